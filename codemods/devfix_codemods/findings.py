@@ -1,0 +1,58 @@
+"""What the analysis reports: findings, their trails, and the fixes that they carry."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from devfix_codemods.edits.operations import Edit
+from devfix_codemods.source import Span
+
+
+class Safety(StrEnum):
+    """How far a fix may be trusted. It belongs to the fix, not to the rule."""
+
+    SAFE = "safe"
+    """Cannot change a program that works today; applied unasked."""
+    UNSAFE = "unsafe"
+    """A choice, or a visible effect; applied with `--unsafe`."""
+    MANUAL = "manual"
+    """Advice without an edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stop on the way from a value's birth to the operation that fails."""
+
+    span: Span
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A repair: a title in the imperative, and edits that make sense only together.
+
+    `since` is the first torch release that has what the edits write, as (major, minor), or None for any.
+    """
+
+    safety: Safety
+    title: str
+    edits: tuple[Edit, ...] = ()
+    since: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One device bug at one place in one file.
+
+    `span` is the sink, the operation that fails; `origin` is where the misplaced value was born or last moved (None
+    where the two are the same); `trail` tells the way between, in the order a reader wants it. `advice` is what to do
+    by hand where `fix` is None or manual.
+    """
+
+    code: str
+    name: str
+    message: str
+    span: Span
+    origin: Span | None = None
+    trail: tuple[Step, ...] = ()
+    fix: Fix | None = None
+    advice: str | None = None

@@ -1,0 +1,34 @@
+"""One parsed file and what has been learnt of it, each part computed when a rule first asks."""
+
+import ast
+from functools import cached_property
+
+from devfix_codemods.flow.facts import Facts
+from devfix_codemods.flow.interpreter import interpret
+from devfix_codemods.flow.names import Names
+from devfix_codemods.source import Source
+
+
+class Program:
+    """The view of one file that rules get.
+
+    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `facts`.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    @property
+    def tree(self) -> ast.Module:
+        """The syntax tree. Raises `SourceError` where the file does not parse."""
+        return self.source.tree
+
+    @cached_property
+    def names(self) -> Names:
+        """Qualified names of what each name and attribute refers to."""
+        return Names(self.source.tree)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the abstract interpreter saw: meetings, moves, calls."""
+        return interpret(self.source, self.names)

@@ -1,0 +1,19 @@
+"""Which rules the bytes of a file can possibly concern, before anything is parsed."""
+
+from collections.abc import Iterable
+
+from devfix_codemods.rules import Rule
+
+
+def triggered(data: bytes, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The rules of which one trigger has all its byte strings in `data`."""
+    if b"torch" not in data and b"transformers" not in data:
+        return ()
+    seen: dict[bytes, bool] = {}
+
+    def holds(word: bytes) -> bool:
+        if word not in seen:
+            seen[word] = word in data
+        return seen[word]
+
+    return tuple(rule for rule in rules if any(all(map(holds, words)) for words in rule.triggers))
