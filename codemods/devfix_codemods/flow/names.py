@@ -1,0 +1,239 @@
+"""Qualified names: what a name or a dotted expression refers to, through imports, aliases and scopes.
+
+`import torch as th`, `from torch import nn`, `try: from torch.amp import autocast / except ImportError: from
+torch.cuda.amp import autocast` and `autocast = torch.autocast` are followed. A name that anything else can bind (a
+parameter, an assignment, a loop) is never resolved: a name alone identifies no API.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+Import = ast.Import | ast.ImportFrom
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One thing that a name may refer to, and the import that says so (None behind an alias)."""
+
+    qualified: str
+    statement: Import | None
+
+
+@dataclass(slots=True)
+class _Scope:
+    parent: "_Scope | None"
+    is_class: bool = False
+    imports: dict[str, list[Candidate]] = field(default_factory=dict)
+    aliases: dict[str, list[ast.expr]] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+    outer: set[str] = field(default_factory=set)
+
+    def binds(self, name: str) -> bool:
+        return name in self.imports or name in self.aliases or name in self.others
+
+
+class Names:
+    """Name resolution for one module."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._scopes: dict[ast.Name, _Scope] = {}
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self.module = _Scope(None)
+        _Binder(self, self.module).visit_module(tree)
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The syntax node that directly holds `node`."""
+        return self._parents.get(node)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around `node`, innermost first."""
+        current = self._parents.get(node)
+        while current is not None:
+            yield current
+            current = self._parents.get(current)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds `node` (itself, if it is one)."""
+        while not isinstance(node, ast.stmt):
+            node = self._parents[node]
+        return node
+
+    def qualified(self, node: ast.expr) -> str | None:
+        """The one qualified name `node` refers to, such as `torch.nn.Linear`, or None where that is not certain."""
+        found = {candidate.qualified for candidate in self.candidates(node)}
+        return found.pop() if len(found) == 1 else None
+
+    def candidates(self, node: ast.expr) -> tuple[Candidate, ...]:
+        """Everything that `node` may refer to; empty where something unknown may be meant."""
+        if isinstance(node, ast.Name):
+            return self._resolve(node.id, self._scopes.get(node), frozenset())
+        if isinstance(node, ast.Attribute):
+            base = self.candidates(node.value)
+            return tuple(Candidate(f"{one.qualified}.{node.attr}", one.statement) for one in base)
+        return ()
+
+    def references(self, tree: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, tuple[Candidate, ...]]]:
+        """Each outermost name or dotted expression that is read in `tree` and resolves, with its candidates."""
+        for node in ast.walk(tree):
+            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+                continue
+            if isinstance(self._parents.get(node), ast.Attribute):
+                continue
+            outermost: ast.expr = node
+            while True:
+                if found := self.candidates(outermost):
+                    assert isinstance(outermost, (ast.Name, ast.Attribute))
+                    yield outermost, found
+                    break
+                if not isinstance(outermost, ast.Attribute):
+                    break
+                outermost = outermost.value
+
+    def bound_in_module(self, name: str) -> bool:
+        """Whether anything at module level binds `name`."""
+        return self.module.binds(name)
+
+    def _resolve(self, name: str, scope: _Scope | None, seen: frozenset[str]) -> tuple[Candidate, ...]:
+        scope = _owner(name, scope)
+        if scope is None or name in scope.others:
+            return ()
+        found = list(scope.imports.get(name, ()))
+        for alias in scope.aliases.get(name, ()):
+            target = () if name in seen else self._resolve_alias(alias, scope, seen | {name})
+            if not target:
+                return ()
+            found.extend(Candidate(one.qualified, None) for one in target)
+        return tuple(found)
+
+    def _resolve_alias(self, node: ast.expr, scope: _Scope, seen: frozenset[str]) -> tuple[Candidate, ...]:
+        if isinstance(node, ast.Name):
+            return self._resolve(node.id, scope, seen)
+        if isinstance(node, ast.Attribute):
+            base = self._resolve_alias(node.value, scope, seen)
+            return tuple(Candidate(f"{one.qualified}.{node.attr}", one.statement) for one in base)
+        return ()
+
+
+def _owner(name: str, scope: _Scope | None) -> _Scope | None:
+    """The scope whose binding of `name` a read in `scope` sees. Class bodies are invisible from the functions in them."""
+    first = True
+    while scope is not None:
+        visible = first or not scope.is_class
+        if visible and scope.binds(name) and name not in scope.outer:
+            return scope
+        scope, first = scope.parent, False
+    return None
+
+
+class _Binder:
+    """Fills scopes and parents in one walk."""
+
+    def __init__(self, names: Names, scope: _Scope) -> None:
+        self._names = names
+        self._scope = scope
+
+    def visit_module(self, tree: ast.Module) -> None:
+        self._children(tree)
+
+    def _visit(self, node: ast.AST, parent: ast.AST) -> None:
+        self._names._parents[node] = parent
+        if isinstance(node, ast.Name):
+            self._name(node)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            self._import(node)
+        elif isinstance(node, _FUNCTIONS):
+            self._function(node)
+        elif isinstance(node, ast.ClassDef):
+            self._class(node)
+        elif isinstance(node, _COMPREHENSIONS):
+            self._inside(_Scope(self._scope), node)
+        else:
+            self._bindings(node)
+            self._children(node)
+
+    def _children(self, node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            self._visit(child, node)
+
+    def _inside(self, scope: _Scope, node: ast.AST) -> None:
+        _Binder(self._names, scope)._children(node)
+
+    def _name(self, node: ast.Name) -> None:
+        self._names._scopes[node] = self._scope
+        if not isinstance(node.ctx, ast.Load) and not self._is_alias(node):
+            self._scope.others.add(node.id)
+
+    def _is_alias(self, node: ast.Name) -> bool:
+        """Record `name = dotted.expression`, the one assignment that names an API anew."""
+        parent = self._names._parents[node]
+        if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1):
+            return False
+        if not _is_dotted(parent.value) or (isinstance(parent.value, ast.Name) and parent.value.id == node.id):
+            return False
+        self._scope.aliases.setdefault(node.id, []).append(parent.value)
+        return True
+
+    def _import(self, node: Import) -> None:
+        for alias in node.names:
+            if isinstance(node, ast.ImportFrom):
+                if node.level == 0 and node.module:
+                    self._bind(alias.asname or alias.name, f"{node.module}.{alias.name}", node)
+                else:
+                    self._scope.others.add(alias.asname or alias.name)
+            elif alias.asname:
+                self._bind(alias.asname, alias.name, node)
+            else:
+                top = alias.name.partition(".")[0]
+                self._bind(top, top, node)
+
+    def _bind(self, name: str, qualified: str, node: Import) -> None:
+        self._scope.imports.setdefault(name, []).append(Candidate(qualified, node))
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+        inner = _Scope(self._scope)
+        arguments = node.args
+        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            inner.others.add(one.arg)
+        inner.others.update(one.arg for one in (arguments.vararg, arguments.kwarg) if one)
+        if isinstance(node, ast.Lambda):
+            self._defaults(node)
+            self._names._parents[node.body] = node
+            _Binder(self._names, inner)._visit(node.body, node)
+            return
+        self._scope.others.add(node.name)
+        for outside in (*node.decorator_list, *([node.returns] if node.returns else [])):
+            self._visit(outside, node)
+        self._defaults(node)
+        for statement in node.body:
+            _Binder(self._names, inner)._visit(statement, node)
+
+    def _defaults(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+        """Defaults and annotations are evaluated outside of the function."""
+        self._names._parents[node.args] = node
+        self._children(node.args)
+
+    def _class(self, node: ast.ClassDef) -> None:
+        self._scope.others.add(node.name)
+        for outside in (*node.decorator_list, *node.bases, *node.keywords):
+            self._visit(outside, node)
+        inner = _Binder(self._names, _Scope(self._scope, is_class=True))
+        for statement in node.body:
+            inner._visit(statement, node)
+
+    def _bindings(self, node: ast.AST) -> None:
+        """The statements that bind a name without an `ast.Name`."""
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            self._scope.outer.update(node.names)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            self._scope.others.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            self._scope.others.add(node.rest)
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
