@@ -1,0 +1,87 @@
+"""How one run of a script ended, as frozen data."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Ending(StrEnum):
+    """The ways a run can end. A closed set."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    TIMED_OUT = "timed out"
+    KILLED = "killed"
+    NOT_STARTED = "could not start"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptError:
+    """The exception that ended a script.
+
+    `message` is its first line, or for a device error the line that names it. `file` and `line` are those of the
+    innermost frame inside the script's tree (`file` relative to the tree, None where no frame is inside it).
+    """
+
+    type: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    is_device_error: bool = False
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else "outside the tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a stream carried: its first part, its last part, and how many bytes there were in all."""
+
+    head: str = ""
+    tail: str = ""
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was seen of one run.
+
+    `status` is the exit status, None where there is none; `signal` names the signal that killed the process. `reason`
+    says why a run could not start. `peak_memory` is in bytes. `reached` holds (file, line) for each watched line that
+    ran. `losses` are the values on which `backward` was called, in order.
+    """
+
+    ending: Ending
+    seconds: float = 0.0
+    status: int | None = None
+    signal: str | None = None
+    reason: str | None = None
+    peak_memory: int | None = None
+    error: ScriptError | None = None
+    stdout: Output = Output()
+    stderr: Output = Output()
+    reached: frozenset[tuple[str, int]] = frozenset()
+    losses: tuple[float, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.ending is Ending.PASSED
+
+    @property
+    def device_error(self) -> ScriptError | None:
+        """The error, where the script failed with one that is about devices."""
+        return self.error if self.error is not None and self.error.is_device_error else None
+
+    @property
+    def failure(self) -> str:
+        """What went wrong, in a few words that fit after "failed with"."""
+        if self.error is not None:
+            return f"{self.error.type} at {self.error.where}: {self.error.message}"
+        if self.signal is not None:
+            return f"signal {self.signal}"
+        return self.reason or f"exit status {self.status}"
+
+
+def not_started(reason: str) -> Outcome:
+    """The outcome of a run that never began."""
+    return Outcome(Ending.NOT_STARTED, reason=reason)

@@ -1,0 +1,134 @@
+"""Which exceptions are device errors, and where in the script's own code they arose.
+
+The messages are those that torch, torchmetrics and DistributedDataParallel raise, in the wordings of torch 1.x to
+2.13; alternatives that differ only by release stand in one pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TypedDict
+
+MESSAGE_LIMIT = 500
+
+DEVICE_ERRORS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # Tensors of two devices in one operation (TensorIterator, generated wrappers, `cat`, nested checks).
+        r"Expected all tensors to be on the same device",
+        r"All input tensors must be on the same device",
+        r"[Ee]xpected device \S+ but got device",
+        r"Tensor on device \S+ is not on the expected device",
+        r"Tensor for argument #?\d+ '\w+' is on \w+, but expected it to be on",
+        r"Expected object of (?:backend|device type) \w+ but got (?:backend|device type)",
+        r"expected backend \w+ and dtype \w+ but got backend",
+        r"arguments are located on different GPUs",
+        r"tensors used as indices|indices should be (?:either )?on (?:cpu|the same device)",
+        r"Input and hidden tensors are not at the same device",
+        r"Input type \(\S*torch\.\S+\) and (?:weight|bias) type \(\S*torch\.\S+\) should be the same",
+        r"Placeholder storage has not been allocated on MPS device",
+        r"lengths.* should be a 1D CPU int64 tensor",
+        r"Expected a '\S+' (?:device type for generator|generator device) but found",
+        r"RNG state must be a torch\.ByteTensor",
+        # A device tensor where the host is wanted.
+        r"can't convert \S+(?: device type)? tensor to numpy",
+        r"cannot pin '\S+' only dense CPU tensors can be pinned",
+        # An accelerator asked for where there is none, or one fewer than asked for.
+        r"Torch not compiled with \w+ enabled",
+        r"[Nn]ot linked with support for \w+ devices",
+        r"No (?:CUDA|XPU|HIP) (?:GPUs|devices) are available",
+        r"Found no NVIDIA driver",
+        r"Attempting to deserialize object on (?:a )?\S+ device",
+        r"Cannot access accelerator device when none is available",
+        r"Cannot get \w+ generator without ATen_\w+ library",
+        r"module 'torch\._C' has no attribute '_cuda_\w+'",
+        r"invalid device ordinal",
+        # Workers, wrappers and metrics.
+        r"Cannot re-initialize CUDA in forked subprocess",
+        r"CUDA error: initialization error",
+        r"module must have its parameters and buffers on device",
+        r"DistributedDataParallel device_ids and output_device arguments only work",
+        r"Encountered different devices in metric calculation",
+        # The device type of autocast and GradScaler.
+        r"__init__\(\) missing 1 required positional argument: 'device_type'",
+        r"autocast\S* got an unexpected keyword argument 'device'",
+        r"User specified an unsupported autocast device_type",
+        r"User specified autocast device_type must be",
+        r"Expected `device_type` of type `str`",
+    )
+)
+
+
+class ErrorRecord(TypedDict):
+    """An exception as it goes into the journal."""
+
+    type: str
+    message: str
+    file: str | None
+    line: int | None
+    device: bool
+
+
+def describe(error: BaseException, root: Path) -> ErrorRecord:
+    """What to tell of `error`: itself, or the device error behind it where there is one."""
+    for link in _chain(error):
+        text = _device_line(str(link))
+        if text is not None:
+            return _record(link, text, root, True)
+    told = _reason(error)
+    return _record(told, next(iter(str(told).splitlines()), ""), root, False)
+
+
+def _record(error: BaseException, message: str, root: Path, device: bool) -> ErrorRecord:
+    file, line = _innermost(error.__traceback__, root)
+    return {
+        "type": type(error).__name__,
+        "message": message[:MESSAGE_LIMIT],
+        "file": file,
+        "line": line,
+        "device": device,
+    }
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _reason(error: BaseException) -> BaseException:
+    """The exception for which a script called `sys.exit` in its handler, else `error`."""
+    if isinstance(error, SystemExit) and error.__context__ is not None:
+        return error.__context__
+    return error
+
+
+def _device_line(message: str) -> str | None:
+    for line in message.splitlines():
+        if any(pattern.search(line) for pattern in DEVICE_ERRORS):
+            return line.strip()
+    return None
+
+
+def _innermost(trace: TracebackType | None, root: Path) -> tuple[str | None, int | None]:
+    found: tuple[str | None, int | None] = (None, None)
+    while trace is not None:
+        file = inside(trace.tb_frame.f_code.co_filename, root)
+        if file is not None:
+            found = (file, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def inside(file: str, root: Path) -> str | None:
+    """`file` relative to `root` with forward slashes, or None where it is not the tree's own code."""
+    try:
+        relative = Path(file).relative_to(root)
+    except ValueError:
+        return None
+    return None if "site-packages" in relative.parts else relative.as_posix()

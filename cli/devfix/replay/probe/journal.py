@@ -1,0 +1,28 @@
+"""Events, written one JSON line each as they happen: they survive `os._exit`, a crash and a kill."""
+
+import json
+import os
+from typing import Any
+
+
+class Journal:
+    """An append-only file. Forks inherit its descriptor, and each line is one write.
+
+    Workers that the script forks may run patched lines; how they end and what they compute is the script's business.
+    """
+
+    FROM_FORKS = frozenset({"line"})
+
+    def __init__(self, path: str) -> None:
+        self._owner = os.getpid()
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def write(self, event: str, **values: Any) -> None:
+        """Add one event. A script that closed our descriptor loses the journal, not its run."""
+        if event not in self.FROM_FORKS and os.getpid() != self._owner:
+            return
+        line = json.dumps({"event": event, **values}) + "\n"
+        try:
+            os.write(self._descriptor, line.encode())
+        except OSError:
+            return

@@ -1,0 +1,90 @@
+"""Which of the watched lines run: `sys.monitoring` where there is one, `sys.settrace` before Python 3.12."""
+
+from __future__ import annotations
+
+import dis
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+Report = Callable[[str, int], None]
+
+TOOL_NAME = "devfix"
+
+
+def watch(wanted: dict[str, set[int]], report: Report) -> None:
+    """Call `report` with file and line the first time that each line of `wanted` (by absolute path) runs."""
+    if not any(wanted.values()):
+        return
+    if sys.version_info >= (3, 12) and _monitor(wanted, report):
+        return
+    _Tracer(wanted, report).start()
+
+
+def _holds_wanted(code: CodeType, wanted: dict[str, set[int]]) -> bool:
+    lines = wanted.get(code.co_filename, frozenset())
+    return any(line in lines for _, line in dis.findlinestarts(code))
+
+
+if sys.version_info >= (3, 12):
+
+    def _monitor(wanted: dict[str, set[int]], report: Report) -> bool:
+        """Watch by `sys.monitoring`; False where other tools hold all of its places."""
+        tool = next((number for number in (4, 3, 2, 1, 0) if sys.monitoring.get_tool(number) is None), None)
+        if tool is None:
+            return False
+        events = sys.monitoring.events
+
+        def started(code: CodeType, _offset: int) -> Any:
+            if _holds_wanted(code, wanted):
+                sys.monitoring.set_local_events(tool, code, events.LINE)
+            return sys.monitoring.DISABLE
+
+        def line_ran(code: CodeType, line: int) -> Any:
+            lines = wanted[code.co_filename]
+            if line in lines:
+                lines.discard(line)
+                report(code.co_filename, line)
+            return sys.monitoring.DISABLE
+
+        sys.monitoring.use_tool_id(tool, TOOL_NAME)
+        sys.monitoring.register_callback(tool, events.PY_START, started)
+        sys.monitoring.register_callback(tool, events.LINE, line_ran)
+        sys.monitoring.set_events(tool, events.PY_START)
+        return True
+
+
+class _Tracer:
+    """Traces only frames whose code holds a wanted line, and stops for good when all have run."""
+
+    def __init__(self, wanted: dict[str, set[int]], report: Report) -> None:
+        self._wanted = wanted
+        self._report = report
+        self._holds: dict[CodeType, bool] = {}
+
+    def start(self) -> None:
+        self._set(self._called)
+
+    def _set(self, function: Any) -> None:
+        threading.settrace(function)
+        sys.settrace(function)
+
+    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        code = frame.f_code
+        if code.co_filename not in self._wanted:
+            return None
+        if code not in self._holds:
+            self._holds[code] = _holds_wanted(code, self._wanted)
+        return self._stepped if self._holds[code] else None
+
+    def _stepped(self, frame: FrameType, event: str, _argument: object) -> Any:
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        lines = self._wanted[file]
+        if event == "line" and line in lines:
+            lines.discard(line)
+            self._report(file, line)
+            if not any(self._wanted.values()):
+                self._set(None)
+        return self._stepped

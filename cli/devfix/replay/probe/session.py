@@ -1,0 +1,147 @@
+"""One run of the script, as if it had been started by hand, with what is seen of it in the journal."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import json
+import random
+import resource
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import NoReturn
+
+from . import errors, imports, lines, training
+from .journal import Journal
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the parent asks for; its fields are the keys of the JSON file that it writes.
+
+    `root` is the copied tree and `original` the one it was copied from. `module` is the dotted name under which a
+    script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers.
+    """
+
+    journal: str
+    root: str
+    original: str
+    script: str
+    module: str | None
+    watch: dict[str, list[int]]
+    seed: int
+    memory: int | None
+
+
+def run(config_file: str, arguments: Sequence[str]) -> NoReturn:
+    """Run the script with `arguments` as its `sys.argv` and leave the interpreter by its exit status."""
+    config = Config(**json.loads(Path(config_file).read_text(encoding="utf-8")))
+    journal = Journal(config.journal)
+    _limit(config)
+    _prepare(config, journal, arguments)
+    try:
+        _execute(config, journal)
+    except BaseException as error:
+        _leave(error, config, journal)
+    journal.write("end", memory=_peak_memory())
+    sys.exit(0)
+
+
+def _limit(config: Config) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if config.memory is not None:
+        # RLIMIT_AS would count the address space that libraries reserve and never touch.
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        soft = config.memory if hard == resource.RLIM_INFINITY else min(config.memory, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _prepare(config: Config, journal: Journal, arguments: Sequence[str]) -> None:
+    sys.argv[:] = arguments
+    sys.path[:] = [_in_copy(entry, config) for entry in sys.path]
+    sys.path.insert(0, _import_root(config))
+    random.seed(config.seed)
+    torch_action = training.observe_torch(config.seed, lambda value: journal.write("loss", value=value))
+    actions = {"numpy": training.seed_numpy(config.seed), "torch": torch_action}
+    imports.AfterImport(actions).install()
+
+
+def _in_copy(entry: str, config: Config) -> str:
+    """`entry` of the module path, moved from the original tree to its copy: an editable install names the original."""
+    try:
+        moved = Path(config.root, Path(entry).relative_to(config.original))
+    except ValueError:
+        return entry
+    return str(moved) if moved.exists() else entry
+
+
+def _import_root(config: Config) -> str:
+    depth = config.module.count(".") + 1 if config.module else 1
+    return str(Path(config.script).parents[depth - 1])
+
+
+def _execute(config: Config, journal: Journal) -> None:
+    _watch(config, journal)
+    module = _main_module(config)
+    code = compile(Path(config.script).read_bytes(), config.script, "exec", dont_inherit=True)
+    sys.modules["__main__"] = module
+    exec(code, module.__dict__)
+
+
+def _main_module(config: Config) -> ModuleType:
+    module = ModuleType("__main__")
+    module.__file__ = config.script
+    module.__dict__["__builtins__"] = builtins
+    if config.module is not None:
+        module.__spec__ = importlib.util.find_spec(config.module)
+        module.__package__ = config.module.rpartition(".")[0]
+    return module
+
+
+def _watch(config: Config, journal: Journal) -> None:
+    names = {str(Path(config.root, file)): file for file in config.watch}
+    wanted = {path: set(config.watch[file]) for path, file in names.items()}
+    lines.watch(wanted, lambda file, line: journal.write("line", file=names[file], line=line))
+
+
+def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
+    """End as the interpreter would: the traceback without the probe's own frames, and the same exit status."""
+    status = _status(error)
+    if status != 0:
+        journal.write("error", **errors.describe(error, Path(config.root)))
+    journal.write("end", memory=_peak_memory())
+    if isinstance(error, SystemExit):
+        raise error
+    sys.excepthook(type(error), error.with_traceback(_users_part(error)), _users_part(error))
+    sys.exit(status)
+
+
+def _status(error: BaseException) -> int:
+    if not isinstance(error, SystemExit):
+        return 1
+    if error.code is None:
+        return 0
+    return error.code if isinstance(error.code, int) else 1
+
+
+def _users_part(error: BaseException) -> TracebackType | None:
+    trace = error.__traceback__
+    while trace is not None and Path(trace.tb_frame.f_code.co_filename).parent == Path(__file__).parent:
+        trace = trace.tb_next
+    return trace
+
+
+def _peak_memory() -> int | None:
+    """The most memory that this process itself had at a time, in bytes, where Linux tells.
+
+    `getrusage` would count what the parent had when it forked.
+    """
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return None
+    found = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(found[0].split()[1]) * 1024 if found else None

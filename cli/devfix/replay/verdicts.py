@@ -1,0 +1,246 @@
+"""What two runs prove. Pure: outcomes in, a verdict out.
+
+A confirmation requires having seen the original fail with a device error. On a backend where device bugs cannot show,
+such as the plain CPU, most originals pass and the verdict is inconclusive. Some device errors arise everywhere, though:
+`autocast()` without its device type, `.cuda()` on a machine that has none, loading a CUDA checkpoint there. An
+original that really failed with one of those, and whose patched form ran past it, is confirmed wherever it ran: the
+patch is the only difference between the two runs.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from devfix.replay.backends import Backend
+from devfix.replay.comparing import difference, loss_difference
+from devfix.replay.outcomes import Ending, Outcome, ScriptError
+from devfix.replay.patches import Coverage, Patch
+
+Comparison = Callable[[Outcome, Outcome], str | None]
+
+
+class Kind(StrEnum):
+    """The verdicts. A closed set."""
+
+    CONFIRMED = "confirmed"
+    HARMLESS = "harmless"
+    NOT_REACHED = "not_reached"
+    REFUTED = "refuted"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`missed` are the first lines of patched statements that never ran: the verdict says nothing of those."""
+
+    kind: Kind
+    reason: str
+    missed: tuple[int, ...] = ()
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether the replay vouches for the whole patch."""
+        return self.kind in (Kind.CONFIRMED, Kind.HARMLESS) and not self.missed
+
+
+def inconclusive(reason: str) -> Verdict:
+    """The verdict where nothing was shown."""
+    return Verdict(Kind.INCONCLUSIVE, reason)
+
+
+def decide(
+    before: Outcome, after: Outcome, backend: Backend, patch: Patch, path: str, again: Outcome | None = None
+) -> Verdict:
+    """The verdict on `patch` of the file `path` (relative to the tree) from a run before it and one after it.
+
+    `again` is a second run of the original, worth having where the first passed and the verdict is refuted without
+    it: an original that does not agree with itself refutes nothing.
+    """
+    return _Trial(before, after, backend, patch, path, again).verdict()
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    before: Outcome
+    after: Outcome
+    backend: Backend
+    patch: Patch
+    path: str
+    again: Outcome | None
+
+    def verdict(self) -> Verdict:
+        for outcome in (self.before, self.after):
+            if outcome.ending is Ending.NOT_STARTED:
+                return inconclusive(outcome.reason or "could not start")
+        if self.before.passed:
+            return self._both_passed() if self.after.passed else self._only_after_failed()
+        if self.before.device_error is not None:
+            return self._device_error(self.before.device_error)
+        if self.before.ending is Ending.TIMED_OUT:
+            return self._before_timed_out()
+        return self._failed_otherwise()
+
+    def _both_passed(self) -> Verdict:
+        coverage = self._coverage
+        if coverage.is_empty:
+            return Verdict(Kind.NOT_REACHED, "none of the patched lines ran", _first_lines(coverage))
+        found = difference(self.before, self.after)
+        if found is not None:
+            return self._computes_otherwise(found, difference)
+        if not self.backend.can_show_device_bugs:
+            return inconclusive(f"a device bug cannot show on {self.backend.title}; {self._agreement()}")
+        return self._positive(Kind.HARMLESS, f"ran before and after; {self._agreement()}")
+
+    def _computes_otherwise(self, found: str, compare: Comparison) -> Verdict:
+        if self.again is not None and compare(self.before, self.again) is not None:
+            return inconclusive("two runs of the original do not agree with each other, so nothing can be compared")
+        return Verdict(Kind.REFUTED, f"computes something else: {found}")
+
+    def _only_after_failed(self) -> Verdict:
+        if self.after.ending is Ending.TIMED_OUT:
+            return inconclusive(f"{obstacle(self.after)}, which the original did not")
+        if self.after.signal == "SIGKILL":
+            return inconclusive(f"the patched script {obstacle(self.after)}")
+        if self.again is not None and not self.again.passed:
+            return inconclusive(f"the original itself passes only sometimes: it failed with {self.again.failure}")
+        return Verdict(Kind.REFUTED, f"fails where the original did not: {self.after.failure}")
+
+    def _device_error(self, error: ScriptError) -> Verdict:
+        if self.after.passed or self._timed_out_further_on:
+            return self._ran_past(error)
+        if self.after.ending is Ending.TIMED_OUT:
+            return inconclusive(f"the patched script {obstacle(self.after)}, perhaps before the original's error")
+        if self._same_failure:
+            return Verdict(Kind.REFUTED, f"still fails there: {self.after.failure}")
+        if self._is_broken:
+            return Verdict(Kind.REFUTED, f"fails where the original did not: {self.after.failure}")
+        return inconclusive(f"the original's {error.type} is gone, but then it failed with {self.after.failure}")
+
+    def _ran_past(self, error: ScriptError) -> Verdict:
+        coverage = self._coverage
+        if coverage.is_empty:
+            reason = "the original's error did not come back, but none of the patched lines ran"
+            return Verdict(Kind.NOT_REACHED, reason, _first_lines(coverage))
+        until = ", until the time limit" if self.after.ending is Ending.TIMED_OUT else ""
+        return self._positive(Kind.CONFIRMED, f"{error.type} at {error.where} is gone: {error.message}{until}")
+
+    def _before_timed_out(self) -> Verdict:
+        found = loss_difference(self.before, self.after)
+        if found is not None:
+            return self._computes_otherwise(found, loss_difference)
+        earlier = len(self.after.losses) < len(self.before.losses)
+        if self.after.ending is not Ending.TIMED_OUT and not self.after.passed and (earlier or self._is_broken):
+            return Verdict(Kind.REFUTED, f"fails where the original did not: {self.after.failure}")
+        return inconclusive(f"the original {obstacle(self.before)}")
+
+    def _failed_otherwise(self) -> Verdict:
+        told = obstacle(self.before) or f"failed with {self.before.failure}, which is no device error"
+        if self.after.passed:
+            return inconclusive(f"the original {told}; the patched script passed")
+        if self._same_failure or self.after.ending is Ending.TIMED_OUT:
+            return inconclusive(f"the original {told}")
+        if obstacle(self.after) is not None and not self._is_broken:
+            return inconclusive(f"the patched script {obstacle(self.after)}")
+        return Verdict(Kind.REFUTED, f"fails where the original did not: {self.after.failure}")
+
+    def _positive(self, kind: Kind, reason: str) -> Verdict:
+        missed = _first_lines(self._coverage)
+        if missed:
+            reason += f"; {_numbered(missed)} never ran"
+        return Verdict(kind, reason, missed)
+
+    def _agreement(self) -> str:
+        if self.before.losses:
+            return f"losses agree ({len(self.before.losses)})"
+        return "output agrees" if self.before.stdout.size else "there was no loss or output to compare"
+
+    @property
+    def _coverage(self) -> Coverage:
+        return self.patch.coverage({line for file, line in self.after.reached if file == self.path})
+
+    @property
+    def _timed_out_further_on(self) -> bool:
+        """Whether the patched run made a training step that the original's error had kept it from."""
+        return self.after.ending is Ending.TIMED_OUT and len(self.after.losses) > len(self.before.losses)
+
+    @property
+    def _is_broken(self) -> bool:
+        """Whether the patched script failed as patches break scripts: in a patched line, or for want of a name."""
+        error = self.after.error
+        if error is None:
+            return False
+        in_patch = error.file == self.path and error.line is not None and self.patch.is_patched(error.line)
+        return in_patch or error.type in _BREAKAGES
+
+    @property
+    def _same_failure(self) -> bool:
+        first, second = self.before.error, self.after.error
+        if first is None or second is None:
+            ends = [(outcome.ending, outcome.status, outcome.signal) for outcome in (self.before, self.after)]
+            return first is second and ends[0] == ends[1]
+        return first.type == second.type and self._same_place(first, second)
+
+    def _same_place(self, first: ScriptError, second: ScriptError) -> bool:
+        if first.file != second.file or first.line is None or second.line is None:
+            return first.file == second.file and first.message == second.message
+        if first.file != self.path:
+            return first.line == second.line
+        moved = self.patch.moved(first.line)
+        return moved == second.line if moved is not None else self.patch.is_patched(second.line)
+
+
+_BREAKAGES = frozenset({"NameError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError"})
+_NETWORK = re.compile(r"URLError|HTTPError|ConnectionError|gaierror|MaxRetryError|LocalEntryNotFoundError|SSLError")
+_MEMORY = re.compile(r"out of memory|can't allocate memory|Cannot allocate memory")
+_USAGE = re.compile(r"^usage:", re.IGNORECASE | re.MULTILINE)
+
+
+def obstacle(outcome: Outcome) -> str | None:
+    """What outside the script kept it from running to its end, told of the script; None where nothing did."""
+    if outcome.ending is Ending.TIMED_OUT:
+        return f"ran into the time limit of {outcome.seconds:.0f} s"
+    if outcome.signal == "SIGKILL":
+        return "was killed from outside, perhaps for want of memory"
+    if outcome.status == 2 and _USAGE.search(outcome.stderr.tail):
+        return f"wants other arguments: {_last_line(outcome.stderr.tail)}"
+    return _error_obstacle(outcome.error) if outcome.error is not None else None
+
+
+def _error_obstacle(error: ScriptError) -> str | None:
+    if error.type == "ModuleNotFoundError":
+        return _missing_module(error.message)
+    if error.type in ("FileNotFoundError", "NotADirectoryError"):
+        return f"needs a file that is missing: {_quoted_part(error.message)}"
+    if error.type == "PermissionError":
+        return f"may not open {_quoted_part(error.message)}"
+    if error.type == "EOFError" and "reading a line" in error.message:
+        return "waits for input"
+    if _NETWORK.search(error.type):
+        return f"needs the network: {error.message}"
+    if error.type == "MemoryError" or _MEMORY.search(error.message):
+        return "ran out of memory"
+    return None
+
+
+def _missing_module(message: str) -> str:
+    name = _quoted_part(message)
+    hint = "; pip install 'devfix[replay]'" if name == "torch" else ""
+    return f"needs the module {name}, which is not installed in this interpreter{hint}"
+
+
+def _quoted_part(message: str) -> str:
+    found = re.search(r"['\"](.+)['\"]", message)
+    return found.group(1) if found else message
+
+
+def _last_line(text: str) -> str:
+    return next(iter(reversed(text.strip().splitlines())), "")
+
+
+def _first_lines(coverage: Coverage) -> tuple[int, ...]:
+    return tuple(place.first for place in coverage.missed)
+
+
+def _numbered(lines: tuple[int, ...]) -> str:
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"

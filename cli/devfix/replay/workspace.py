@@ -1,0 +1,222 @@
+"""A copy of a script's tree in a folder of its own, made afresh for each run and removed at the end.
+
+The copy is always at one path, so that a script which prints where it is prints the same before and after.
+"""
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ROOT_MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
+SKIPPED_FOLDERS = frozenset(
+    (
+        *(".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox"),
+        *("__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
+    )
+)
+_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
+_FICLONE = 0x40049409  # linux/fs.h: share the blocks of another file until one of the two is written
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be copied: bytes of one file (larger ones are left out), bytes and files of the whole tree."""
+
+    file: int = 256 << 20
+    total: int = 2 << 30
+    files: int = 50_000
+
+
+class WorkspaceError(Exception):
+    """The tree cannot be copied; the message says why."""
+
+
+def project_root(script: Path) -> Path:
+    """The nearest folder above `script` that is a repository or a project, else the script's own folder."""
+    folder = script.resolve().parent
+    for candidate in (folder, *folder.parents):
+        if any((candidate / mark).exists() for mark in ROOT_MARKS):
+            return candidate
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to copy, relative to the root: folders, files, and symbolic links with their targets."""
+
+    folders: list[Path] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    links: list[tuple[Path, Path]] = field(default_factory=list)
+    left_out: dict[Path, str] = field(default_factory=dict)
+
+
+class Workspace:
+    """The place of the copies of one tree. Use as a context manager: leaving it removes everything.
+
+    `root` is the copied tree, `control` a folder beside it for what passes between parent and probe, and `temporary`
+    one for the script's temporary files. `left_out` tells which files were not copied, and why.
+    """
+
+    def __init__(self, original: Path, limits: Limits = Limits(), keep: bool = False) -> None:
+        self.original = original.resolve()
+        self._keep = keep
+        try:
+            self._plan = _planned(self.original, limits)
+        except OSError as error:
+            raise WorkspaceError(f"the tree cannot be read: {error.strerror}: {error.filename}") from error
+        self.folder = Path(tempfile.mkdtemp(prefix="devfix-replay-")).resolve()
+        self.root = self.folder / "tree" / (self.original.name or "root")
+        self.control = self.folder / "control"
+        self.temporary = self.folder / "tmp"
+
+    @property
+    def left_out(self) -> Mapping[Path, str]:
+        return self._plan.left_out
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._keep:
+            _remove(self.folder)
+
+    def fresh(self, files: Mapping[Path, bytes]) -> None:
+        """Copy the tree anew, with the contents of `files` (by path relative to it) in place of the original's.
+
+        Raises:
+            WorkspaceError: a file could not be read or written.
+        """
+        _remove(*self.folder.iterdir())
+        for folder in (self.control, self.temporary, self.root):
+            folder.mkdir(parents=True)
+        try:
+            self._copy()
+            for path, data in files.items():
+                (self.root / path).write_bytes(data)
+        except OSError as error:
+            raise WorkspaceError(f"the tree could not be copied: {error.strerror}: {error.filename}") from error
+
+    def _copy(self) -> None:
+        for folder in self._plan.folders:
+            (self.root / folder).mkdir()
+        for file in self._plan.files:
+            _copy_file(self.original / file, self.root / file)
+        for link, target in self._plan.links:
+            (self.root / link).symlink_to(os.path.relpath(target, link.parent))
+
+
+def _planned(root: Path, limits: Limits) -> _Plan:
+    plan, total = _Plan(), 0
+    for entry in _walk(root, plan):
+        relative = Path(entry.path).relative_to(root)
+        if entry.is_symlink():
+            _plan_link(entry, relative, root, plan)
+        elif entry.is_dir():
+            plan.folders.append(relative)
+        elif not stat.S_ISREG(entry.stat().st_mode):
+            plan.left_out[relative] = "not a regular file"
+        elif entry.stat().st_size > limits.file:
+            plan.left_out[relative] = f"larger than {readable(limits.file)}"
+        else:
+            plan.files.append(relative)
+            total += entry.stat().st_size
+            _refuse_large(root, total, len(plan.files), limits)
+    return plan
+
+
+def _walk(folder: Path, plan: _Plan) -> Iterator[os.DirEntry[str]]:
+    """Every entry below `folder`, parents first. A folder that cannot be read is left out."""
+    pending = [folder]
+    while pending:
+        here = pending.pop()
+        try:
+            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+        except OSError as error:
+            plan.left_out[here.relative_to(folder)] = error.strerror or "unreadable"
+            continue
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                yield entry
+            elif not _skipped(entry):
+                yield entry
+                pending.append(Path(entry.path))
+
+
+def _skipped(entry: os.DirEntry[str]) -> bool:
+    if entry.name in SKIPPED_FOLDERS:
+        return True
+    return any(Path(entry.path, mark).exists() for mark in _ENVIRONMENT_MARKS)
+
+
+def _plan_link(entry: os.DirEntry[str], relative: Path, root: Path, plan: _Plan) -> None:
+    """Keep a link that stays in the tree. One that leaves it would let the script write to what it points at."""
+    target = Path(os.path.realpath(entry.path))
+    if target.is_relative_to(root):
+        plan.links.append((relative, target.relative_to(root)))
+    else:
+        plan.left_out[relative] = "a link out of the tree"
+
+
+def _refuse_large(root: Path, total: int, count: int, limits: Limits) -> None:
+    if total > limits.total:
+        raise WorkspaceError(f"the tree {root} is larger than {readable(limits.total)}")
+    if count > limits.files:
+        raise WorkspaceError(f"the tree {root} has more than {limits.files} files")
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    if not _cloned(source, target):
+        shutil.copyfile(source, target)
+    # Writable, whatever the original is: the script may replace its own files, and the copy must be removable.
+    target.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IRUSR | stat.S_IWUSR)
+
+
+def _cloned(source: Path, target: Path) -> bool:
+    """Copy by sharing blocks, where the file system can."""
+    if sys.platform != "linux":
+        return False
+    import fcntl
+
+    with source.open("rb") as reader, target.open("wb") as writer:
+        try:
+            fcntl.ioctl(writer.fileno(), _FICLONE, reader.fileno())
+        except OSError:
+            return False
+    return True
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        shutil.rmtree(path, ignore_errors=True)
+        if path.exists():
+            _open_folders(path)
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _open_folders(path: Path) -> None:
+    """Undo what a script did to the permissions of its folders."""
+    path.chmod(stat.S_IRWXU)
+    for folder, names, _ in os.walk(path):
+        for name in names:
+            child = Path(folder, name)
+            if not child.is_symlink():
+                child.chmod(stat.S_IRWXU)
+
+
+def readable(size: int) -> str:
+    """A number of bytes as a person reads it."""
+    value, unit = float(size), "B"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
