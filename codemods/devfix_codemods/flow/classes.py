@@ -1,0 +1,97 @@
+"""Classes of the analysed file: what they derive from, and so who places their values."""
+
+import ast
+from functools import cached_property
+
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.names import Names
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class ClassTable:
+    """The classes of one module by name. Names bound twice are left out: which one is meant is not certain."""
+
+    def __init__(self, tree: ast.Module, names: Names) -> None:
+        self._names = names
+        self._classes: dict[str, ast.ClassDef | None] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                self._classes[node.name] = None if node.name in self._classes else node
+
+    def bases(self, definition: ast.ClassDef) -> tuple[str, ...]:
+        """Qualified names of all bases, through classes of the same file; unresolved ones by their last part."""
+        return tuple(self._walk(definition, set()))
+
+    def is_module(self, definition: ast.ClassDef) -> bool:
+        """Derived from `torch.nn.Module`; or, where a base is unknown, built like one."""
+        bases = self.bases(definition)
+        if any(base in tables.MODULE_BASES or _is_torch_module(base) for base in bases):
+            return True
+        return "forward" in self.methods(definition) and any(base != "object" for base in bases)
+
+    def is_managed(self, definition: ast.ClassDef) -> bool:
+        """Derived from a framework class that places values itself."""
+        return any(
+            base.startswith(tables.MANAGED_BASES) or base.endswith(("LightningModule", "LightningDataModule"))
+            for base in self.bases(definition)
+        )
+
+    def is_dataset(self, definition: ast.ClassDef) -> bool:
+        if any(base.startswith(tables.DATASET_BASES) or base.endswith("Dataset") for base in self.bases(definition)):
+            return True
+        methods = self.methods(definition)
+        return "__getitem__" in methods and "__len__" in methods and not self.is_module(definition)
+
+    def methods(self, definition: ast.ClassDef) -> dict[str, Function]:
+        """Methods by name, inherited ones of the same file included."""
+        found: dict[str, Function] = {}
+        for base in reversed(definition.bases):
+            parent = self._local(base)
+            if parent is not None and parent is not definition:
+                found.update(self.methods(parent))
+        found.update({one.name: one for one in definition.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))})
+        return found
+
+    def _walk(self, definition: ast.ClassDef, seen: set[str]) -> list[str]:
+        if definition.name in seen:
+            return []
+        seen.add(definition.name)
+        found: list[str] = []
+        for base in definition.bases:
+            parent = self._local(base)
+            if parent is not None:
+                found.extend(self._walk(parent, seen))
+            else:
+                qualified = self._names.qualified(base)
+                found.append(tables.canonical(qualified) if qualified else ast.unparse(base))
+        return found
+
+    def _local(self, node: ast.expr) -> ast.ClassDef | None:
+        return self._classes.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _is_torch_module(qualified: str) -> bool:
+    head, _, last = qualified.rpartition(".")
+    return head.startswith("torch.nn") and last[:1].isupper() and not last.endswith(("Parameter", "List", "Dict"))
+
+
+class FileTraits:
+    """What the imports of a file say about who places values in it."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+
+    @cached_property
+    def managed(self) -> bool:
+        """Whether a placement framework is imported at all."""
+        return any(top in tables.MANAGING_PACKAGES for top in self._imported())
+
+    def _imported(self) -> set[str]:
+        found: set[str] = set()
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Import):
+                found.update(alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+                found.add(node.module.partition(".")[0])
+        return found

@@ -1,0 +1,419 @@
+"""Values of expressions."""
+
+import ast
+from dataclasses import replace
+
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import Operand
+from devfix_codemods.flow.machine import Frame, Machine
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
+from devfix_codemods.flow.state import State, join_states
+from devfix_codemods.flow.values import (
+    NONE,
+    NOTHING,
+    NUMBER,
+    PLACELESS,
+    STRING,
+    BatchItem,
+    Birth,
+    Kind,
+    Origin,
+    Value,
+    join_values,
+)
+
+
+class Expressions(Machine):
+    """Evaluates every form of expression but calls."""
+
+    def evaluate(self, node: ast.expr, state: State) -> Value:
+        self.step()
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        value: Value = method(node, state) if method else self._other(node, state)
+        return value
+
+    def _other(self, node: ast.expr, state: State) -> Value:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.evaluate(child, state)
+        return NOTHING
+
+    # -- atoms
+
+    def _constant(self, node: ast.Constant, state: State) -> Value:
+        match node.value:
+            case str(text):
+                return replace(STRING, const=text, denotes=device_constant(text), origin=Origin(Birth.CALL, node))
+            case bool(flag):
+                return replace(NUMBER, const=flag)
+            case int(number) | float(number):
+                return replace(NUMBER, const=number)
+            case None:
+                return NONE
+        return NOTHING
+
+    def _joinedstr(self, node: ast.JoinedStr, state: State) -> Value:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self.evaluate(part.value, state)
+        first = node.values[0] if node.values else None
+        if isinstance(first, ast.Constant) and str(first.value).startswith(("cuda:", "xpu:", "npu:")):
+            return replace(STRING, denotes=Symbol(ast.unparse(node), chosen=True))
+        return STRING
+
+    def _name(self, node: ast.Name, state: State) -> Value:
+        found = self.lookup(node.id, state)
+        if found is not None:
+            return found
+        qualified = self.api(node)
+        if qualified is not None:
+            return Value(Kind.API, qualified=qualified)
+        return Value(token=f"name#{node.id}", qualified=None)
+
+    def lookup(self, name: str, state: State) -> Value | None:
+        """What `name` is bound to: in this frame, in the functions around it, in the module."""
+        if name in state.env:
+            return state.env[name]
+        frame: Frame | None = self.frame.parent
+        while frame is not None:
+            if name in frame.env:
+                return frame.env[name]
+            frame = frame.parent
+        return None
+
+    # -- attributes
+
+    def _attribute(self, node: ast.Attribute, state: State) -> Value:
+        qualified = self.api(node)
+        if qualified is not None and self._is_import(node, state):
+            return Value(Kind.API, qualified=qualified)
+        base = self.evaluate(node.value, state)
+        return self.attribute_of(base, node, state)
+
+    def _is_import(self, node: ast.Attribute, state: State) -> bool:
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return isinstance(root, ast.Name) and self.lookup(root.id, state) is None
+
+    def attribute_of(self, base: Value, node: ast.Attribute, state: State) -> Value:
+        """The value of `base.attr`."""
+        name = node.attr
+        if base.token is not None and (held := state.attribute(base.token, name)) is not None:
+            return held
+        if name == "device" and base.kind not in {Kind.INSTANCE, Kind.API}:
+            return self._device_of(base, node, state)
+        if base.kind is Kind.API:
+            return Value(Kind.API, qualified=f"{base.qualified}.{name}")
+        if base.kind is Kind.MODULE:
+            return self._module_attribute(base, node, state)
+        if base.kind in {Kind.TENSOR, Kind.BATCH, Kind.ENCODING}:
+            return self._tensor_attribute(base, name, node)
+        if base.kind is Kind.INSTANCE or base.token is not None:
+            return self._unknown_attribute(base, node)
+        if base.place != UNKNOWN and base.kind not in PLACELESS:
+            return replace(base, kind=Kind.UNKNOWN, items=None, element=None, batch=None)
+        return NOTHING
+
+    def _device_of(self, base: Value, node: ast.Attribute, state: State) -> Value:
+        place = state.place_of(base)
+        text = dotted(node)
+        if place == UNKNOWN and text is not None:
+            owner = base.token or text.rpartition(".")[0]
+            place = Symbol(f"{owner}.device#{text}", chosen=True)
+        return Value(Kind.DEVICE, denotes=place, qualified="torch.device", spelled=text)
+
+    def _module_attribute(self, base: Value, node: ast.Attribute, state: State) -> Value:
+        place = state.place_of(base)
+        if node.attr in {"weight", "bias"} or node.attr.endswith(("_weight", "_embedding", "_token")):
+            return Value(Kind.TENSOR, place)
+        if node.attr in {"training", "in_features", "out_features", "config"}:
+            return Value(token=f"{base.token}.{node.attr}" if base.token else None)
+        if node.attr == "module":
+            return base
+        return Value(Kind.UNKNOWN, place, token=None, spelled=dotted(node))
+
+    def _tensor_attribute(self, base: Value, name: str, node: ast.Attribute) -> Value:
+        if name in tables.TENSOR_PLAIN_ATTRIBUTES:
+            return Value(Kind.DTYPE) if name == "dtype" else NUMBER
+        if name in tables.TENSOR_ATTRIBUTES and base.kind is Kind.TENSOR:
+            return replace(base, token=None)
+        if base.batch is not None:
+            return child_of_batch(base, name, node)
+        return replace(base, kind=Kind.UNKNOWN if base.kind is not Kind.TENSOR else Kind.TENSOR, token=None, items=None)
+
+    def _unknown_attribute(self, base: Value, node: ast.Attribute) -> Value:
+        token = f"{base.token}.{node.attr}"
+        text = dotted(node)
+        kind = Kind.MODULE if text and text in self._module_evidence() else Kind.UNKNOWN
+        place = Symbol(token) if kind is Kind.MODULE else UNKNOWN
+        return Value(kind, place, token=token, spelled=text)
+
+    def _module_evidence(self) -> set[str]:
+        owner = self.frame.context.owner
+        return self.frame.evidence.modules | (self.evidence(owner).modules if owner else set())
+
+    # -- subscripts and displays
+
+    def _subscript(self, node: ast.Subscript, state: State) -> Value:
+        base = self.evaluate(node.value, state)
+        key = self.evaluate(node.slice, state)
+        const = key.const if isinstance(key.const, (int, str)) else None
+        return self.element_at(base, const, node, key, state)
+
+    def _slice(self, node: ast.Slice, state: State) -> Value:
+        for part in (node.lower, node.upper, node.step):
+            if part is not None:
+                self.evaluate(part, state)
+        return NOTHING
+
+    def element_at(
+        self, base: Value, key: int | str | None, node: ast.Subscript, index: Value, state: State
+    ) -> Value:
+        """`base[key]`; `key` is None where it is not constant."""
+        if key is not None and (known := base.item(key)) is not None:
+            return replace(known, origin=Origin(known.origin.birth, node)) if _born_in_batch(known) else known
+        if base.batch is not None and base.kind is not Kind.TENSOR:
+            return child_of_batch(base, key, node) if key is not None else replace(base, kind=Kind.UNKNOWN, batch=None)
+        if base.kind in {Kind.SEQUENCE, Kind.MAPPING, Kind.LOADER}:
+            return base.element or NOTHING
+        if base.kind is Kind.ENCODING:
+            return Value(Kind.TENSOR, base.place, _encoding_part(base, node), batch=base.batch)
+        if base.kind is Kind.TENSOR:
+            self._indexing(base, node, index, state)
+            return replace(base, token=None, origin=base.origin)
+        if base.place != UNKNOWN and base.kind is Kind.UNKNOWN:
+            return replace(base, token=None, items=None)
+        return Value(token=f"{base.token}[{key}]" if base.token and key is not None else None)
+
+    def _indexing(self, base: Value, node: ast.Subscript, index: Value, state: State) -> None:
+        """A device index into a host tensor fails; the reverse is legal."""
+        if index.kind is Kind.TENSOR and base.place == HOST:
+            operands = [Operand(node.value, base, base.place, "indexed"), Operand(node.slice, index, index.place, "index")]
+            self.meet(node, "indexing", operands, state)
+
+    def _tuple(self, node: ast.Tuple | ast.List, state: State) -> Value:
+        values = [self.evaluate(one, state) for one in node.elts]
+        if any(isinstance(one, ast.Starred) for one in node.elts):
+            return Value(Kind.SEQUENCE, element=_join_all(values))
+        return sequence(values)
+
+    _list = _tuple
+
+    def _set(self, node: ast.Set, state: State) -> Value:
+        return Value(Kind.SEQUENCE, element=_join_all([self.evaluate(one, state) for one in node.elts]))
+
+    def _dict(self, node: ast.Dict, state: State) -> Value:
+        items: list[tuple[int | str, Value]] = []
+        exact = True
+        for key, value in zip(node.keys, node.values):
+            name = self.evaluate(key, state).const if key is not None else None
+            held = self.evaluate(value, state)
+            exact = exact and isinstance(name, (int, str))
+            items.append((name if isinstance(name, (int, str)) else "", held))
+        element = _join_all([value for _, value in items])
+        return Value(Kind.MAPPING, items=tuple(items) if exact else None, element=element)
+
+    def _starred(self, node: ast.Starred, state: State) -> Value:
+        inner = self.evaluate(node.value, state)
+        return self.elements(inner, node, None)
+
+    # -- operators
+
+    def _binop(self, node: ast.BinOp, state: State) -> Value:
+        left, right = self.evaluate(node.left, state), self.evaluate(node.right, state)
+        return self._operator(node, [(node.left, left), (node.right, right)], _symbol(node.op), state)
+
+    def _compare(self, node: ast.Compare, state: State) -> Value:
+        parts = [(one, self.evaluate(one, state)) for one in (node.left, *node.comparators)]
+        if all(isinstance(op, (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in node.ops):
+            return self._operator(node, parts, _symbol(node.ops[0]), state)
+        return NUMBER
+
+    def _operator(self, node: ast.expr, parts: list[tuple[ast.expr, Value]], sign: str, state: State) -> Value:
+        """Arithmetic and comparison: tensors must be on one device, 0-dim host tensors excepted."""
+        tensors = [(one, value) for one, value in parts if value.kind not in PLACELESS]
+        if not tensors:
+            kinds = {value.kind for _, value in parts}
+            return Value(kinds.pop()) if len(kinds) == 1 else NUMBER
+        operands = [Operand(one, value, state.place_of(value)) for one, value in tensors if not value.scalar]
+        if not any(value.kind is Kind.TENSOR or may_be_device(value.place) for _, value in tensors):
+            return Value(place=self._quiet_place(operands), origin=Origin(Birth.OPERATION, node))
+        place = self.meet(node, f"`{sign}`", operands, state) if operands else tensors[0][1].place
+        scalar = all(value.scalar for _, value in tensors)
+        return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node), scalar=scalar, batch=_shared_batch(tensors))
+
+    def _quiet_place(self, operands: list[Operand]) -> Place:
+        places = {one.place for one in operands}
+        return places.pop() if len(places) == 1 else UNKNOWN
+
+    def _unaryop(self, node: ast.UnaryOp, state: State) -> Value:
+        value = self.evaluate(node.operand, state)
+        return NUMBER if isinstance(node.op, ast.Not) else replace(value, token=None, const=None)
+
+    def _boolop(self, node: ast.BoolOp, state: State) -> Value:
+        values = [self.evaluate(one, state) for one in node.values]
+        return values[0] if all(one == values[0] for one in values) else _join_all(values) or NOTHING
+
+    def _ifexp(self, node: ast.IfExp, state: State) -> Value:
+        self.evaluate(node.test, state)
+        other = state.copy()
+        first, second = self.evaluate(node.body, state), self.evaluate(node.orelse, other)
+        _absorb(state, join_states(state, other))
+        return join_values(first, second)
+
+    def _namedexpr(self, node: ast.NamedExpr, state: State) -> Value:
+        value = self.evaluate(node.value, state)
+        state.bind(node.target.id, value)
+        return value
+
+    def _await(self, node: ast.Await, state: State) -> Value:
+        return self.evaluate(node.value, state)
+
+    def _lambda(self, node: ast.Lambda, state: State) -> Value:
+        return Value(Kind.FUNCTION, definition=node)
+
+    def _call(self, node: ast.Call, state: State) -> Value:
+        return self.call(node, state)
+
+    # -- comprehensions
+
+    def _listcomp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, state: State) -> Value:
+        inner = self._generators(node.generators, state)
+        return Value(Kind.SEQUENCE, element=self.evaluate(node.elt, inner))
+
+    _setcomp = _listcomp
+    _generatorexp = _listcomp
+
+    def _dictcomp(self, node: ast.DictComp, state: State) -> Value:
+        inner = self._generators(node.generators, state)
+        self.evaluate(node.key, inner)
+        return Value(Kind.MAPPING, element=self.evaluate(node.value, inner))
+
+    def _generators(self, generators: list[ast.comprehension], state: State) -> State:
+        inner = state.copy()
+        for generator in generators:
+            iterated = self.evaluate(generator.iter, inner)
+            self.assign(generator.target, self.elements(iterated, generator.iter, None), inner)
+            for test in generator.ifs:
+                self.evaluate(test, inner)
+        return inner
+
+    def assign(self, target: ast.expr, value: Value, state: State) -> None:
+        raise NotImplementedError
+
+    # -- iteration
+
+    def elements(self, value: Value, node: ast.AST, statement: ast.AST | None) -> Value:
+        """What iterating over `value` yields. `statement` is the loop, for values that come fresh from a loader."""
+        if value.items is not None and value.kind is Kind.SEQUENCE:
+            return _join_all([one for _, one in value.items]) or NOTHING
+        if value.kind in {Kind.SEQUENCE, Kind.MAPPING} and value.element is not None:
+            return STRING if value.kind is Kind.MAPPING else value.element
+        if value.kind is Kind.LOADER:
+            return self._fresh_batch(value, node, statement or node, HOST)
+        if value.kind in {Kind.TENSOR, Kind.ENCODING}:
+            return replace(value, token=None, batch=None)
+        if value.batch is not None:
+            return replace(value, kind=Kind.UNKNOWN, batch=None, place=UNKNOWN, items=None, element=None)
+        if statement is not None and value.kind is Kind.UNKNOWN and value.place == UNKNOWN:
+            return self._fresh_batch(value, node, statement, Symbol(f"batch@{self.position(node)}"))
+        return Value(place=value.place) if value.kind is Kind.UNKNOWN else NOTHING
+
+    def _fresh_batch(self, loader: Value, node: ast.AST, statement: ast.AST, place: Place) -> Value:
+        """A batch from a loader. Its parts live on the host: workers and collation know no device."""
+        token = f"batch@{self.position(node)}"
+        origin = Origin(Birth.LOADER, statement)
+        prototype = loader.element
+        batch = Value(Kind.UNKNOWN, place, origin, batch=BatchItem(token, (), statement))
+        return _shaped(batch, prototype) if prototype is not None else batch
+
+
+def _shaped(batch: Value, prototype: Value) -> Value:
+    """`batch` with the structure that the dataset's items have."""
+    if prototype.kind in {Kind.STRING, Kind.NONE}:
+        return replace(prototype, place=UNKNOWN)
+    items = None
+    if prototype.items is not None and batch.batch is not None:
+        path = batch.batch
+        items = tuple(
+            (key, _shaped(replace(batch, batch=BatchItem(path.token, (*path.path, key), path.statement)), one))
+            for key, one in prototype.items
+        )
+    return replace(batch, kind=prototype.kind, items=items)
+
+
+def child_of_batch(base: Value, key: int | str | None, node: ast.AST) -> Value:
+    """One element of a batch: as unplaced as the batch is."""
+    assert base.batch is not None
+    if key is not None and (known := base.item(key)) is not None:
+        return replace(known, origin=Origin(Birth.LOADER, node)) if known.batch else known
+    path = BatchItem(base.batch.token, (*base.batch.path, "*" if key is None else key), base.batch.statement)
+    birth = base.origin.birth if base.origin else Birth.LOADER
+    origin = base.origin if birth is Birth.MOVE else Origin(Birth.LOADER, node)
+    return replace(base, kind=Kind.UNKNOWN, items=None, element=None, batch=path, origin=origin, token=None)
+
+
+def sequence(values: list[Value]) -> Value:
+    """A tuple or list of known elements."""
+    return Value(Kind.SEQUENCE, items=tuple(enumerate(values)), element=_join_all(values))
+
+
+def device_constant(text: str) -> Place:
+    """The place that a device string names; Unknown for any other text."""
+    kind, _, index = text.partition(":")
+    if kind == "cpu" and not index:
+        return HOST
+    known = kind in {"cuda", "mps", "xpu", "npu", "hpu", "mlu", "xla", "musa"}
+    return Device(text) if known and (not index or index.isdigit()) else UNKNOWN
+
+
+def _join_all(values: list[Value]) -> Value | None:
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join_values(result, value)
+    return result
+
+
+def _absorb(state: State, joined: State | None) -> None:
+    if joined is not None:
+        state.env, state.objects, state.moved = joined.env, joined.objects, joined.moved
+
+
+def _shared_batch(parts: list[tuple[ast.expr, Value]]) -> BatchItem | None:
+    return parts[0][1].batch if len(parts) == 1 else None
+
+
+def _born_in_batch(value: Value) -> bool:
+    return value.batch is not None and value.origin is not None and value.origin.birth is Birth.LOADER
+
+
+def _encoding_part(base: Value, node: ast.AST) -> Origin | None:
+    return base.origin if base.origin and base.origin.birth is Birth.MOVE else Origin(Birth.ENCODING, node)
+
+
+def _symbol(op: ast.AST) -> str:
+    return _SYMBOLS.get(type(op).__name__, "operator")
+
+
+_SYMBOLS = {
+    "Add": "+",
+    "Sub": "-",
+    "Mult": "*",
+    "Div": "/",
+    "FloorDiv": "//",
+    "Mod": "%",
+    "Pow": "**",
+    "MatMult": "@",
+    "BitAnd": "&",
+    "BitOr": "|",
+    "BitXor": "^",
+    "Eq": "==",
+    "NotEq": "!=",
+    "Lt": "<",
+    "LtE": "<=",
+    "Gt": ">",
+    "GtE": ">=",
+}
+

@@ -1,0 +1,126 @@
+"""What the interpreter saw, for rules to judge: plain records, each with the state at its point."""
+
+import ast
+from dataclasses import dataclass, field
+
+from devfix_codemods.flow.evidence import Evidence
+from devfix_codemods.flow.places import Place
+from devfix_codemods.flow.values import Attached, Origin, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where in the program a fact holds.
+
+    `function` is the definition around it (None at module level); `managed` says that a framework places values here;
+    `worker` that the code runs in a loader's worker; `symbolic` that parameters are not bound to a caller's values.
+    """
+
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    owner: ast.ClassDef | None = None
+    managed: bool = False
+    worker: bool = False
+    symbolic: bool = False
+    forward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceName:
+    """An expression that names a device and is bound on every path to the point: `device`, `self.device`."""
+
+    text: str
+    place: Place
+    is_torch_device: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One value that takes part in an operation, the expression that gives it, and where it lives there."""
+
+    node: ast.expr
+    value: Value
+    place: Place
+    role: str = "argument"
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """An operation that needs one place, and gets several.
+
+    `anchor` is an operand whose place the program chose; `misplaced` is one that is elsewhere.
+    """
+
+    node: ast.expr
+    operation: str
+    misplaced: Operand
+    anchor: Operand
+    operands: tuple[Operand, ...]
+    devices: tuple[DeviceName, ...]
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A call that moves a value: `x.to(device)`, `x.cuda()`, `x.cpu()`.
+
+    `result_used` is False where the call is a statement of its own.
+    """
+
+    node: ast.Call
+    receiver: ast.expr
+    value: Value
+    before: Place
+    target: Place
+    method: str
+    result_used: bool
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A module that was moved got parts built on the host afterwards, and is then used at `use`.
+
+    `escapes` says that the use is only a hand-over (a return, a call of something unknown), which may move it yet.
+    """
+
+    parts: tuple[Attached, ...]
+    parent_place: Place
+    moved: Origin
+    use: ast.expr
+    escapes: bool
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """An in-place average: `shadow.lerp_(live, …)`, `shadow.mul_(…).add_(live, …)`, `shadow.copy_(live)`.
+
+    `visited` are the places to which the module that holds the shadow was ever moved.
+    """
+
+    node: ast.Call
+    method: str
+    shadow: ast.expr
+    shadow_place: Place
+    visited: frozenset[Place]
+    live: ast.expr
+    live_place: Place
+    loop: ast.For | ast.AsyncFor | None
+    context: Context
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything that the rules may ask.
+
+    `devices_at` are the device names bound when a statement starts, `evidence` is what uses say, by function (or
+    module, under the tree itself), `incomplete` the reason why the analysis stopped early, where it did.
+    """
+
+    meetings: list[Meeting] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
+    devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
+    evidence: dict[ast.AST, Evidence] = field(default_factory=dict)
+    incomplete: str | None = None

@@ -1,0 +1,318 @@
+"""Functions and classes of the same file: calls are followed with the caller's values, to a bounded depth."""
+
+import ast
+from dataclasses import replace
+
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.calls import Arguments, Calls
+from devfix_codemods.flow.classes import ClassTable, FileTraits
+from devfix_codemods.flow.facts import Context
+from devfix_codemods.flow.machine import DEPTH, Frame, Function
+from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol
+from devfix_codemods.flow.state import State, join_states
+from devfix_codemods.flow.values import NONE, NOTHING, Birth, Kind, Object, Origin, Value, join_values
+from devfix_codemods.source import Source
+
+
+class Functions(Calls):
+    """Follows calls into the file's own code."""
+
+    def __init__(self, source: Source, names: Names) -> None:
+        super().__init__(source, names)
+        self.classes = ClassTable(source.tree, names)
+        self.traits = FileTraits(source.tree)
+        self.observed: dict[tuple[ast.AST, str], Value] = {}
+        self.owners: dict[ast.AST, ast.ClassDef] = {
+            method: one
+            for one in ast.walk(source.tree)
+            if isinstance(one, ast.ClassDef)
+            for method in one.body
+            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
+        }
+
+    def is_module_class(self, definition: ast.ClassDef) -> bool:
+        return self.classes.is_module(definition)
+
+    def method_of(self, value: Value, name: str) -> ast.AST | None:
+        if not isinstance(value.definition, ast.ClassDef) or value.kind is Kind.CLASS:
+            return None
+        if value.kind is Kind.MODULE and name == "forward":
+            return None
+        found = self.classes.methods(value.definition).get(name)
+        return found if found is not None and not _is_property(found) else None
+
+    # -- following a call
+
+    def follow(
+        self, definition: ast.AST, node: ast.Call, arguments: Arguments, state: State, owner: Value | None
+    ) -> Value:
+        if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return NOTHING
+        receiver = None if _is_static(definition) else owner
+        env = self._bind(definition, arguments, state, receiver)
+        self._observe(definition, env)
+        if definition in self.calls or len(self.calls) >= DEPTH:
+            return self._unknown_call(node, arguments, state)
+        return self._activate(definition, env, state)
+
+    def _activate(self, definition: Function | ast.Lambda, env: dict[str, Value], state: State) -> Value:
+        """Run a body in a frame of its own; its effects on objects reach the caller."""
+        caller = self.frame
+        caller.env = state.env
+        frame = Frame(self.context_of(definition, symbolic=False), self._scope_of(definition), evidence=self.evidence(definition))
+        self.frame = frame
+        self.calls.append(definition)
+        try:
+            inner = state.entering(env)
+            if isinstance(definition, ast.Lambda):
+                return self.evaluate(definition.body, inner)
+            end = self.run_block(definition.body, inner)
+        finally:
+            self.calls.pop()
+            self.frame = caller
+        return self._result(definition, frame, end, state)
+
+    def _result(self, definition: Function, frame: Frame, end: State | None, state: State) -> Value:
+        value: Value | None = NONE if end is not None else None
+        final = end
+        for returned, at in frame.returns:
+            value = returned if value is None else join_values(value, returned)
+            final = join_states(final, at)
+        if final is not None:
+            state.objects, state.moved, state.default = final.objects, final.moved, final.default
+        if _is_generator(definition):
+            return Value(Kind.SEQUENCE, element=value if frame.returns else NOTHING)
+        return value if value is not None else NOTHING
+
+    def _scope_of(self, definition: ast.AST) -> Frame:
+        """The frame whose names the body sees: the running one that defines it, or the module."""
+        parent = self.names.parent(definition)
+        while parent is not None and not isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+            parent = self.names.parent(parent)
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if frame.context.function is parent or (isinstance(parent, ast.Module) and frame.parent is None):
+                return frame
+            frame = frame.parent
+        return self.module_frame
+
+    def context_of(self, definition: Function | ast.Lambda, *, symbolic: bool) -> Context:
+        if isinstance(definition, ast.Lambda):
+            return self.frame.context
+        owner = self.owners.get(definition)
+        managed = self.traits.managed or (owner is not None and self.classes.is_managed(owner))
+        worker = "collate" in definition.name or (owner is not None and self.classes.is_dataset(owner))
+        forward = owner is not None and definition.name == "forward" and self.classes.is_module(owner)
+        return Context(definition, owner, managed, worker or self.frame.context.worker, symbolic, forward)
+
+    # -- parameters
+
+    def _bind(
+        self, definition: Function | ast.Lambda, arguments: Arguments, state: State, receiver: Value | None
+    ) -> dict[str, Value]:
+        spec = definition.args
+        names = [one.arg for one in (*spec.posonlyargs, *spec.args)]
+        env = {one.arg: self._default(definition, one.arg, state) for one in _parameters(definition)}
+        positional = [value for _, value in arguments.positional]
+        if receiver is not None and names:
+            positional.insert(0, receiver)
+        if arguments.starred:
+            positional = positional[: 1 if receiver is not None else 0]
+            env = dict.fromkeys(env, NOTHING)
+        env.update(zip(names, positional))
+        if spec.vararg is not None:
+            rest = positional[len(names) :]
+            env[spec.vararg.arg] = Value(Kind.SEQUENCE, items=tuple(enumerate(rest)))
+        for name, (_, value) in arguments.keywords.items():
+            if name in env:
+                env[name] = value
+        for one in _parameters(definition):
+            env[one.arg] = self.as_module(self._annotated(one, env[one.arg]), one.arg, self.evidence(definition))
+        return env
+
+    def _default(self, definition: Function | ast.Lambda, name: str, state: State) -> Value:
+        node = _default_node(definition, name)
+        return self.evaluate(node, state.entering({})) if isinstance(node, ast.Constant) else NOTHING
+
+    def _annotated(self, parameter: ast.arg, value: Value) -> Value:
+        """`value` with the kind that the annotation gives, where nothing better is known."""
+        if value.kind is not Kind.UNKNOWN or parameter.annotation is None:
+            return value
+        kind = self.annotation_kind(parameter.annotation)
+        return replace(value, kind=kind) if kind is not Kind.UNKNOWN else value
+
+    def annotation_kind(self, node: ast.expr) -> Kind:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return _ANNOTATIONS.get(node.value.rpartition(".")[2], Kind.UNKNOWN)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Optional"):
+            return self.annotation_kind(node.slice)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            kinds = {self.annotation_kind(one) for one in (node.left, node.right)} - {Kind.UNKNOWN, Kind.NONE}
+            return kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
+        name = self.names.qualified(node)
+        return _ANNOTATIONS.get(name.rpartition(".")[2], Kind.UNKNOWN) if name and name.startswith("torch") else Kind.UNKNOWN
+
+    def _observe(self, definition: ast.AST, env: dict[str, Value]) -> None:
+        """Remember the kinds that callers in this file pass: they hold when the function is read by itself."""
+        for name, value in env.items():
+            key = (definition, name)
+            known = self.observed.get(key)
+            self.observed[key] = value if known is None else join_values(known, value)
+
+    def symbolic_parameters(self, definition: Function, receiver: Value | None, place: Place) -> dict[str, Value]:
+        """Parameters whose caller is unknown: each lives somewhere of its own, or with the module in `forward`."""
+        env: dict[str, Value] = {}
+        evidence = self.evidence(definition)
+        for one in _parameters(definition):
+            token = f"parameter:{definition.lineno}:{one.arg}"
+            value = self._symbolic(one, token, place, one.arg in evidence.modules)
+            env[one.arg] = self._with_observed(definition, one.arg, value)
+        names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]
+        if receiver is not None and names and not _is_static(definition):
+            env[names[0]] = receiver
+        return env
+
+    def _symbolic(self, parameter: ast.arg, token: str, place: Place, is_module: bool) -> Value:
+        name = parameter.arg
+        kind = self.annotation_kind(parameter.annotation) if parameter.annotation is not None else Kind.UNKNOWN
+        origin = Origin(Birth.PARAMETER, parameter, name)
+        if kind is Kind.DEVICE or (kind is Kind.UNKNOWN and _says_device(name)):
+            qualified = "torch.device" if kind is Kind.DEVICE and _only_device(parameter) else None
+            return Value(Kind.DEVICE, token=token, denotes=Symbol(f"{token}#{name}", chosen=True), qualified=qualified)
+        if is_module or kind is Kind.MODULE:
+            return Value(Kind.MODULE, Symbol(token), origin, token=token)
+        if kind is Kind.TENSOR or place != UNKNOWN:
+            return Value(kind, place if place != UNKNOWN else Symbol(token), origin, token=None)
+        return Value(kind, origin=origin, token=token)
+
+    def _with_observed(self, definition: Function, name: str, value: Value) -> Value:
+        seen = self.observed.get((definition, name))
+        if seen is None or value.kind is not Kind.UNKNOWN:
+            return value
+        if seen.kind in {Kind.LOADER, Kind.DATASET}:
+            return replace(value, kind=seen.kind, element=seen.element)
+        if seen.kind in {Kind.MODULE, Kind.TENSOR}:
+            token = value.token or name
+            return replace(value, kind=seen.kind, place=Symbol(token) if value.place == UNKNOWN else value.place)
+        if seen.kind in {Kind.STRING, Kind.NUMBER, Kind.TOKENIZER, Kind.OPTIMIZER, Kind.SCALER}:
+            return replace(value, kind=seen.kind)
+        return value
+
+    # -- classes
+
+    def instantiate(self, definition: ast.ClassDef, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        token = f"new@{self.position(node)}"
+        if self.classes.is_dataset(definition):
+            return Value(Kind.DATASET, token=token, element=self._item_of(definition, state), definition=definition)
+        is_module = self.classes.is_module(definition)
+        kind = Kind.MODULE if is_module else Kind.INSTANCE
+        origin = Origin(Birth.MODULE, node)
+        instance = Value(kind, UNKNOWN, origin, token=token, definition=definition)
+        state.objects[token] = Object(UNKNOWN, born=origin)
+        constructor = self.classes.methods(definition).get("__init__")
+        if constructor is not None:
+            self.follow(constructor, node, arguments, state, instance)
+        if is_module:
+            self._settle(token, definition, state)
+        return replace(instance, place=state.objects[token].place)
+
+    def _settle(self, token: str, definition: ast.ClassDef, state: State) -> None:
+        """A new module that did not move itself lives on the host, if it is seen to hold parameters there."""
+        known = state.objects[token]
+        if known.place != UNKNOWN or known.moved is not None:
+            return
+        parts = [state.place_of(one) for one in known.attributes.values() if _is_part(one)]
+        if HOST in parts and all(place in {HOST, UNKNOWN} for place in parts):
+            state.objects[token] = replace(known, place=HOST, managed=self.classes.is_managed(definition))
+
+    def _item_of(self, definition: ast.ClassDef, state: State) -> Value | None:
+        """What one item of a dataset looks like, by its `__getitem__`."""
+        method = self.classes.methods(definition).get("__getitem__")
+        if method is None or method in self.calls or len(self.calls) >= DEPTH:
+            return None
+        receiver = Value(Kind.INSTANCE, token=f"dataset:{definition.name}", definition=definition)
+        found = self._activate(method, self.symbolic_parameters(method, receiver, UNKNOWN), state.copy())
+        return _collated(found)
+
+
+_ANNOTATIONS = {
+    "device": Kind.DEVICE,
+    "Tensor": Kind.TENSOR,
+    "FloatTensor": Kind.TENSOR,
+    "LongTensor": Kind.TENSOR,
+    "Module": Kind.MODULE,
+    "DataLoader": Kind.LOADER,
+    "Optimizer": Kind.OPTIMIZER,
+    "GradScaler": Kind.SCALER,
+    "Generator": Kind.GENERATOR,
+    "str": Kind.STRING,
+    "int": Kind.NUMBER,
+    "float": Kind.NUMBER,
+    "bool": Kind.NUMBER,
+}
+
+
+def _says_device(name: str) -> bool:
+    return name == "device" or name.endswith("_device") or name.startswith("device_") and not name.endswith("ids")
+
+
+def _only_device(parameter: ast.arg) -> bool:
+    """Whether the annotation allows nothing but a `torch.device`."""
+    return isinstance(parameter.annotation, (ast.Attribute, ast.Name))
+
+
+def _parameters(definition: Function | ast.Lambda) -> list[ast.arg]:
+    spec = definition.args
+    return [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+
+
+def _default_node(definition: Function | ast.Lambda, name: str) -> ast.expr | None:
+    spec = definition.args
+    positional = [one.arg for one in (*spec.posonlyargs, *spec.args)]
+    defaults: dict[str, ast.expr | None] = dict(zip(reversed(positional), reversed(spec.defaults)))
+    defaults.update((one.arg, node) for one, node in zip(spec.kwonlyargs, spec.kw_defaults))
+    return defaults.get(name)
+
+
+def _decorators(definition: ast.AST) -> set[str]:
+    if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set()
+    return {ast.unparse(one) for one in definition.decorator_list}
+
+
+def _is_static(definition: ast.AST) -> bool:
+    return "staticmethod" in _decorators(definition)
+
+
+def _is_property(definition: ast.AST) -> bool:
+    return any("property" in one for one in _decorators(definition))
+
+
+def _is_generator(definition: Function) -> bool:
+    pending: list[ast.AST] = list(definition.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            pending.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _is_part(value: Value) -> bool:
+    """A value that `module.to` would carry along."""
+    return value.kind is Kind.MODULE or value.qualified in tables.PARAMETER_CLASSES
+
+
+def _collated(value: Value) -> Value | None:
+    """The structure that default collation gives to items: numbers and arrays become tensors, strings lists of them."""
+    match value.kind:
+        case Kind.NUMBER | Kind.ARRAY | Kind.TENSOR:
+            return Value(Kind.TENSOR)
+        case Kind.STRING:
+            return Value(Kind.STRING)
+        case Kind.SEQUENCE | Kind.MAPPING:
+            items = tuple((key, _collated(one) or NOTHING) for key, one in value.items or ())
+            return Value(value.kind, items=items) if items else None
+    return None

@@ -1,0 +1,458 @@
+"""The abstract interpreter: statements, and the order in which a file's code is run.
+
+The module body runs first, and calls of the file's own functions are followed with the values they get there. Then each
+function and method runs once more by itself, with parameters that live somewhere unknown, so that a library file is
+read as well as a script. A fact holds on some run that the program provides for; joins forget what branches disagree on.
+"""
+
+import ast
+from dataclasses import replace
+
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.expressions import child_of_batch
+from devfix_codemods.flow.facts import Facts, Operand
+from devfix_codemods.flow.functions import Functions
+from devfix_codemods.flow.machine import Frame, Function, OutOfBudget
+from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_device
+from devfix_codemods.flow.state import State, join_objects, join_states
+from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
+from devfix_codemods.source import Source
+
+ROUNDS = (3, 2, 1)
+"""How often a loop body runs at nesting depth 0, 1, 2 and more; fewer where the state settles earlier."""
+
+
+def interpret(source: Source, names: Names) -> Facts:
+    """Run the analysis over one file. Raises `SourceError` where it does not parse."""
+    machine = Interpreter(source, names)
+    try:
+        machine.run()
+    except OutOfBudget:
+        machine.facts.incomplete = "the file is too large to be followed to its end"
+    except RecursionError:
+        machine.facts.incomplete = "the code is nested too deeply to be followed"
+    return machine.facts
+
+
+class Interpreter(Functions):
+    """Runs statements."""
+
+    # -- the whole file
+
+    def run(self) -> None:
+        tree = self.source.tree
+        self.module_frame.evidence = self.evidence(tree)
+        state = State()
+        self._hoist(tree.body, state)
+        end = self.run_block(tree.body, state)
+        self.module_frame.env = (end or state).env
+        base = end or state
+        for node in tree.body:
+            self._roots(node, base)
+
+    def _hoist(self, body: list[ast.stmt], state: State) -> None:
+        """Functions and classes may be used above their definition, from functions called below it."""
+        for node in body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                state.env[node.name] = Value(Kind.FUNCTION, definition=node)
+            elif isinstance(node, ast.ClassDef):
+                state.env[node.name] = Value(Kind.CLASS, definition=node)
+
+    def _roots(self, node: ast.stmt, base: State) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            self._run_symbolic(node, None, UNKNOWN, base.copy())
+        elif isinstance(node, ast.ClassDef):
+            self._run_class(node, base)
+        elif isinstance(node, (ast.If, ast.Try)):
+            for inner in (*node.body, *node.orelse):
+                self._roots(inner, base)
+
+    def _run_symbolic(self, definition: Function, receiver: Value | None, place: Place, state: State) -> State | None:
+        """Run a function with unknown arguments; the joined state at its ends."""
+        frame = Frame(self.context_of(definition, symbolic=True), self.module_frame, evidence=self.evidence(definition))
+        self.frame = frame
+        self.calls.append(definition)
+        try:
+            inner = state.entering(self.symbolic_parameters(definition, receiver, place))
+            end = self.run_block(definition.body, inner)
+        finally:
+            self.calls.pop()
+            self.frame = self.module_frame
+        for _, at in frame.returns:
+            end = join_states(end, at)
+        return end
+
+    def _run_class(self, definition: ast.ClassDef, base: State) -> None:
+        """Run all methods over one `self`, whose attributes are what any method may have left in them."""
+        methods = {name: one for name, one in self.classes.methods(definition).items() if one in definition.body or name == "__init__"}
+        is_module = self.classes.is_module(definition)
+        token = f"self:{definition.name}"
+        kind = Kind.MODULE if is_module else Kind.INSTANCE
+        receiver = Value(kind, Symbol(token) if is_module else UNKNOWN, token=token, definition=definition)
+        state = base.copy()
+        state.objects[token] = Object(UNKNOWN)
+        if (constructor := methods.pop("__init__", None)) is not None:
+            state = self._run_symbolic(constructor, receiver, UNKNOWN, state) or state
+        if is_module:
+            self._live_with_itself(token, state)
+        self._run_methods(token, receiver, list(methods.values()), is_module, state)
+
+    def _live_with_itself(self, token: str, state: State) -> None:
+        """What a module holds lives where the module lives, whichever place that is."""
+        known = state.objects.get(token)
+        if known is not None and known.moved is None:
+            state.relocate(token, Symbol(token))
+
+    def _run_methods(
+        self, token: str, receiver: Value, methods: list[Function], is_module: bool, state: State
+    ) -> None:
+        facts, self.facts = self.facts, Facts(evidence=self.facts.evidence)
+        seen = self._seen_meetings, self._seen_moves
+        self._seen_meetings, self._seen_moves = set(), set()
+        merged = state.copy()
+        try:
+            for method in methods:
+                end = self._run_symbolic(method, receiver, UNKNOWN, state.copy())
+                if end is not None and token in end.objects:
+                    _merge_objects(merged, end)
+        finally:
+            self.facts, (self._seen_meetings, self._seen_moves) = facts, seen
+        for method in methods:
+            place = Symbol(token) if is_module and method.name == "forward" else UNKNOWN
+            self._run_symbolic(method, receiver, place, merged.copy())
+
+    # -- blocks
+
+    def run_block(self, body: list[ast.stmt], state: State) -> State | None:
+        current: State | None = state
+        for statement in body:
+            if current is None:
+                return None
+            current = self._run(statement, current)
+        return current
+
+    def _run(self, node: ast.stmt, state: State) -> State | None:
+        self.step()
+        self.frame.statement = node
+        method = getattr(self, f"_run_{type(node).__name__.lower()}", None)
+        if method is None:
+            return state
+        result: State | None = method(node, state)
+        return result
+
+    # -- simple statements
+
+    def _run_expr(self, node: ast.Expr, state: State) -> State | None:
+        self.evaluate(node.value, state)
+        return None if _exits(node.value) else state
+
+    def _run_assign(self, node: ast.Assign, state: State) -> State:
+        value = self.evaluate(node.value, state)
+        if value.kind is Kind.MODULE or value.origin is not None:
+            self.note_devices(node, state)
+        for target in node.targets:
+            self.assign(target, value, state)
+        return state
+
+    def _run_annassign(self, node: ast.AnnAssign, state: State) -> State:
+        if node.value is not None:
+            value = self.evaluate(node.value, state)
+            self.note_devices(node, state)
+            self.assign(node.target, value, state)
+        return state
+
+    def _run_augassign(self, node: ast.AugAssign, state: State) -> State:
+        target = self.evaluate(_as_load(node.target), state)
+        value = self.evaluate(node.value, state)
+        if target.kind is Kind.TENSOR or (target.kind is Kind.UNKNOWN and may_be_device(target.place)):
+            operands = [Operand(node.target, target, target.place, "self")]
+            if not value.scalar:
+                operands.append(Operand(node.value, value, state.place_of(value)))
+            if not (target.scalar and may_be_device(value.place)):
+                self.meet(node.value, "in-place update", operands, state)
+            return state
+        result = NOTHING
+        if target.kind in {Kind.NUMBER, Kind.UNKNOWN} and may_be_device(value.place):
+            result = replace(value, token=None)
+        self.assign(node.target, result if target.kind is not Kind.SEQUENCE else replace(target, items=None), state)
+        return state
+
+    def _run_return(self, node: ast.Return, state: State) -> None:
+        value = self.evaluate(node.value, state) if node.value is not None else NOTHING
+        if node.value is not None and value.kind is Kind.MODULE and self.frame.context.symbolic:
+            self.check_stale(node.value, value, state, escapes=True)
+        self.frame.returns.append((value, state))
+
+    def _yield(self, node: ast.Yield, state: State) -> Value:
+        value = self.evaluate(node.value, state) if node.value is not None else NOTHING
+        self.frame.returns.append((value, state.copy()))
+        return NOTHING
+
+    def _run_raise(self, node: ast.Raise, state: State) -> None:
+        if node.exc is not None:
+            self.evaluate(node.exc, state)
+
+    def _run_break(self, node: ast.Break, state: State) -> None:
+        self.frame.breaks.append(state)
+
+    def _run_continue(self, node: ast.Continue, state: State) -> None:
+        self.frame.continues.append(state)
+
+    def _run_assert(self, node: ast.Assert, state: State) -> State:
+        self.evaluate(node.test, state)
+        return state
+
+    def _run_delete(self, node: ast.Delete, state: State) -> State:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                state.env.pop(target.id, None)
+        return state
+
+    def _run_functiondef(self, node: Function, state: State) -> State:
+        state.bind(node.name, Value(Kind.FUNCTION, definition=node))
+        return state
+
+    _run_asyncfunctiondef = _run_functiondef
+
+    def _run_classdef(self, node: ast.ClassDef, state: State) -> State:
+        state.bind(node.name, Value(Kind.CLASS, definition=node))
+        return state
+
+    def _run_import(self, node: ast.Import | ast.ImportFrom, state: State) -> State:
+        for alias in node.names:
+            state.env.pop(alias.asname or alias.name.partition(".")[0], None)
+        return state
+
+    _run_importfrom = _run_import
+
+    # -- compound statements
+
+    def _run_if(self, node: ast.If, state: State) -> State | None:
+        test = self.evaluate(node.test, state)
+        if isinstance(test.const, bool):
+            return self.run_block(node.body if test.const else node.orelse, state)
+        other = self.run_block(node.orelse, state.copy())
+        return join_states(self.run_block(node.body, state), other)
+
+    def _run_match(self, node: ast.Match, state: State) -> State | None:
+        self.evaluate(node.subject, state)
+        result: State | None = state.copy()
+        for case in node.cases:
+            result = join_states(result, self.run_block(case.body, state.copy()))
+        return result
+
+    def _run_with(self, node: ast.With | ast.AsyncWith, state: State) -> State | None:
+        before = state.default
+        for item in node.items:
+            value = self.evaluate(item.context_expr, state)
+            if value.kind is Kind.DEVICE:
+                state.default = value.denotes
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, NOTHING if value.kind is not Kind.LOADER else value, state)
+        end = self.run_block(node.body, state)
+        if end is not None and before != end.default:
+            end.default = before
+        return end
+
+    _run_asyncwith = _run_with
+
+    def _run_try(self, node: ast.Try, state: State) -> State | None:
+        start = state.copy()
+        after = self.run_block(node.body, state)
+        failed = join_states(start, after.copy() if after is not None else None)
+        if after is not None:
+            after = self.run_block(node.orelse, after)
+        for handler in node.handlers:
+            entry = failed.copy() if failed is not None else start.copy()
+            if handler.name:
+                entry.bind(handler.name, NOTHING)
+            after = join_states(after, self.run_block(handler.body, entry))
+        if node.finalbody:
+            after = self.run_block(node.finalbody, after) if after is not None else None
+        return after
+
+    _run_trystar = _run_try
+
+    # -- loops
+
+    def _run_for(self, node: ast.For | ast.AsyncFor, state: State) -> State | None:
+        iterated = self.evaluate(node.iter, state)
+        self.note_devices(node, state)
+        fresh = self.elements(iterated, node.iter, node)
+        self.frame.loops.append(node)
+        try:
+            return self._loop(node.body, node.orelse, state, lambda entry: self.assign(node.target, fresh, entry))
+        finally:
+            self.frame.loops.pop()
+
+    _run_asyncfor = _run_for
+
+    def _run_while(self, node: ast.While, state: State) -> State | None:
+        return self._loop(node.body, node.orelse, state, lambda entry: self.evaluate(node.test, entry))
+
+    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], state: State, enter: object) -> State | None:
+        """Run a body until the state settles. The first round has the state of the first iteration, which does happen."""
+        outer = self.frame.breaks, self.frame.continues
+        depth = min(len(self.frame.loops), len(ROUNDS)) - 1
+        left: State | None = None
+        for _ in range(ROUNDS[max(depth, 0)]):
+            self.frame.breaks, self.frame.continues = [], []
+            entry = state.copy()
+            enter(entry)  # type: ignore[operator]
+            end = self.run_block(body, entry)
+            for other in self.frame.continues:
+                end = join_states(end, other)
+            for other in self.frame.breaks:
+                left = join_states(left, other)
+            joined = join_states(state, end) or state
+            settled = joined == state
+            state = joined
+            if settled:
+                break
+        self.frame.breaks, self.frame.continues = outer
+        return join_states(self.run_block(orelse, state), left) if orelse else join_states(state, left)
+
+    # -- assignment
+
+    def assign(self, target: ast.expr, value: Value, state: State) -> None:
+        match target:
+            case ast.Name():
+                state.bind(target.id, self._named(target, value))
+            case ast.Tuple() | ast.List():
+                self._unpack(target, value, state)
+            case ast.Starred():
+                self.assign(target.value, Value(Kind.SEQUENCE, element=value), state)
+            case ast.Attribute():
+                self._assign_attribute(target, value, state)
+            case ast.Subscript():
+                self._assign_item(target, value, state)
+
+    def _named(self, target: ast.Name, value: Value) -> Value:
+        """A fresh batch, or an element of one, takes the name it gets, and what the uses of the name say of its kind."""
+        value = self.as_module(value, target.id)
+        if value.batch is None or value.origin is None or value.origin.birth is not Birth.LOADER:
+            return value
+        node = target if isinstance(value.origin.node, (ast.For, ast.AsyncFor, ast.Name)) else value.origin.node
+        evidence = self.frame.evidence
+        is_tensor = value.kind is Kind.UNKNOWN and target.id in evidence.tensors - evidence.texts and value.batch.path
+        return replace(
+            value, kind=Kind.TENSOR if is_tensor else value.kind, origin=Origin(Birth.LOADER, node, target.id)
+        )
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Value, state: State) -> None:
+        starred = any(isinstance(one, ast.Starred) for one in target.elts)
+        for index, one in enumerate(target.elts):
+            self.assign(one, NOTHING if starred else self._part(value, index, one, len(target.elts)), state)
+
+    def _part(self, value: Value, index: int, target: ast.expr, count: int) -> Value:
+        if value.items is not None and value.kind is Kind.SEQUENCE:
+            known = value.item(index)
+            if known is None or len(value.items) != count:
+                return NOTHING
+            return replace(known, origin=Origin(Birth.LOADER, target)) if _is_fresh(known) else known
+        if value.batch is not None:
+            return child_of_batch(value, index, target)
+        if value.kind is Kind.SEQUENCE:
+            return value.element or NOTHING
+        if value.place != UNKNOWN:
+            return Value(Kind.UNKNOWN, value.place, value.origin)
+        return NOTHING
+
+    def _assign_attribute(self, target: ast.Attribute, value: Value, state: State) -> None:
+        owner = self.evaluate(target.value, state)
+        if value.kind is Kind.MODULE:
+            self.attach(target, target.value, owner, target.attr, value, state)
+        if owner.token is None:
+            return
+        if value.kind is Kind.NONE:
+            value = replace(NOTHING, optional=False)
+        text = dotted(target)
+        if text is not None:
+            state.devices.pop(text, None)
+        state.set_attribute(owner.token, target.attr, value)
+
+    def _assign_item(self, target: ast.Subscript, value: Value, state: State) -> None:
+        owner = self.evaluate(target.value, state)
+        key = self.evaluate(target.slice, state)
+        if value.kind is Kind.MODULE:
+            self.attach(target, target.value, owner, ast.unparse(target.slice), value, state)
+            return
+        self._write_back(target.value, _with_item(owner, key.const, value), state)
+
+    def _write_back(self, owner: ast.expr, value: Value, state: State) -> None:
+        """A container with a changed element, bound again where it came from."""
+        if isinstance(owner, ast.Name):
+            state.env[owner.id] = value
+        elif isinstance(owner, ast.Attribute):
+            holder = self.evaluate(owner.value, state)
+            if holder.token is not None:
+                state.set_attribute(holder.token, owner.attr, value)
+
+    def attach(
+        self, node: ast.expr, parent: ast.expr, owner: Value, attribute: str, child: Value, state: State
+    ) -> None:
+        """Put a module into another. A host module in one that was moved waits for the next move: it is stale."""
+        if state.place_of(child) != HOST or child.origin is None or child.origin.birth is not Birth.MODULE:
+            return
+        found = self._moved_owner(parent, state)
+        if found is None:
+            return
+        expression, holder = found
+        assert holder.token is not None
+        known = state.objects[holder.token]
+        part = Attached(self.names.statement(node), expression, attribute, child)
+        kept = tuple(one for one in known.stale if one.statement is not part.statement)
+        state.objects[holder.token] = replace(known, stale=(*kept, part))
+
+    def _moved_owner(self, parent: ast.expr, state: State) -> tuple[ast.expr, Value] | None:
+        """The innermost object around an attribute path that the program has moved to a device."""
+        node: ast.expr = parent
+        while True:
+            value = self.evaluate(node, state)
+            known = state.objects.get(value.token or "")
+            if known is not None and known.moved is not None and may_be_device(known.place):
+                return node, value
+            if not isinstance(node, (ast.Attribute, ast.Subscript)):
+                return None
+            node = node.value
+
+    # -- notes
+
+    def note_devices(self, node: ast.stmt, state: State) -> None:
+        """Remember the device names at the start of a statement at which a fix may want to insert."""
+        if node not in self.facts.devices_at:
+            self.facts.devices_at[node] = self.device_names(state)
+
+
+def _merge_objects(merged: State, end: State) -> None:
+    """Let `merged` also hold what one method left in the objects."""
+    for token, known in end.objects.items():
+        mine = merged.objects.get(token)
+        merged.objects[token] = known if mine is None else mine if mine == known else join_objects(mine, known)
+
+
+def _with_item(owner: Value, key: object, value: Value) -> Value:
+    if isinstance(key, (int, str)) and not isinstance(key, bool) and owner.items is not None:
+        items = dict(owner.items) | {key: value}
+        return replace(owner, items=tuple(items.items()))
+    if owner.batch is not None and isinstance(key, (int, str)):
+        return replace(owner, items=((key, value),))
+    element = value if owner.element is None else join_values(owner.element, value)
+    kind = owner.kind if owner.kind in {Kind.MAPPING, Kind.SEQUENCE, Kind.TENSOR} else Kind.UNKNOWN
+    if kind is Kind.TENSOR:
+        return owner
+    return Value(kind, token=owner.token, element=element if owner.batch is None else None)
+
+
+def _is_fresh(value: Value) -> bool:
+    return value.batch is not None and value.origin is not None and value.origin.birth is Birth.LOADER
+
+
+def _as_load(node: ast.expr) -> ast.expr:
+    """The target of an augmented assignment is read as well; evaluation looks at no context."""
+    return node
+
+
+def _exits(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func) in {"sys.exit", "exit", "quit", "os._exit"}

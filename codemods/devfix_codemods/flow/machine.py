@@ -1,0 +1,217 @@
+"""What all parts of the interpreter share: the file, the frame that runs, the record of facts."""
+
+import ast
+from dataclasses import dataclass, field, replace
+
+from devfix_codemods.flow.evidence import Evidence, dotted, gather
+from devfix_codemods.flow.facts import Context, DeviceName, Facts, Meeting, Move, Operand
+from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Relation, Symbol, may_be_device, relation
+from devfix_codemods.flow.state import State
+from devfix_codemods.flow.values import Birth, Kind, Origin, Value
+from devfix_codemods.source import Source
+
+STEPS = 400_000
+"""Expressions evaluated in one file before the analysis stops. Generous: a file of 5 000 lines needs about 60 000."""
+
+DEPTH = 4
+"""How deep calls of functions of the same file are followed."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class OutOfBudget(Exception):
+    """The file is too large, or too tangled, to be followed to the end."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """One activation: the code that runs, where its free names are looked up, what it has returned so far."""
+
+    context: Context
+    parent: "Frame | None" = None
+    env: dict[str, Value] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
+    returns: list[tuple[Value, State]] = field(default_factory=list)
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+    statement: ast.stmt | None = None
+    loops: list[ast.For | ast.AsyncFor] = field(default_factory=list)
+
+
+class Machine:
+    """Shared state of the interpreter's parts. One instance a file."""
+
+    def __init__(self, source: Source, names: Names) -> None:
+        self.source = source
+        self.names = names
+        self.facts = Facts()
+        self.module_frame = Frame(Context())
+        self.frame = self.module_frame
+        self.calls: list[Function | ast.Lambda] = []
+        self.steps = 0
+        self._seen_meetings: set[tuple[ast.AST, ast.AST]] = set()
+        self._seen_moves: set[ast.AST] = set()
+
+    # -- the parts that subclasses give
+
+    def evaluate(self, node: ast.expr, state: State) -> Value:
+        raise NotImplementedError
+
+    def call(self, node: ast.Call, state: State) -> Value:
+        raise NotImplementedError
+
+    def run_block(self, body: list[ast.stmt], state: State) -> State | None:
+        raise NotImplementedError
+
+    # -- bookkeeping
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps > STEPS:
+            raise OutOfBudget
+
+    def evidence(self, root: ast.AST) -> Evidence:
+        """What uses in `root` say of its names; read once."""
+        if root not in self.facts.evidence:
+            self.facts.evidence[root] = gather(root)
+        return self.facts.evidence[root]
+
+    def position(self, node: ast.AST) -> str:
+        return f"{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
+
+    # -- devices
+
+    def device_names(self, state: State) -> tuple[DeviceName, ...]:
+        """Every expression that surely names a device here, short names first."""
+        found: dict[str, DeviceName] = {}
+        scopes: list[dict[str, Value]] = [state.env]
+        frame = self.frame.parent
+        while frame is not None:
+            scopes.append(frame.env)
+            frame = frame.parent
+        for env in scopes:
+            for name, value in env.items():
+                if value.kind is Kind.DEVICE and not value.optional and name not in found and _unshadowed(name, env, scopes):
+                    found[name] = DeviceName(name, value.denotes, value.qualified == "torch.device")
+        for name, value in state.env.items():
+            if value.token is None or value.token not in state.objects:
+                continue
+            for attribute, held in state.objects[value.token].attributes.items():
+                if held.kind is Kind.DEVICE and not held.optional:
+                    text = f"{name}.{attribute}"
+                    found.setdefault(text, DeviceName(text, held.denotes, held.qualified == "torch.device"))
+        for text, place in state.devices.items():
+            found.setdefault(text, DeviceName(text, place, False))
+        return tuple(sorted(found.values(), key=lambda one: (one.text.count("."), len(one.text), one.text)))
+
+    # -- meetings
+
+    def meet(self, node: ast.expr, operation: str, operands: list[Operand], state: State) -> Place:
+        """Record every operand that is elsewhere than the place the program chose; give the place of the result."""
+        anchor = self._anchor(operands)
+        if anchor is None:
+            return _common(operands)
+        for operand in operands:
+            if operand is not anchor and self._differs(operand, anchor, state):
+                self._record(node, operation, operand, anchor, operands, state)
+        return anchor.place
+
+    def _anchor(self, operands: list[Operand]) -> Operand | None:
+        """The operand whose place the program chose: a moved value first, then a moved module."""
+        chosen = [one for one in operands if may_be_device(one.place)]
+        moved = [one for one in chosen if one.role != "module"]
+        return (moved or chosen or [None])[0]
+
+    def _differs(self, operand: Operand, anchor: Operand, state: State) -> bool:
+        if operand.value.kind in _NEVER_MEETS:
+            return False
+        if relation(operand.place, anchor.place) is Relation.DIFFERENT:
+            return True
+        batch = operand.value.batch
+        return batch is not None and anchor.place in state.moved.get(batch.token, ()) and operand.place != anchor.place
+
+    def _record(
+        self,
+        node: ast.expr,
+        operation: str,
+        misplaced: Operand,
+        anchor: Operand,
+        operands: list[Operand],
+        state: State,
+    ) -> None:
+        key = (node, misplaced.node)
+        if key in self._seen_meetings:
+            return
+        self._seen_meetings.add(key)
+        devices = self.device_names(state)
+        self.facts.meetings.append(
+            Meeting(node, operation, misplaced, anchor, tuple(operands), devices, self.frame.context)
+        )
+
+    def record_move(self, move: Move) -> None:
+        if move.node not in self._seen_moves:
+            self._seen_moves.add(move.node)
+            self.facts.moves.append(move)
+
+    # -- small helpers on values
+
+    def api(self, node: ast.expr) -> str | None:
+        """The canonical qualified name `node` refers to through imports."""
+        from devfix_codemods.flow.tables import canonical
+
+        name = self.names.qualified(node)
+        return canonical(name) if name else None
+
+    def as_module(self, value: Value, name: str, evidence: Evidence | None = None) -> Value:
+        """An unknown object that is used as a module under `name` is one, wherever it lives."""
+        modules = (evidence or self.frame.evidence).modules
+        if value.kind is not Kind.UNKNOWN or value.token is None or value.batch is not None or name not in modules:
+            return value
+        return replace(value, kind=Kind.MODULE, place=value.place if value.place != UNKNOWN else Symbol(value.token))
+
+    def chosen_by_name(self, node: ast.expr, value: Value) -> str | None:
+        """The text of a dotted expression whose value is unknown but whose last part says `device`."""
+        text = dotted(node)
+        if text is None or value.kind not in {Kind.UNKNOWN, Kind.DEVICE, Kind.NUMBER}:
+            return None
+        last = text.rpartition(".")[2].lower()
+        return text if "dtype" not in last and any(word in last for word in _DEVICE_WORDS) else None
+
+
+_DEVICE_WORDS = ("device", "gpu", "cuda", "rank", "dev")
+_NEVER_MEETS = frozenset(
+    {
+        Kind.NUMBER,
+        Kind.STRING,
+        Kind.NONE,
+        Kind.DTYPE,
+        Kind.DEVICE,
+        Kind.FUNCTION,
+        Kind.CLASS,
+        Kind.API,
+        Kind.ARRAY,
+        Kind.OPTIMIZER,
+        Kind.SCALER,
+        Kind.LOADER,
+        Kind.DATASET,
+        Kind.TOKENIZER,
+        Kind.INSTANCE,
+        Kind.GENERATOR,
+    }
+)
+
+
+def _unshadowed(name: str, env: dict[str, Value], scopes: list[dict[str, Value]]) -> bool:
+    return next(one for one in scopes if name in one) is env
+
+
+def _common(operands: list[Operand]) -> Place:
+    """The place that all operands with a known place share."""
+    places = {one.place for one in operands if one.place != UNKNOWN and one.value.kind not in _NEVER_MEETS}
+    unknown = any(one.place == UNKNOWN and one.value.kind not in _NEVER_MEETS for one in operands)
+    return places.pop() if len(places) == 1 and not unknown else UNKNOWN
+
+
+def host_origin(node: ast.AST, birth: Birth = Birth.FACTORY) -> tuple[Place, Origin]:
+    return HOST, Origin(birth, node)

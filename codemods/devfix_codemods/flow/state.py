@@ -1,0 +1,137 @@
+"""The interpreter's state at one point of the program, and how two states join."""
+
+from dataclasses import dataclass, field, replace
+
+from devfix_codemods.flow.places import UNKNOWN, Place, choice, join
+from devfix_codemods.flow.values import Birth, Object, Value, join_values
+
+
+@dataclass(slots=True)
+class State:
+    """What holds at one point.
+
+    `env` are the names of the current frame. `objects` is the heap: the mutable side of modules and instances, by
+    token. `moved` tells, for each batch, to which places elements of it have been moved. `default` is where factories
+    put their tensors (`with torch.device(…)`, `torch.set_default_device`), None for the host.
+    """
+
+    env: dict[str, Value] = field(default_factory=dict)
+    objects: dict[str, Object] = field(default_factory=dict)
+    moved: dict[str, frozenset[Place]] = field(default_factory=dict)
+    devices: dict[str, Place] = field(default_factory=dict)
+    default: Place | None = None
+
+    def copy(self) -> "State":
+        return State(dict(self.env), dict(self.objects), dict(self.moved), dict(self.devices), self.default)
+
+    def entering(self, env: dict[str, Value]) -> "State":
+        """The state in which a callee starts: names of its own, the same objects."""
+        return State(env, self.objects, self.moved, {}, self.default)
+
+    def bind(self, name: str, value: Value) -> None:
+        """Give `name` a value; device expressions that start at the name mean something else from now on."""
+        self.env[name] = value
+        for text in [text for text in self.devices if text == name or text.startswith(f"{name}.")]:
+            del self.devices[text]
+
+    def place_of(self, value: Value) -> Place:
+        """Where `value` lives now: an object where its state says, anything else where the value says."""
+        if value.token is not None and value.token in self.objects:
+            return self.objects[value.token].place
+        return value.place
+
+    def relocate(self, token: str, place: Place, **changes: object) -> None:
+        """Move the object and every object inside it."""
+        seen: set[str] = set()
+        pending = [token]
+        while pending:
+            current = pending.pop()
+            known = self.objects.get(current)
+            if current in seen or known is None:
+                continue
+            seen.add(current)
+            own = changes if current == token else {}
+            self.objects[current] = replace(known, place=place, **own)  # type: ignore[arg-type]
+            pending.extend(one.token for one in known.attributes.values() if one.token)
+
+    def attribute(self, token: str, name: str) -> Value | None:
+        known = self.objects.get(token)
+        return known.attributes.get(name) if known else None
+
+    def set_attribute(self, token: str, name: str, value: Value) -> None:
+        known = self.objects.get(token, Object())
+        self.objects[token] = replace(known, attributes={**known.attributes, name: value})
+
+
+def join_states(first: State | None, second: State | None) -> State | None:
+    """The state after two paths meet; None is a path that does not get here."""
+    if first is None or second is None:
+        return first or second
+    joined = State(default=first.default if first.default == second.default else UNKNOWN)
+    for name in first.env.keys() | second.env.keys():
+        joined.env[name] = _join_binding(first.env.get(name), second.env.get(name))
+    for token in first.objects.keys() | second.objects.keys():
+        joined.objects[token] = _join_known(first.objects.get(token), second.objects.get(token))
+    _add_merged_objects(joined, first, second)
+    for batch in first.moved.keys() | second.moved.keys():
+        joined.moved[batch] = first.moved.get(batch, frozenset()) | second.moved.get(batch, frozenset())
+    joined.devices = {text: place for text, place in first.devices.items() if second.devices.get(text) == place}
+    return joined
+
+
+def _join_binding(first: Value | None, second: Value | None) -> Value:
+    if first is None or second is None:
+        known = first or second
+        assert known is not None
+        return known if known.optional else replace(known, optional=True)
+    return join_values(first, second)
+
+
+def _join_known(first: Object | None, second: Object | None) -> Object:
+    if first is None or second is None:
+        known = first or second
+        assert known is not None
+        return known
+    return first if first == second else join_objects(first, second)
+
+
+def join_objects(first: Object, second: Object) -> Object:
+    """One object after two branches. Where both moved it, its place is the choice that the branches made."""
+    both_moved = first.moved is not None and second.moved is not None
+    place = choice(first.place, second.place) if both_moved else join(first.place, second.place)
+    attributes = {
+        name: _join_attribute(first.attributes.get(name), second.attributes.get(name))
+        for name in first.attributes.keys() | second.attributes.keys()
+    }
+    return Object(
+        place=place,
+        moved=first.moved or second.moved,
+        attributes=attributes,
+        born=first.born or second.born,
+        visited=first.visited | second.visited,
+        stale=first.stale or second.stale,
+        managed=first.managed or second.managed,
+    )
+
+
+def _join_attribute(first: Value | None, second: Value | None) -> Value:
+    if first is None or second is None:
+        return first or second or Value()
+    return join_values(first, second)
+
+
+def _add_merged_objects(joined: State, first: State, second: State) -> None:
+    """A name bound to one object in one branch and another in the other gets an object of its own."""
+    for name, value in list(joined.env.items()):
+        if value.token is None or "|" not in value.token or value.token in joined.objects:
+            continue
+        left, right = first.env.get(name), second.env.get(name)
+        one = first.objects.get(left.token) if left and left.token else None
+        other = second.objects.get(right.token) if right and right.token else None
+        if one is not None and other is not None:
+            joined.objects[value.token] = join_objects(one, other)
+
+
+def was_moved(value: Value) -> bool:
+    """Whether the value's last step was a move."""
+    return value.origin is not None and value.origin.birth is Birth.MOVE

@@ -1,0 +1,205 @@
+"""What the interpreter knows of the torch API: who makes tensors, who moves them, who needs one place.
+
+Names are the public qualified ones; `canonical` folds re-exports onto them. Source: the reference of torch 2.13.
+"""
+
+FACTORIES = frozenset(
+    f"torch.{name}"
+    for name in (
+        "arange bartlett_window blackman_window empty empty_strided eye full hamming_window hann_window kaiser_window "
+        "linspace logspace ones rand randint randn randperm range scalar_tensor tensor tril_indices triu_indices zeros "
+        "complex polar normal"
+    ).split()
+)
+"""Functions that make a tensor on the host unless `device=` says otherwise."""
+
+HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.Tensor", "torch.nn.utils.rnn.pad_sequence"})
+"""Those that always make it on the host from host data."""
+
+LEGACY_CONSTRUCTORS = frozenset(
+    f"torch.{name}Tensor" for name in ("", "Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Bool", "BFloat16")
+)
+
+LIKE_FACTORIES = frozenset(
+    f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")
+)
+
+NEW_METHODS = frozenset({"new_zeros", "new_ones", "new_empty", "new_full", "new_tensor", "new"})
+
+ONE_PLACE = frozenset(
+    f"torch.{name}"
+    for name in (
+        "add sub subtract mul multiply div divide true_divide pow maximum minimum fmax fmin atan2 remainder fmod "
+        "matmul mm bmm mv dot inner outer addmm addbmm baddbmm einsum tensordot kron cross cdist dist lerp "
+        "where masked_select gather scatter scatter_add index_select take take_along_dim bucketize searchsorted isin "
+        "eq ne lt le gt ge equal allclose isclose logical_and logical_or logical_xor bitwise_and bitwise_or "
+        "cosine_similarity pairwise_distance addcmul addcdiv logaddexp "
+        "concat concatenate cat stack hstack vstack dstack column_stack row_stack block_diag cartesian_prod meshgrid"
+    ).split()
+)
+"""Functions whose tensor arguments must be on one device."""
+
+SEQUENCE_FUNCTIONS = frozenset(
+    f"torch.{name}"
+    for name in "cat concat concatenate stack hstack vstack dstack column_stack row_stack block_diag meshgrid".split()
+)
+"""Those that take the tensors as one sequence, and where not even a 0-dim tensor may be elsewhere."""
+
+FUNCTIONAL = "torch.nn.functional."
+FUNCTIONAL_PLACELESS = frozenset({"torch.nn.functional.one_hot"})
+
+LOSS_FUNCTIONS = frozenset(
+    f"torch.nn.functional.{name}"
+    for name in (
+        "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss "
+        "gaussian_nll_loss hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss "
+        "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss poisson_nll_loss smooth_l1_loss "
+        "soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss"
+    ).split()
+)
+
+TENSOR_METHODS_ONE_PLACE = frozenset(
+    (
+        "add sub mul div true_divide pow maximum minimum fmax fmin matmul mm bmm mv dot inner outer addmm baddbmm "
+        "lerp where masked_select masked_fill gather scatter scatter_add index_select index_add index_copy index_fill "
+        "take take_along_dim eq ne lt le gt ge equal allclose isclose logical_and logical_or logical_xor atan2 "
+        "addcmul addcdiv cross dist kron"
+    ).split()
+)
+"""Methods of a tensor whose tensor arguments must be where it is; their in-place twins end in an underscore."""
+
+TENSOR_SHAPE_METHODS = frozenset(
+    "size dim numel nelement tolist item is_floating_point is_complex element_size stride storage_offset get_device "
+    "ndimension data_ptr is_contiguous __len__".split()
+)
+"""Methods of a tensor whose result is no tensor."""
+
+TENSOR_EVIDENCE_METHODS = frozenset(
+    "view reshape permute transpose squeeze unsqueeze float long half int bool double bfloat16 type_as contiguous "
+    "flatten expand expand_as repeat_interleave argmax argmin softmax log_softmax sigmoid tanh relu detach clone "
+    "requires_grad_ backward numel dim new_zeros new_ones new_tensor scatter_ masked_fill masked_fill_ unbind chunk "
+    "narrow index_select gather mean std var norm clamp t cpu cuda".split()
+)
+"""Methods that, called on a value, say that it is a tensor. `size`, `sum`, `split`, `to` and `copy` say nothing."""
+
+TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag"})
+TENSOR_PLAIN_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "layout", "requires_grad", "is_cuda", "is_leaf", "names"})
+
+HOST_RESULTS = frozenset({"cpu", "numpy", "tolist", "item"})
+
+MODULE_METHODS_RETURNING_SELF = frozenset(
+    "train eval requires_grad_ float double half bfloat16 type apply share_memory compile".split()
+)
+MODULE_EVIDENCE_METHODS = frozenset(
+    "parameters named_parameters state_dict load_state_dict zero_grad train eval named_modules modules children "
+    "named_children buffers named_buffers register_buffer add_module".split()
+)
+PARAMETER_ITERATORS = frozenset({"parameters", "buffers"})
+NAMED_PARAMETER_ITERATORS = frozenset({"named_parameters", "named_buffers"})
+
+MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})
+MANAGED_BASES = (
+    "lightning.",
+    "pytorch_lightning.",
+    "lightning_fabric.",
+    "fastai.",
+    "composer.",
+    "catalyst.",
+    "ignite.",
+)
+"""Libraries that place values themselves: devfix inserts no move inside classes derived from theirs."""
+
+MANAGING_PACKAGES = frozenset({"accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric"})
+"""Packages whose import says that they may place what the file builds."""
+
+DATASET_BASES = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torch.utils.data.dataset.")
+LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
+TENSOR_DATASETS = frozenset({"torch.utils.data.TensorDataset"})
+DATASET_WRAPPERS = frozenset({"torch.utils.data.Subset", "torch.utils.data.ConcatDataset"})
+OPTIMIZER_PREFIX = "torch.optim."
+SCALERS = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cuda.amp.GradScaler"})
+
+AVAILABILITY = frozenset(
+    {
+        "torch.cuda.is_available",
+        "torch.accelerator.is_available",
+        "torch.backends.mps.is_available",
+        "torch.mps.is_available",
+        "torch.xpu.is_available",
+    }
+)
+
+NOT_MODULES = frozenset({"torch.nn.Parameter", "torch.nn.ParameterList", "torch.nn.ParameterDict", "torch.nn.Buffer"})
+PARAMETER_CLASSES = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
+WRAPPERS = frozenset(
+    {
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DataParallel",
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.compile",
+        "torch.jit.script",
+    }
+)
+"""Callables that return their first argument in a new guise, where it was."""
+
+TOKENIZER_CLASSES = ("Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor", "ImageProcessor")
+TOKENIZER_PACKAGES = ("transformers.", "open_clip.", "sentence_transformers.")
+TOKENIZER_METHODS = frozenset(
+    {"__call__", "encode", "encode_plus", "batch_encode_plus", "apply_chat_template", "pad", "prepare_for_model"}
+)
+TENSOR_TOKENIZER_METHODS = frozenset({"encode"})
+"""Those that return a bare tensor, with `return_tensors="pt"`, and not a mapping."""
+
+ITERATOR_WRAPPERS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange", "rich.progress.track"})
+"""Calls that yield what their first argument yields."""
+
+_REEXPORTS = {
+    "torch.nn.modules.module.Module": "torch.nn.Module",
+    "torch.nn.modules.Module": "torch.nn.Module",
+    "torch.amp.autocast_mode.autocast": "torch.amp.autocast",
+    "torch.autocast": "torch.amp.autocast",
+    "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
+    "torch.GradScaler": "torch.amp.GradScaler",
+    "torch.cuda.amp.autocast_mode.autocast": "torch.cuda.amp.autocast",
+    "torch.cuda.amp.grad_scaler.GradScaler": "torch.cuda.amp.GradScaler",
+    "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+    "torch.utils.data.dataset.Dataset": "torch.utils.data.Dataset",
+    "torch.utils.data.dataset.TensorDataset": "torch.utils.data.TensorDataset",
+    "torch.nn.parameter.Parameter": "torch.nn.Parameter",
+    "torch.types.Device": "torch.device",
+}
+
+
+def canonical(qualified: str) -> str:
+    """The public name of a torch object that is exported in several places."""
+    return _REEXPORTS.get(qualified, qualified)
+
+
+_TEXT_WORDS = frozenset(
+    "caption captions text texts prompt prompts sentence sentences name names path paths file files filename "
+    "filenames url urls word words string strings str question questions answer answers title titles info meta "
+    "metadata metas uid uids uuid key keys comment comments description descriptions transcript transcripts".split()
+)
+
+
+def sounds_like_text(name: str) -> bool:
+    """Whether a batch element called `name` is likely a list of strings: a reason to leave it alone, never to act."""
+    return any(part in _TEXT_WORDS for part in name.lower().strip("_").split("_"))
+
+
+CONTAINER_MODULES = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"})
+
+PARAMETERLESS_MODULES = frozenset(
+    f"torch.nn.{name}"
+    for name in (
+        "ReLU ReLU6 LeakyReLU ELU SELU CELU GELU SiLU Mish Sigmoid Tanh Softmax LogSoftmax Softmax2d Softmin Softplus "
+        "Softsign Softshrink Hardshrink Hardsigmoid Hardswish Hardtanh Threshold Tanhshrink LogSigmoid GLU Identity "
+        "Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout Flatten Unflatten Upsample "
+        "UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle MaxPool1d MaxPool2d MaxPool3d AvgPool1d "
+        "AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d "
+        "AdaptiveMaxPool3d LPPool1d LPPool2d ZeroPad1d ZeroPad2d ZeroPad3d ReflectionPad1d ReflectionPad2d "
+        "ReplicationPad1d ReplicationPad2d ConstantPad1d ConstantPad2d CosineSimilarity PairwiseDistance Fold Unfold "
+        "LocalResponseNorm CrossMapLRN2d ChannelShuffle Module"
+    ).split()
+)
+"""Modules that hold no tensor and so live nowhere."""

@@ -1,0 +1,213 @@
+"""Abstract values: what a name holds, where that lives, where it was born and how it came here."""
+
+import ast
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import Union
+
+from devfix_codemods.flow.places import UNKNOWN, Place, choice, join
+
+
+class Kind(Enum):
+    """What sort of thing a value is, as far as placement cares."""
+
+    UNKNOWN = auto()
+    TENSOR = auto()
+    MODULE = auto()
+    LOADER = auto()
+    DATASET = auto()
+    BATCH = auto()
+    ENCODING = auto()
+    TOKENIZER = auto()
+    OPTIMIZER = auto()
+    SCALER = auto()
+    METRIC = auto()
+    GENERATOR = auto()
+    DEVICE = auto()
+    DTYPE = auto()
+    NUMBER = auto()
+    STRING = auto()
+    ARRAY = auto()
+    NONE = auto()
+    SEQUENCE = auto()
+    MAPPING = auto()
+    FUNCTION = auto()
+    CLASS = auto()
+    INSTANCE = auto()
+    API = auto()
+
+
+PLACELESS = frozenset(
+    {Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.DTYPE, Kind.DEVICE, Kind.FUNCTION, Kind.CLASS, Kind.API, Kind.ARRAY}
+)
+"""Kinds that never meet a tensor in an operation that needs one place."""
+
+
+class Birth(Enum):
+    """How a value came to be; the kind of birth picks the repair."""
+
+    LOADER = auto()
+    ENCODING = auto()
+    FACTORY = auto()
+    MODULE = auto()
+    MOVE = auto()
+    PARAMETER = auto()
+    STATE = auto()
+    OPERATION = auto()
+    CALL = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value was born or last moved. `name` is what the code calls it there, where it has a name."""
+
+    birth: Birth
+    node: ast.AST
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchItem:
+    """An element of what a loop over a loader yields.
+
+    `token` identifies the batch, `path` the element: `(1,)`, `("labels",)`, `()` for the batch itself. `statement` is
+    the loop (or the assignment from `next(iter(…))`) that yields it.
+    """
+
+    token: str
+    path: tuple[int | str, ...]
+    statement: ast.AST
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One abstract value.
+
+    `token` is its identity where it is an object with state (a module, an instance, an unknown object whose attributes
+    matter): places of modules and attributes are kept in the state under the token, since moves change them in place.
+    `denotes` is, for a device, the place it names. `items` are the elements of a sequence or mapping with known keys,
+    `element` stands for any element otherwise.
+    """
+
+    kind: Kind = Kind.UNKNOWN
+    place: Place = UNKNOWN
+    origin: Origin | None = None
+    token: str | None = None
+    qualified: str | None = None
+    denotes: Place = UNKNOWN
+    batch: BatchItem | None = None
+    items: tuple[tuple[int | str, "Value"], ...] | None = None
+    element: Union["Value", None] = None
+    const: str | int | float | bool | None = None
+    definition: ast.AST | None = None
+    receiver: Union["Value", None] = None
+    scalar: bool = False
+    optional: bool = False
+    spelled: str | None = None
+
+    def with_place(self, place: Place, origin: Origin | None = None) -> "Value":
+        return replace(self, place=place, origin=origin or self.origin)
+
+    def item(self, key: int | str) -> Union["Value", None]:
+        """The element under `key`, where it is known."""
+        for name, value in self.items or ():
+            if name == key:
+                return value
+        return None
+
+
+NOTHING = Value()
+NUMBER = Value(Kind.NUMBER)
+STRING = Value(Kind.STRING)
+NONE = Value(Kind.NONE)
+
+
+def tensor(place: Place, origin: Origin | None = None, *, scalar: bool = False) -> Value:
+    return Value(Kind.TENSOR, place, origin, scalar=scalar)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """The state of one object: where it lives now, who moved it there, what its attributes hold.
+
+    `visited` are all places that it was ever moved to. `stale` are the modules that were attached on the host since the
+    last move. `managed` says that a framework has taken over its placement.
+    """
+
+    place: Place = UNKNOWN
+    moved: Origin | None = None
+    attributes: dict[str, Value] = field(default_factory=dict)
+    born: Origin | None = None
+    visited: frozenset[Place] = frozenset()
+    stale: tuple["Attached", ...] = ()
+    managed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A module put on the host into an object that had been moved before."""
+
+    statement: ast.stmt
+    parent: ast.expr
+    attribute: str
+    child: Value
+
+
+def join_values(first: Value, second: Value) -> Value:
+    """What a name holds after two branches that may each have bound it."""
+    if first == second:
+        return first
+    optional = first.optional or second.optional
+    if first.kind is Kind.NONE or second.kind is Kind.NONE:
+        known = second if first.kind is Kind.NONE else first
+        return replace(known, optional=optional, const=None)
+    kind = first.kind if first.kind is second.kind else Kind.UNKNOWN
+    return Value(
+        kind=kind,
+        place=_join_places(first, second),
+        origin=first.origin,
+        token=_join_tokens(first.token, second.token),
+        qualified=first.qualified if first.qualified == second.qualified else None,
+        denotes=_join_devices(first, second),
+        batch=first.batch if first.batch == second.batch else None,
+        items=_join_items(first, second),
+        element=_join_elements(first, second),
+        const=first.const if first.const == second.const else None,
+        definition=first.definition if first.definition is second.definition else None,
+        receiver=first.receiver if first.receiver == second.receiver else None,
+        scalar=first.scalar and second.scalar,
+        optional=optional,
+        spelled=first.spelled if first.spelled == second.spelled else None,
+    )
+
+
+def _join_places(first: Value, second: Value) -> Place:
+    """Unknown where the branches disagree, unless both moved the value: then it is where the branch chose."""
+    moved = [one.origin is not None and one.origin.birth is Birth.MOVE for one in (first, second)]
+    return choice(first.place, second.place) if all(moved) else join(first.place, second.place)
+
+
+def _join_devices(first: Value, second: Value) -> Place:
+    return choice(first.denotes, second.denotes)
+
+
+def _join_tokens(first: str | None, second: str | None) -> str | None:
+    if first is None or second is None:
+        return None
+    parts = set(first.split("|")) | set(second.split("|"))
+    return "|".join(sorted(parts)) if len(parts) <= 4 else None
+
+
+def _join_items(first: Value, second: Value) -> tuple[tuple[int | str, Value], ...] | None:
+    if first.items is None or second.items is None:
+        return None
+    keys, others = [key for key, _ in first.items], dict(second.items)
+    if keys != list(others):
+        return None
+    return tuple((key, join_values(value, others[key])) for key, value in first.items)
+
+
+def _join_elements(first: Value, second: Value) -> Value | None:
+    if first.element is None or second.element is None:
+        return first.element or second.element
+    return join_values(first.element, second.element)
