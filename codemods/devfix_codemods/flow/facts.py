@@ -47,7 +47,8 @@ class Operand:
 class Meeting:
     """An operation that needs one place, and gets several.
 
-    `anchor` is an operand whose place the program chose; `misplaced` is one that is elsewhere.
+    `anchor` is an operand whose place the program chose, and `moved` the move that took it there, where it was seen;
+    `misplaced` is an operand that is elsewhere. `devices` are the device names bound at the operation.
     """
 
     node: ast.expr
@@ -55,6 +56,7 @@ class Meeting:
     misplaced: Operand
     anchor: Operand
     operands: tuple[Operand, ...]
+    moved: Origin | None
     devices: tuple[DeviceName, ...]
     context: Context
 

@@ -92,13 +92,13 @@ class Machine:
             frame = frame.parent
         for env in scopes:
             for name, value in env.items():
-                if value.kind is Kind.DEVICE and not value.optional and name not in found and _unshadowed(name, env, scopes):
+                if _names_device(value) and name not in found and _unshadowed(name, env, scopes):
                     found[name] = DeviceName(name, value.denotes, value.qualified == "torch.device")
         for name, value in state.env.items():
             if value.token is None or value.token not in state.objects:
                 continue
             for attribute, held in state.objects[value.token].attributes.items():
-                if held.kind is Kind.DEVICE and not held.optional:
+                if _names_device(held):
                     text = f"{name}.{attribute}"
                     found.setdefault(text, DeviceName(text, held.denotes, held.qualified == "torch.device"))
         for text, place in state.devices.items():
@@ -146,7 +146,7 @@ class Machine:
         self._seen_meetings.add(key)
         devices = self.device_names(state)
         self.facts.meetings.append(
-            Meeting(node, operation, misplaced, anchor, tuple(operands), devices, self.frame.context)
+            Meeting(node, operation, misplaced, anchor, tuple(operands), _moved(anchor, state), devices, self.frame.context)
         )
 
     def record_move(self, move: Move) -> None:
@@ -200,6 +200,20 @@ _NEVER_MEETS = frozenset(
         Kind.GENERATOR,
     }
 )
+
+
+def _names_device(value: Value) -> bool:
+    """A device, or a string that names one, bound on every path."""
+    return value.kind in {Kind.DEVICE, Kind.STRING} and value.denotes != UNKNOWN and not value.optional
+
+
+def _moved(operand: Operand, state: State) -> Origin | None:
+    """The move that took an operand where it is."""
+    known = state.objects.get(operand.value.token or "")
+    if known is not None:
+        return known.moved
+    origin = operand.value.origin
+    return origin if origin is not None and origin.birth is Birth.MOVE else None
 
 
 def _unshadowed(name: str, env: dict[str, Value], scopes: list[dict[str, Value]]) -> bool:

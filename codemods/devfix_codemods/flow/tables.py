@@ -203,3 +203,10 @@ PARAMETERLESS_MODULES = frozenset(
     ).split()
 )
 """Modules that hold no tensor and so live nowhere."""
+
+_LENGTH_WORDS = frozenset("length lengths len lens seqlen seqlens size sizes count counts num".split())
+
+
+def sounds_like_length(name: str) -> bool:
+    """Whether a name speaks of sequence lengths, which packing needs on the host."""
+    return any(part in _LENGTH_WORDS for part in name.lower().strip("_").split("_"))

@@ -161,7 +161,7 @@ def join_values(first: Value, second: Value) -> Value:
     if first.kind is Kind.NONE or second.kind is Kind.NONE:
         known = second if first.kind is Kind.NONE else first
         return replace(known, optional=optional, const=None)
-    kind = first.kind if first.kind is second.kind else Kind.UNKNOWN
+    kind = first.kind if first.kind is second.kind else _join_kinds(first, second)
     return Value(
         kind=kind,
         place=_join_places(first, second),
@@ -185,6 +185,12 @@ def _join_places(first: Value, second: Value) -> Place:
     """Unknown where the branches disagree, unless both moved the value: then it is where the branch chose."""
     moved = [one.origin is not None and one.origin.birth is Birth.MOVE for one in (first, second)]
     return choice(first.place, second.place) if all(moved) else join(first.place, second.place)
+
+
+def _join_kinds(first: Value, second: Value) -> Kind:
+    """`"cpu"` in one branch and `torch.device(…)` in the other: a device by either."""
+    both = first.denotes != UNKNOWN and second.denotes != UNKNOWN
+    return Kind.DEVICE if both and {first.kind, second.kind} == {Kind.STRING, Kind.DEVICE} else Kind.UNKNOWN
 
 
 def _join_devices(first: Value, second: Value) -> Place:

@@ -1,0 +1,143 @@
+"""How a fix writes a move: which device expression, in whose style, and where the line may stand."""
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from devfix_codemods.edits.operations import Edit, InsertStatement
+from devfix_codemods.findings import Safety
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import Context, DeviceName, Meeting
+from devfix_codemods.flow.places import Choice, Device, Host, Place, describe
+from devfix_codemods.program import Program
+from devfix_codemods.source import Span
+
+DECLARATION = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """The text that moves a value when it is appended to it, the edits it needs elsewhere, and how safe that is."""
+
+    suffix: str
+    device: str
+    edits: tuple[Edit, ...] = ()
+    safety: Safety = Safety.SAFE
+
+
+def insertable(context: Context) -> bool:
+    """Whether code of ours may move values here: not where a framework places them, and never in a loader's worker."""
+    return not context.managed and not context.worker
+
+
+def copied_suffix(program: Program, call: ast.Call) -> str | None:
+    """`.to(device, non_blocking=True)` of an existing move, verbatim; None where it also changes the dtype."""
+    function = call.func
+    assert isinstance(function, ast.Attribute)
+    if function.attr not in {"to", "cuda"} or any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    keywords = {one.arg for one in call.keywords}
+    if function.attr == "to" and (len(call.args) > 1 or not keywords <= {"device", "non_blocking"}):
+        return _plain_suffix(program, call)
+    receiver, whole = program.source.span(function.value), program.source.span(call)
+    text = program.source.segment(Span(receiver.end_line, receiver.end_column, whole.end_line, whole.end_column))
+    return text.lstrip(") \t") if "\n" not in text and text.lstrip(") \t").startswith(".") else _plain_suffix(program, call)
+
+
+def _plain_suffix(program: Program, call: ast.Call) -> str | None:
+    """The move of `call` without the dtype and layout that it also sets."""
+    device = next((one.value for one in call.keywords if one.arg == "device"), call.args[0] if call.args else None)
+    if device is None or isinstance(device, ast.Starred):
+        return None
+    blocking = any(one.arg == "non_blocking" for one in call.keywords)
+    return f".to({program.source.segment(program.source.span(device))}{', non_blocking=True' if blocking else ''})"
+
+
+def roots(text: str) -> set[str]:
+    """The names that a move's text reads."""
+    tree = ast.parse(f"_{text}", mode="eval")
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"_"}
+
+
+def device_for(place: Place, devices: Iterable[DeviceName]) -> str | None:
+    """A name that is bound and denotes `place`; among several, the simplest."""
+    return next((one.text for one in devices if one.place == place), None)
+
+
+def device_words(meeting: Meeting) -> str:
+    """The place of the anchor in the words of the code around the operation."""
+    name = device_for(meeting.anchor.place, meeting.devices)
+    return f"on `{name}`" if name else describe(meeting.anchor.place)
+
+
+def mover_for(program: Program, meeting: Meeting, bound: tuple[DeviceName, ...] | None, *, blocking: bool = False) -> Mover | None:
+    """How to take a host value to the anchor's place, by a name in `bound` (those at the operation, by default)."""
+    names = meeting.devices if bound is None else bound
+    tail = "" if blocking else ", non_blocking=True"
+    place = meeting.anchor.place
+    if (name := device_for(place, names)) is not None:
+        return Mover(f".to({name}{tail})", name)
+    move = meeting.moved.node if meeting.moved else None
+    if isinstance(place, Device):
+        if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) and move.func.attr == "cuda":
+            inner = "" if blocking else "non_blocking=True"
+            return Mover(f".cuda({inner})", "cuda") if not move.args else None
+        return Mover(f'.to("{place.name}"{tail})', place.name)
+    return _declared(program, meeting, move, tail)
+
+
+def _declared(program: Program, meeting: Meeting, move: ast.AST | None, tail: str) -> Mover | None:
+    """A new `device` near the imports, for a script that spells out its choice where it needs it."""
+    if not _is_cuda_or_cpu(meeting.anchor.place) or not isinstance(move, ast.Call):
+        return None
+    edits = declare_device(program, meeting.context)
+    if edits is None:
+        return None
+    return Mover(f".to(device{tail})", "device", edits, Safety.UNSAFE)
+
+
+def _is_cuda_or_cpu(place: Place) -> bool:
+    return isinstance(place, Choice) and place.options == frozenset({Device("cuda"), Host()})
+
+
+def declare_device(program: Program, context: Context) -> tuple[Edit, ...] | None:
+    """The edits that bind `device` at module level, or None where the name is taken or `torch` is not at hand."""
+    body = program.tree.body
+    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    has_torch = any(isinstance(one, ast.Import) and any(_binds_torch(alias) for alias in one.names) for one in imports)
+    taken = any(isinstance(node, (ast.Name, ast.arg)) and _bound_name(node) == "device" for node in ast.walk(program.tree))
+    if not imports or not has_torch or taken:
+        return None
+    anchor = program.source.span(imports[-1])
+    return (InsertStatement(anchor, "after", f"\n{DECLARATION}"),)
+
+
+def _binds_torch(alias: ast.alias) -> bool:
+    return alias.name.partition(".")[0] == "torch" and alias.asname in {None, "torch"}
+
+
+def _bound_name(node: ast.Name | ast.arg) -> str | None:
+    if isinstance(node, ast.arg):
+        return node.arg
+    return node.id if isinstance(node.ctx, ast.Store) else None
+
+
+def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:
+    """The list of statements that holds `statement`."""
+    parent = program.names.parent(statement)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and statement in block:
+            return block
+    return [statement]
+
+
+def within(program: Program, node: ast.AST, outer: ast.AST) -> bool:
+    """Whether `node` lies inside `outer`."""
+    return node is outer or any(one is outer for one in program.names.ancestors(node))
+
+
+def text_of(program: Program, node: ast.AST) -> str:
+    """The source of an expression, on one line."""
+    text = program.source.segment(program.source.span(node))
+    return dotted(node) or " ".join(text.split()) if isinstance(node, ast.expr) else " ".join(text.split())

@@ -1,0 +1,275 @@
+"""A tensor from a data loader never reaches the model's device.
+
+## What it does
+
+Finds elements of a loader's batch that stay on the host while the model, the loss or the other elements of the same
+batch are on a device, and moves them where their siblings are moved, in the same style.
+
+## Why it fails
+
+Workers collate batches on the host. What the loop does not move stays there, and the first operation that needs both
+raises
+
+    RuntimeError: Expected all tensors to be on the same device, but got target is on cpu, different from other tensors
+    on cuda:0 (when checking argument in method wrapper_CUDA_nll_loss_forward)
+
+(before torch 2.8: `… but found at least two devices, cuda:0 and cpu!`).
+
+## Before
+
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        loss = criterion(model(images), labels)
+
+## After
+
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        labels = labels.to(device, non_blocking=True)
+        loss = criterion(model(images), labels)
+
+## Fix safety
+
+Safe where the element is known to be a tensor: a sibling of the same batch is moved, or it enters a loss, tensor
+arithmetic, or is used as a tensor elsewhere. A move to where a tensor already is does nothing. Unsafe where a `device`
+must be declared first, and where the only evidence is that the element is passed to a model. Elements that look like
+text or lengths, code that Lightning, Accelerate or DeepSpeed place, datasets and collate functions are left alone.
+
+## Since torch
+
+Any.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.facts import Meeting, Move
+from devfix_codemods.flow.places import may_be_device
+from devfix_codemods.flow.tables import sounds_like_length, sounds_like_text
+from devfix_codemods.flow.values import BatchItem, Birth, Kind
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule
+from devfix_codemods.rules._moves import (
+    Mover,
+    block_of,
+    copied_suffix,
+    device_words,
+    insertable,
+    mover_for,
+    roots,
+    text_of,
+    within,
+)
+
+
+def check(program: Program) -> Iterator[Finding]:
+    seen: set[tuple[ast.AST, str]] = set()
+    for meeting in program.facts.meetings:
+        batch = meeting.misplaced.value.batch
+        if batch is None or meeting.misplaced.role == "module" or not insertable(meeting.context):
+            continue
+        if not _is_element(meeting):
+            continue
+        key = (_birth_node(meeting), _name(program, meeting))
+        if key not in seen and not _looks_untouchable(program, meeting):
+            seen.add(key)
+            yield _finding(program, meeting, batch)
+
+
+def _is_element(meeting: Meeting) -> bool:
+    origin = meeting.misplaced.value.origin
+    return origin is not None and origin.birth is Birth.LOADER
+
+
+def _birth_node(meeting: Meeting) -> ast.AST:
+    origin = meeting.misplaced.value.origin
+    assert origin is not None
+    return origin.node
+
+
+def _name(program: Program, meeting: Meeting) -> str:
+    origin = meeting.misplaced.value.origin
+    return origin.name if origin and origin.name else text_of(program, meeting.misplaced.node)
+
+
+def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
+    """Text, lengths, and whatever only a model call speaks for without a moved sibling."""
+    value = meeting.misplaced.value
+    name = _last_word(_name(program, meeting), meeting)
+    if value.kind is Kind.STRING:
+        return True
+    function = meeting.context.function or program.tree
+    if name in program.facts.evidence[function].texts:
+        return True
+    return _only_passed_on(meeting) and (sounds_like_text(name) or sounds_like_length(name))
+
+
+def _last_word(name: str, meeting: Meeting) -> str:
+    path = meeting.misplaced.value.batch.path if meeting.misplaced.value.batch else ()
+    return str(path[-1]) if path and isinstance(path[-1], str) and not name.isidentifier() else name
+
+
+def _only_passed_on(meeting: Meeting) -> bool:
+    """Whether nothing but being an argument of a module says that the value is a tensor."""
+    through_module = any(one.role == "module" for one in meeting.operands)
+    return through_module and meeting.misplaced.value.kind is not Kind.TENSOR
+
+
+def _finding(program: Program, meeting: Meeting, batch: BatchItem) -> Finding:
+    name = _name(program, meeting)
+    moves = _sibling_moves(program, meeting, batch)
+    fix = _fix(program, meeting, batch, moves)
+    origin = program.source.span(_origin_node(meeting))
+    trail = [Step(origin, f"`{name}` comes from the loader here, on the host")]
+    trail.extend(Step(program.source.span(one.node), f"its sibling `{text_of(program, one.receiver)}` is moved here") for one in moves[-1:])
+    anchor = text_of(program, meeting.anchor.node)
+    trail.append(Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {device_words(meeting)}, here"))
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{name}` stays on the host, but meets `{anchor}` {device_words(meeting)} in {meeting.operation}",
+        span=program.source.span(meeting.node),
+        origin=origin,
+        trail=tuple(trail),
+        fix=fix,
+        advice=None if fix else f"move `{name}` to the device of `{anchor}` before this line",
+    )
+
+
+def _origin_node(meeting: Meeting) -> ast.AST:
+    """Where the element gets its name: never a whole loop."""
+    node = _birth_node(meeting)
+    return node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node
+
+
+def _sibling_moves(program: Program, meeting: Meeting, batch: BatchItem) -> list[Move]:
+    """Moves of other elements of the same batch, in source order, that a copy may follow."""
+    found = [
+        one
+        for one in program.facts.moves
+        if one.value.batch is not None
+        and one.value.batch.token == batch.token
+        and one.value.batch.path != batch.path
+        and may_be_device(one.target)
+        and copied_suffix(program, one.node) is not None
+    ]
+    return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
+
+
+def _fix(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Fix | None:
+    mover = _mover(program, meeting, batch, moves)
+    if mover is None or (not batch.path and meeting.misplaced.value.kind is not Kind.TENSOR):
+        return _mapping_fix(program, meeting, mover)
+    name = _name(program, meeting)
+    edits = _edits(program, meeting, batch, moves, mover)
+    if edits is None:
+        return None
+    title = f"Move `{name}` to `{mover.device}`" + (f", as `{text_of(program, moves[-1].receiver)}` is" if moves else "")
+    return Fix(max(mover.safety, _safety(meeting, moves), key=list(Safety).index), title, (*mover.edits, *edits))
+
+
+def _safety(meeting: Meeting, moves: list[Move]) -> Safety:
+    return Safety.SAFE if moves or not _only_passed_on(meeting) else Safety.UNSAFE
+
+
+def _mover(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Mover | None:
+    """The siblings' style; else a move like it in the file's other loops; else a new one by the rules of section 3."""
+    if moves:
+        suffix = copied_suffix(program, moves[-1].node)
+        assert suffix is not None
+        return Mover(suffix, _device_in(suffix))
+    statement = batch.statement
+    bound = program.facts.devices_at.get(statement) if isinstance(statement, ast.stmt) else None
+    names = None if bound is None else tuple(one for one in meeting.devices if one.text in {name.text for name in bound})
+    return mover_for(program, meeting, names, blocking=_file_blocks(program))
+
+
+def _device_in(suffix: str) -> str:
+    tree = ast.parse(f"_{suffix}", mode="eval").body
+    if isinstance(tree, ast.Call):
+        argument = next((one.value for one in tree.keywords if one.arg == "device"), tree.args[0] if tree.args else None)
+        if argument is not None:
+            return ast.unparse(argument).strip("'\"")
+    return "cuda"
+
+
+def _file_blocks(program: Program) -> bool:
+    """Whether the file moves batches elsewhere without `non_blocking`: then this move does too."""
+    others = [one for one in program.facts.moves if one.value.batch is not None and may_be_device(one.target)]
+    return bool(others) and not any(key.arg == "non_blocking" for one in others for key in one.node.keywords)
+
+
+def _edits(
+    program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move], mover: Mover
+) -> tuple[Edit, ...] | None:
+    birth = _birth_node(meeting)
+    if not isinstance(birth, ast.Name):
+        return _at_expression(program, meeting, birth, mover)
+    if birth.id in program.facts.evidence[meeting.context.function or program.tree].numpy:
+        return _at_expression(program, meeting, meeting.misplaced.node, mover)
+    anchor = _insertion(program, meeting, birth, batch, moves, mover)
+    if anchor is None:
+        return _at_expression(program, meeting, meeting.misplaced.node, mover)
+    statement, where = anchor
+    return (InsertStatement(program.source.span(statement), where, f"{birth.id} = {birth.id}{mover.suffix}"),)
+
+
+def _at_expression(program: Program, meeting: Meeting, node: ast.AST, mover: Mover) -> tuple[Edit, ...] | None:
+    if not isinstance(node, (ast.Subscript, ast.Attribute, ast.Name, ast.Call)):
+        return None
+    return (ReplaceExpression(program.source.span(node), f"__node__{mover.suffix}"),)
+
+
+def _insertion(
+    program: Program, meeting: Meeting, birth: ast.Name, batch: BatchItem, moves: list[Move], mover: Mover
+) -> tuple[ast.stmt, str] | None:
+    """Beside the last sibling's line that surely runs before the operation; else right where the element gets its name."""
+    sink = program.names.statement(meeting.node)
+    start = program.names.statement(birth)
+    block = start.body if isinstance(start, (ast.For, ast.AsyncFor)) else block_of(program, start)
+    beside = [one for one in map(program.names.statement, (one.node for one in moves)) if _is_beside(program, one, block, sink)]
+    if beside:
+        return beside[-1], "after"
+    if roots(mover.suffix) & _stored_between(block, sink):
+        return None
+    if isinstance(start, (ast.For, ast.AsyncFor)):
+        return start.body[0], "before"
+    return (start, "after") if isinstance(start, ast.Assign) else None
+
+
+def _is_beside(program: Program, statement: ast.stmt, block: list[ast.stmt], sink: ast.stmt) -> bool:
+    return statement in block and isinstance(statement, ast.Assign) and statement.lineno < sink.lineno
+
+
+def _stored_between(block: list[ast.stmt], sink: ast.stmt) -> set[str]:
+    """Names that are bound in the block before the operation: a device among them is not there yet at its start."""
+    found: set[str] = set()
+    for statement in block:
+        if statement.lineno >= sink.lineno:
+            break
+        found |= {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return found
+
+
+def _mapping_fix(program: Program, meeting: Meeting, mover: Mover | None) -> Fix | None:
+    """`model(**batch)`: the whole mapping is moved where the loop yields it."""
+    birth, call = _birth_node(meeting), meeting.node
+    unpacked = isinstance(call, ast.Call) and any(one.arg is None and one.value is meeting.misplaced.node for one in call.keywords)
+    if mover is None or not isinstance(birth, ast.Name) or not unpacked:
+        return None
+    start = program.names.statement(birth)
+    if not isinstance(start, (ast.For, ast.AsyncFor)) or not within(program, call, start):
+        return None
+    name = birth.id
+    code = f"{name} = {{k: v{mover.suffix} for k, v in {name}.items()}}"
+    edit = InsertStatement(program.source.span(start.body[0]), "before", code)
+    return Fix(Safety.UNSAFE, f"Move every tensor of `{name}` to `{mover.device}`", (*mover.edits, edit))
+
+
+def _triggers() -> Iterable[tuple[bytes, ...]]:
+    return ((b"for ", b".to("), (b"for ", b".cuda("), (b"next(", b".to("), (b"next(", b".cuda("))
+
+
+RULE = Rule("DVF101", "batch-not-moved", tuple(_triggers()), check)

@@ -1,0 +1,104 @@
+"""A moving average of weights is updated with weights that may be on another device.
+
+## What it does
+
+Finds `shadow.lerp_(live, …)` and `shadow.mul_(…).add_(live, …)` over two sets of weights of which one can be placed by
+itself (an averaged model with a `device` of its own, a shadow copy on the host), and takes the live weight to the
+shadow's device in the update. `copy_` lines of the same loop get the same, so that the loop reads alike.
+
+## Why it fails
+
+In-place averages need both tensors on one device (`copy_` alone does not):
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cpu and cuda:0!
+
+## Before
+
+    for ema_v, model_v in zip(self.module.state_dict().values(), model.state_dict().values()):
+        ema_v.lerp_(model_v, weight=1.0 - decay)
+
+## After
+
+    for ema_v, model_v in zip(self.module.state_dict().values(), model.state_dict().values()):
+        ema_v.lerp_(model_v.to(device=ema_v.device), weight=1.0 - decay)
+
+## Fix safety
+
+Safe: where both are on one device already, `.to` returns the tensor itself.
+
+## Since torch
+
+Any.
+"""
+
+from collections.abc import Iterator
+
+from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import Update
+from devfix_codemods.flow.places import UNKNOWN, Host, may_be_device
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule
+from devfix_codemods.rules._moves import text_of
+
+
+def check(program: Program) -> Iterator[Finding]:
+    seen: set[int] = set()
+    for update in program.facts.updates:
+        if update.method == "copy_" or id(update.node) in seen or not _may_differ(update):
+            continue
+        seen.add(id(update.node))
+        yield _finding(program, update)
+
+
+def _may_differ(update: Update) -> bool:
+    """Whether the program places the shadow by itself, and nothing takes the live weight along."""
+    if update.context.managed or update.live_place == update.shadow_place:
+        return False
+    if update.live_place in update.visited:
+        return False
+    placed = isinstance(update.shadow_place, Host) or may_be_device(update.shadow_place) or bool(update.visited)
+    return placed and update.live_place != UNKNOWN
+
+
+def _finding(program: Program, update: Update) -> Finding:
+    shadow, live = text_of(program, update.shadow), text_of(program, update.live)
+    span = program.source.span(update.node)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{shadow}` may live on another device than `{live}`, and `{update.method}` needs both on one",
+        span=span,
+        trail=(Step(span, f"`{shadow}` is placed by itself; `{live}` lives where the trained model does"),),
+        fix=_fix(program, update, shadow, live),
+        advice=f"take `{live}` to the device of `{shadow}` first",
+    )
+
+
+def _fix(program: Program, update: Update, shadow: str, live: str) -> Fix | None:
+    if dotted(update.shadow) is None or dotted(update.live) is None:
+        return None
+    edits = [_edit(program, update, shadow)]
+    edits.extend(_edit(program, one, shadow) for one in _copies_beside(program, update))
+    return Fix(Safety.SAFE, f"Take `{live}` to the device of `{shadow}`", tuple(dict.fromkeys(edits)))
+
+
+def _edit(program: Program, update: Update, shadow: str) -> Edit:
+    return ReplaceExpression(program.source.span(update.live), f"__node__.to(device={shadow}.device)")
+
+
+def _copies_beside(program: Program, update: Update) -> list[Update]:
+    """`copy_` of the same pair in the same loop."""
+    pair = (dotted(update.shadow), dotted(update.live))
+    return [
+        one
+        for one in program.facts.updates
+        if one.method == "copy_"
+        and one.loop is not None
+        and one.loop is update.loop
+        and (dotted(one.shadow), dotted(one.live)) == pair
+    ]
+
+
+RULE = Rule("DVF207", "ema-off-device", ((b"lerp_",), (b"mul_", b"add_")), check)

@@ -1,0 +1,116 @@
+"""The output of a tokenizer or processor never reaches the model's device.
+
+## What it does
+
+Finds encodings made with `return_tensors="pt"`, and parts of them, that stay on the host while the model is on a
+device, and moves the whole encoding where it is made, or the forgotten part where its siblings are moved.
+
+## Why it fails
+
+Tokenizers and processors return host tensors. The model's embedding then raises
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! (when
+    checking argument for argument index in method wrapper_CUDA__index_select)
+
+## Before
+
+    model.to(device)
+    inputs = tokenizer(texts, padding=True, return_tensors="pt")
+    outputs = model(**inputs)
+
+## After
+
+    model.to(device)
+    inputs = tokenizer(texts, padding=True, return_tensors="pt").to(device)
+    outputs = model(**inputs)
+
+## Fix safety
+
+Safe: the output of a tokenizer with `return_tensors="pt"` has `.to`, and moving it to where the model is changes nothing
+that worked. Unsafe where a `device` must be declared first.
+
+## Since torch
+
+Any.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.facts import DeviceName, Meeting
+from devfix_codemods.flow.values import Birth, Kind
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule
+from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, insertable, mover_for, text_of
+
+
+def check(program: Program) -> Iterator[Finding]:
+    seen: set[ast.AST] = set()
+    for meeting in program.facts.meetings:
+        origin = meeting.misplaced.value.origin
+        if origin is None or origin.birth is not Birth.ENCODING or not insertable(meeting.context):
+            continue
+        if origin.node not in seen:
+            seen.add(origin.node)
+            yield _finding(program, meeting, origin.node)
+
+
+def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
+    anchor = text_of(program, meeting.anchor.node)
+    fix = _fix(program, meeting, birth)
+    made = program.source.span(birth)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"the encoding stays on the host, but meets `{anchor}` {device_words(meeting)} in {meeting.operation}",
+        span=program.source.span(meeting.node),
+        origin=made,
+        trail=(
+            Step(made, "the encoding is made here, on the host"),
+            Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {device_words(meeting)}, here"),
+        ),
+        fix=fix,
+        advice=None if fix else f"move the encoding to the device of `{anchor}`",
+    )
+
+
+def _fix(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:
+    if not isinstance(birth, (ast.Call, ast.Subscript, ast.Attribute)):
+        return None
+    mover = _sibling_mover(program, birth) or mover_for(program, meeting, _bound_at(program, meeting, birth), blocking=True)
+    if mover is None or _unknown_shape(meeting):
+        return None
+    edits: tuple[Edit, ...] = (*mover.edits, ReplaceExpression(program.source.span(birth), f"__node__{mover.suffix}"))
+    return Fix(mover.safety, f"Move the encoding to `{mover.device}` where it is made", edits)
+
+
+def _unknown_shape(meeting: Meeting) -> bool:
+    """`apply_chat_template` gives a tensor or a mapping, by its arguments; both have `.to`, a list has not."""
+    return meeting.misplaced.value.kind not in {Kind.ENCODING, Kind.TENSOR, Kind.UNKNOWN}
+
+
+def _bound_at(program: Program, meeting: Meeting, birth: ast.expr) -> tuple[DeviceName, ...] | None:
+    """Device names bound both where the encoding is made and where it is used."""
+    bound = program.facts.devices_at.get(program.names.statement(birth))
+    if bound is None:
+        return None
+    texts = {one.text for one in bound}
+    return tuple(one for one in meeting.devices if one.text in texts)
+
+
+def _sibling_mover(program: Program, birth: ast.expr) -> Mover | None:
+    """For one part of an encoding: the style in which another part of the same one is moved."""
+    if not isinstance(birth, (ast.Subscript, ast.Attribute)):
+        return None
+    base = ast.dump(birth.value)
+    for move in program.facts.moves:
+        if isinstance(move.receiver, type(birth)) and ast.dump(move.receiver.value) == base:
+            suffix = copied_suffix(program, move.node)
+            if suffix is not None:
+                return Mover(suffix, suffix, (), Safety.SAFE)
+    return None
+
+
+RULE = Rule("DVF102", "encoding-not-moved", ((b"return_tensors",),), check)
