@@ -23,9 +23,8 @@ class Backend(Protocol):
     """A place to run on.
 
     `name` is what `--on` calls it and `title` what a sentence calls it. `environment` is added to that of the run and
-    `probe_options` to the probe's configuration. `limits_memory` tells whether a memory limit may be set on the
-    process. `can_show_device_bugs` is what verdicts turn on: where it is false, a run that passes says nothing about
-    devices.
+    `probe_options` are fields of the probe's `Config`, for a run that is allowed so many bytes of memory.
+    `can_show_device_bugs` is what verdicts turn on: where it is false, a run that passes says nothing about devices.
     """
 
     @property
@@ -35,23 +34,22 @@ class Backend(Protocol):
     @property
     def environment(self) -> Mapping[str, str]: ...
     @property
-    def probe_options(self) -> Mapping[str, object]: ...
-    @property
-    def limits_memory(self) -> bool: ...
-    @property
     def can_show_device_bugs(self) -> bool: ...
+    def probe_options(self, memory: int) -> Mapping[str, object]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """Real hardware. CUDA drivers reserve far more than they use, so no memory limit is set."""
+    """Real hardware."""
 
     name: str
     title: str
     environment: Mapping[str, str] = field(default_factory=dict)
-    probe_options: Mapping[str, object] = field(default_factory=dict)
-    limits_memory: bool = False
     can_show_device_bugs: bool = True
+
+    def probe_options(self, memory: int) -> Mapping[str, object]:
+        """None: drivers reserve far more memory than they use, so a limit on the process would be none on its use."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,10 @@ class PlainCpu:
     environment: Mapping[str, str] = field(
         default_factory=lambda: {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}
     )
-    probe_options: Mapping[str, object] = field(default_factory=dict)
-    limits_memory: bool = True
     can_show_device_bugs: bool = False
+
+    def probe_options(self, memory: int) -> Mapping[str, object]:
+        return {"memory": memory}
 
 
 class BackendError(Exception):

@@ -196,8 +196,7 @@ class _Tree:
             arguments=options.args,
             watch={self._relative(each): each.patch.watched for each in self.changes} if watched else {},
             environment=backend.environment,
-            probe_options=backend.probe_options,
-            memory=(options.memory or _most_memory()) if backend.limits_memory else None,
+            probe_options=backend.probe_options(options.memory or _most_memory()),
             seed=options.seed,
         )
 

@@ -46,7 +46,6 @@ class Task:
     watch: Mapping[str, Sequence[int]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     probe_options: Mapping[str, object] = field(default_factory=dict)
-    memory: int | None = None
     seed: int = 0
 
 
@@ -74,7 +73,6 @@ def _config(task: Task, journal: Path) -> dict[str, object]:
         "module": task.module,
         "watch": {file: list(lines) for file, lines in task.watch.items()},
         "seed": task.seed,
-        "memory": task.memory,
         **task.probe_options,
     }
 

@@ -24,7 +24,7 @@ def watch(wanted: dict[str, set[int]], report: Report) -> None:
 
 
 def _holds_wanted(code: CodeType, wanted: dict[str, set[int]]) -> bool:
-    lines = wanted.get(code.co_filename, frozenset())
+    lines: set[int] = wanted.get(code.co_filename, set())
     return any(line in lines for _, line in dis.findlinestarts(code))
 
 

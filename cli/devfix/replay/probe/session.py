@@ -23,7 +23,8 @@ class Config:
     """What the parent asks for; its fields are the keys of the JSON file that it writes.
 
     `root` is the copied tree and `original` the one it was copied from. `module` is the dotted name under which a
-    script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers.
+    script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers. `memory` is a
+    limit in bytes. Fields with a default are for the backend to set.
     """
 
     journal: str
@@ -33,7 +34,7 @@ class Config:
     module: str | None
     watch: dict[str, list[int]]
     seed: int
-    memory: int | None
+    memory: int | None = None
 
 
 def run(config_file: str, arguments: Sequence[str]) -> NoReturn:

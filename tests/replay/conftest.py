@@ -1,0 +1,41 @@
+"""Small trees to replay in, and a way to replay one change without asking torch what it sees."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devfix.replay.backends import PlainCpu
+from devfix.replay.replaying import Change, ReplayOptions, ReplayResult, replay_on
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project folder that is not the working directory's, and a place for copies that can be looked at."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "pyproject.toml").touch()
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(copies))
+    return folder
+
+
+@pytest.fixture
+def replay(tree: Path) -> Callable[..., ReplayResult]:
+    """Replay `before` → `after` of a script in the tree on the plain CPU; extra arguments are `ReplayOptions`."""
+
+    def run(before: str, after: str, name: str = "train.py", **options: Any) -> ReplayResult:
+        path = tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(before)
+        change = Change(path, before.encode(), after.encode())
+        return replay_on(PlainCpu(), [change], ReplayOptions(**{"timeout": 20, **options}), lambda path, step: None)[0]
+
+    return run
+
+
+@pytest.fixture
+def copies(tree: Path) -> Callable[[], list[Path]]:
+    """What is left of the copies."""
+    return lambda: list((tree.parent / "copies").iterdir())

@@ -1,0 +1,68 @@
+"""How replays are told."""
+
+import json
+from pathlib import Path
+
+from devfix.replay.outcomes import Ending, Outcome, ScriptError
+from devfix.replay.replaying import FixResult, ReplayResult
+from devfix.replay.report import as_json, render
+from devfix.replay.verdicts import Kind, Verdict, inconclusive
+from devfix_codemods.findings import Finding
+from devfix_codemods.source import Span
+
+ERROR = ScriptError("RuntimeError", "No CUDA GPUs are available", "train.py", 7, True)
+FAILED = Outcome(Ending.FAILED, 2.06, 1, error=ERROR, losses=(0.5, float("nan")))
+PASSED = Outcome(Ending.PASSED, 1.24, 0, reached=frozenset({("train.py", 7)}))
+FINDING = Finding("DVF101", "batch-not-moved", "", Span(12, 0, 12, 3))
+
+
+def result(
+    before: Outcome | None, after: Outcome | None, verdict: Verdict, kind: Kind = Kind.CONFIRMED
+) -> ReplayResult:
+    return ReplayResult(
+        Path("train.py"), "python train.py", "cuda", verdict, before, after, (FixResult(FINDING, kind),)
+    )
+
+
+def test_a_replay_is_one_line() -> None:
+    confirmed = Verdict(Kind.CONFIRMED, "it is gone")
+    assert render([result(FAILED, PASSED, confirmed)]) == [
+        "replay  train.py  on cuda  before: RuntimeError at train.py:7 after 2.1 s · after: passed in 1.2 s "
+        "→ confirmed: it is gone"
+    ]
+
+
+def test_every_ending_has_words() -> None:
+    endings = [
+        Outcome(Ending.TIMED_OUT, 60.0),
+        Outcome(Ending.KILLED, 1.0, signal="SIGSEGV"),
+        Outcome(Ending.FAILED, 1.0, 3),
+        Outcome(Ending.NOT_STARTED),
+    ]
+    told = [render([result(outcome, PASSED, inconclusive("x"), Kind.INCONCLUSIVE)])[0] for outcome in endings]
+    words = ["timed out after 60.0 s", "killed by SIGSEGV after 1.0 s", "exit status 3 after 1.0 s", "could not start"]
+    assert all(f"before: {word} ·" in line for word, line in zip(words, told))
+
+
+def test_a_replay_that_was_not_run_says_why() -> None:
+    lines = render([result(None, None, inconclusive("a library file"), Kind.INCONCLUSIVE)])
+    assert lines == ["replay  train.py → inconclusive: a library file"]
+
+
+def test_a_fix_that_differs_from_its_file_has_a_line() -> None:
+    lines = render([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "it is gone"), Kind.NOT_REACHED)])
+    assert lines[1:] == ["        DVF101 at line 12: not reached"]
+
+
+def test_json_is_plain() -> None:
+    replays = json.loads(
+        json.dumps(as_json([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "gone"))]), allow_nan=False)
+    )
+    (told,) = replays["replays"]
+    assert set(told) == {"path", "command", "on", "verdict", "reason", "before", "after", "fixes"}
+    assert told["verdict"] == "confirmed"
+    assert told["before"]["losses"] == [0.5, None]
+    assert told["before"]["error"]["device"] is True
+    assert told["after"]["error"] is None
+    assert told["after"]["reached"] == [{"path": "train.py", "line": 7}]
+    assert told["fixes"] == [{"code": "DVF101", "line": 12, "verdict": "confirmed"}]
