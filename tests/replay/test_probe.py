@@ -20,8 +20,7 @@ PROBE = Path(errors.__file__).parent
 
 DEVICE_MESSAGES = (
     "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
-    "Expected all tensors to be on the same device, but got mat1 is on cpu, different from other tensors on cuda:0 "
-    "(when checking argument in method wrapper_CUDA_addmm)",
+    "Expected all tensors to be on the same device, but got mat1 is on cpu, different from other tensors on cuda:0",
     "expected device cuda:0 but got device cpu",
     "All input tensors must be on the same device. Received cuda:0 and cpu",
     "Tensor on device cpu is not on the expected device meta!",
@@ -29,11 +28,15 @@ DEVICE_MESSAGES = (
     "Torch not compiled with CUDA enabled",
     "No CUDA GPUs are available",
     "PyTorch is not linked with support for mps devices",
-    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a "
-    "CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU.",
+    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running",
     "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
     "can't convert CUDA tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
     "Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same",
+    "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
+    "Input type (MPSFloatType) and weight type (torch.FloatTensor) should be the same",
+    "expected self and mask to be on the same device, but got mask on cpu and self on cuda:0",
+    "grad_scale must be on the same GPU device as the params",
+    "Input and parameter tensors are not at the same device, found input tensor at cuda:0 and parameter tensor at cpu",
     "User specified autocast device_type must be 'cuda' or 'cpu'",
     "User specified an unsupported autocast device_type 'cuda:0'",
     "autocast.__init__() got an unexpected keyword argument 'device'",
@@ -69,6 +72,9 @@ def test_device_errors_are_known_by_their_message(message: str) -> None:
         "CUDA out of memory. Tried to allocate 2.00 GiB",
         "expected scalar type Float but found Half",
         "Input type (float) and bias type (c10::Half) should be the same",
+        "Input type (torch.cuda.FloatTensor) and weight type (torch.cuda.HalfTensor) should be the same",
+        "Input type (torch.FloatTensor) and weight type (torch.HalfTensor) should be the same",
+        "tensors used as indices must be long, byte or bool tensors",
         "[Errno 2] No such file or directory: '/dev/device'",
         "CUDA error: device-side assert triggered",
         "",
