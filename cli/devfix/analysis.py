@@ -1,0 +1,96 @@
+"""One file through the library, in whichever process: bytes in, a reportable result out. Never raises."""
+
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+
+from devfix_codemods import engine, outcomes
+from devfix_codemods.findings import Finding
+from devfix_codemods.outcomes import Options
+from devfix_codemods.source import Source
+
+from devfix.results import Checked, Failed, Note, Problem, Repair, Replacement, Result, Rewritten, Skipped, Target
+
+RECURSION_LIMIT = 20_000
+"""Long chains of calls and sums nest deeply; the default limit of 1 000 is for runaway recursion."""
+
+
+class Task(StrEnum):
+    CHECK = "check"
+    REWRITE = "rewrite"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker needs. `detailed` asks for the text of each edit, which costs a parse with libcst."""
+
+    target: Target
+    data: bytes
+    options: Options
+    task: Task
+    detailed: bool = True
+
+
+def analyse(job: Job) -> Result:
+    """The result for one file. A defect of devfix comes out as `Failed`."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
+    try:
+        return _checked(job) if job.task is Task.CHECK else _rewritten(job)
+    except Exception as error:  # the library promises not to raise; one file must not end a run of thousands
+        return Failed(job.target, _defect(f"{type(error).__name__}: {error}"))
+
+
+def _checked(job: Job) -> Result:
+    source = Source(job.target.label, job.data)
+    outcome = engine.check(source, job.options)
+    if isinstance(outcome, outcomes.Checked):
+        problems = _problems(source, outcome.findings, job.detailed)
+        return Checked(job.target, problems, outcome.ignored)
+    return _unhandled(job.target, outcome)
+
+
+def _rewritten(job: Job) -> Result:
+    source = Source(job.target.label, job.data)
+    outcome = engine.rewrite(source, job.options)
+    if isinstance(outcome, outcomes.Clean):
+        return Checked(job.target, _problems(source, outcome.left, job.detailed))
+    if isinstance(outcome, outcomes.Changed):
+        fixed = _problems(source, outcome.fixed, job.detailed)
+        left = _problems(Source(job.target.label, outcome.data), outcome.left, job.detailed)
+        return Rewritten(job.target, job.data, outcome.data, fixed, left, outcome.fixed)
+    return _unhandled(job.target, outcome)
+
+
+def _unhandled(target: Target, outcome: outcomes.Skipped | outcomes.Failed) -> Result:
+    if isinstance(outcome, outcomes.Skipped):
+        return Skipped(target, outcome.reason)
+    return Failed(target, _defect(outcome.reason) if outcome.internal else outcome.reason)
+
+
+def _defect(reason: str) -> str:
+    return f"{' '.join(reason.split())} (a defect of devfix, please report it; the file was left as it was)"
+
+
+def _problems(source: Source, findings: tuple[Finding, ...], detailed: bool) -> tuple[Problem, ...]:
+    return tuple(_problem(source, finding, detailed) for finding in findings)
+
+
+def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:
+    fix = finding.fix
+    repair = fix and Repair(fix.safety.value, fix.title, _replacements(source, finding) if detailed else ())
+    return Problem(
+        code=finding.code,
+        name=finding.name,
+        message=finding.message,
+        span=finding.span,
+        origin=finding.origin,
+        trail=tuple(Note(step.span, step.note) for step in finding.trail),
+        repair=repair,
+        advice=finding.advice,
+    )
+
+
+def _replacements(source: Source, finding: Finding) -> tuple[Replacement, ...]:
+    if finding.fix is None or not finding.fix.edits:
+        return ()
+    return tuple(Replacement(edit.span, edit.text) for edit in engine.text_edits(source, finding.fix))

@@ -1,0 +1,41 @@
+"""The command line. Commands import what they need when they run, so that the start stays quick."""
+
+from typing import Annotated
+
+import typer
+
+from devfix import __version__
+from devfix.commands.check import check
+from devfix.commands.rewrite import rewrite
+from devfix.commands.rules import rule, rules
+from devfix.commands.undo import undo
+
+app = typer.Typer(
+    name="devfix",
+    help="Finds, repairs and proves device-placement bugs in PyTorch code.",
+    epilog="Exit codes: 0 nothing left to do, 1 something is, 2 wrong usage or a file that could not be handled.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"devfix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _devfix(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_show_version, help="Show the version.")
+    ] = False,
+) -> None:
+    """Finds, repairs and proves device-placement bugs in PyTorch code."""
+
+
+for command in (check, rewrite, undo, rules, rule):
+    app.command()(command)

@@ -1,0 +1,171 @@
+"""What earlier runs found, so that an unchanged file is not read again.
+
+One file for each project, in the user's cache folder. An entry holds as long as the file's time and size are the same,
+or its content is, and the same rules, options and version of devfix ask. A cache that cannot be read or written is no
+cache: it is rebuilt, or done without.
+"""
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+import devfix_codemods
+import msgspec
+import platformdirs
+
+import devfix
+from devfix.ignoring import repository_of
+from devfix.results import Problem
+from devfix.settings import Choice
+
+_FORMAT = 1
+_MOST_ENTRIES = 100_000
+_SETTLED_NS = 2_000_000_000
+"""A file changed less than this before it was read could change again without its time changing: then only its
+content is believed."""
+
+
+class Entry(msgspec.Struct, array_like=True):
+    """What is known of one file. `content` is a digest, empty where nothing in the file could concern a rule."""
+
+    mtime_ns: int
+    size: int
+    choice: bytes
+    content: bytes = b""
+    problems: tuple[Problem, ...] = ()
+    ignored: int = 0
+    skipped: str | None = None
+
+
+class _Book(msgspec.Struct, array_like=True):
+    format: int
+    fingerprint: bytes
+    entries: dict[bytes, Entry]
+
+
+class Cache:
+    """The entries of one project, by path."""
+
+    def __init__(self, location: Path | None) -> None:
+        self._location = location
+        self._entries = _load(location) if location else {}
+        self._opened_ns = time.time_ns()
+        self._dirty = False
+
+    def by_time(self, path: str, mtime_ns: int, size: int, choice: Choice) -> Entry | None:
+        """The entry of a file that looks untouched."""
+        entry = self._entries.get(os.fsencode(path))
+        if entry is None or entry.mtime_ns != mtime_ns or entry.size != size or entry.choice != _digest_of(choice):
+            return None
+        return entry
+
+    def by_content(self, path: str, data: bytes, mtime_ns: int, choice: Choice) -> Entry | None:
+        """The entry of a file that was touched and is the same. From now on it is known by its new time."""
+        entry = self._entries.get(os.fsencode(path))
+        if entry is None or not entry.content or entry.choice != _digest_of(choice) or entry.content != _digest(data):
+            return None
+        entry.mtime_ns, self._dirty = self._settled(mtime_ns), True
+        return entry
+
+    def keep_clean(self, path: str, mtime_ns: int, size: int, choice: Choice) -> None:
+        """Remember that nothing in the file can concern a rule."""
+        self._keep(path, Entry(self._settled(mtime_ns), size, _digest_of(choice)))
+
+    def keep(
+        self,
+        path: str,
+        data: bytes,
+        mtime_ns: int,
+        choice: Choice,
+        found: tuple[Problem, ...] = (),
+        ignored: int = 0,
+        skipped: str | None = None,
+    ) -> None:
+        """Remember what the analysis of `data` gave."""
+        times = (self._settled(mtime_ns), len(data))
+        self._keep(path, Entry(*times, _digest_of(choice), _digest(data), found, ignored, skipped))
+
+    def save(self) -> None:
+        """Write the cache, whole or not at all. Of two runs at once the later one's stays."""
+        if self._location is None or not self._dirty:
+            return
+        entries = dict(list(self._entries.items())[-_MOST_ENTRIES:])
+        data = msgspec.msgpack.encode(_Book(_FORMAT, fingerprint(), entries))
+        with contextlib.suppress(OSError):
+            _replace(self._location, data)
+
+    def _settled(self, mtime_ns: int) -> int:
+        return mtime_ns if self._opened_ns - mtime_ns > _SETTLED_NS else -1
+
+    def _keep(self, path: str, entry: Entry) -> None:
+        if self._location is not None:
+            name = os.fsencode(path)
+            self._entries.pop(name, None)
+            self._entries[name] = entry
+            self._dirty = True
+
+
+def cache_for(folder: str) -> Cache:
+    """The cache of the project around `folder`."""
+    root = os.path.realpath(repository_of(folder) or folder)
+    name = hashlib.sha256(os.fsencode(root)).hexdigest()[:24]
+    return Cache(Path(platformdirs.user_cache_dir("devfix")) / f"{name}.msgpack")
+
+
+def no_cache() -> Cache:
+    """A cache that knows nothing and keeps nothing."""
+    return Cache(None)
+
+
+@cache
+def fingerprint() -> bytes:
+    """Changes whenever the code that produces findings does."""
+    parts = [devfix.__version__, sys.version]
+    for package in (devfix_codemods, devfix):
+        parts += [part for folder in package.__path__ for part in _stamps(folder)]
+    return _digest("\n".join(parts).encode())
+
+
+def _stamps(folder: str) -> list[str]:
+    found: list[str] = []
+    for where, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in files:
+            if name.endswith(".py"):
+                status = os.stat(os.path.join(where, name))
+                found.append(f"{where}/{name} {status.st_mtime_ns} {status.st_size}")
+    return sorted(found)
+
+
+def _load(location: Path) -> dict[bytes, Entry]:
+    try:
+        book = msgspec.msgpack.decode(location.read_bytes(), type=_Book)
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return book.entries if (book.format, book.fingerprint) == (_FORMAT, fingerprint()) else {}
+
+
+def _replace(location: Path, data: bytes) -> None:
+    location.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=location.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, location)
+    except OSError:
+        os.unlink(name)
+        raise
+
+
+@cache
+def _digest_of(choice: Choice) -> bytes:
+    return _digest(repr(choice).encode())
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()[:16]

@@ -1,0 +1,106 @@
+"""The options that `check` and `rewrite` share, and what they come to."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from devfix.errors import UsageError
+from devfix.formats import OutputFormat
+
+if TYPE_CHECKING:
+    from devfix.inputs import Ask
+    from devfix.settings import Overrides
+
+Paths = Annotated[
+    list[str] | None, typer.Argument(metavar="[PATH]...", help="Files, folders, or - for standard input.")
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select", metavar="RULE", help="Only these rules: codes, prefixes (DVF1), names; commas or repeated."
+    ),
+]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="RULE", help="Not these rules.")]
+Unsafe = Annotated[
+    bool | None, typer.Option("--unsafe/--no-unsafe", help="Count fixes that are a choice or have a visible effect.")
+]
+TargetTorch = Annotated[
+    str | None, typer.Option("--target-torch", metavar="X.Y", help="The oldest torch that the code must run on.")
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Leave out more files, in .gitignore syntax.")
+]
+ForceExclude = Annotated[bool, typer.Option("--force-exclude", help="Leave out excluded files even when named.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many processes.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Analyse every file anew.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no notes.")]
+Format = Annotated[OutputFormat, typer.Option("--output-format", help="How to report.")]
+StdinFilename = Annotated[
+    str | None, typer.Option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input.")
+]
+Config = Annotated[
+    str | None, typer.Option("--config", metavar="FILE", help="A TOML file whose [tool.devfix] holds for all files.")
+]
+Isolated = Annotated[bool, typer.Option("--isolated", help="Read no settings file.")]
+
+
+def overrides_of(
+    select: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    exclude: Sequence[str] | None,
+    unsafe: bool | None,
+    target_torch: str | None,
+    jobs: int | None,
+    force_exclude: bool,
+    config: str | None,
+    isolated: bool,
+) -> "Overrides":
+    """The command line's part of the settings.
+
+    Raises:
+        UsageError: `--target-torch` is no version, a selector names no rule, or two options contradict each other.
+    """
+    from devfix.settings import Overrides, parse_version
+
+    if config is not None and isolated:
+        raise UsageError("--config and --isolated contradict each other")
+    version = None if target_torch is None else parse_version(target_torch)
+    if target_torch is not None and version is None:
+        raise UsageError(f"--target-torch {target_torch!r} is no torch version; write it like 2.4")
+    return Overrides(
+        select=None if select is None else _selectors(select),
+        ignore=_selectors(ignore or ()),
+        exclude=tuple(exclude or ()),
+        unsafe=unsafe,
+        target_torch=version,
+        jobs=jobs,
+        force_exclude=force_exclude,
+        config=config,
+        isolated=isolated,
+    )
+
+
+def ask_of(
+    paths: Sequence[str] | None,
+    overrides: "Overrides",
+    output_format: OutputFormat,
+    quiet: bool,
+    no_cache: bool,
+    stdin_filename: str | None,
+) -> "Ask":
+    """The request that the options make; without paths it is about the working directory."""
+    from devfix.inputs import Ask
+
+    names = tuple(paths or ("-" if stdin_filename is not None else ".",))
+    return Ask(names, overrides, output_format, quiet, not no_cache, stdin_filename)
+
+
+def _selectors(values: Sequence[str]) -> tuple[str, ...]:
+    """Commas separate selectors; each has to name a rule."""
+    found = tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+    if found:
+        from devfix.selection import codes_of
+
+        codes_of(found)
+    return found

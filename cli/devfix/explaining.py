@@ -1,0 +1,38 @@
+"""`devfix rules` and `devfix rule`: the rules and their pages."""
+
+import inspect
+
+from devfix_codemods.rules import all_rules
+
+from devfix.formats import OutputFormat
+from devfix.reporting import json
+from devfix.reporting.terminal import out
+from devfix.selection import rule_named
+
+
+def list_rules(output_format: OutputFormat) -> int:
+    """Print every rule with its code, name and summary."""
+    if output_format is OutputFormat.JSON:
+        entries = [{"code": rule.code, "name": rule.name, "summary": rule.summary} for rule in all_rules()]
+        print(json.encode({"version": json.VERSION, "rules": entries}))
+        return 0
+    printer = out()
+    width = max((len(rule.name) for rule in all_rules()), default=0)
+    for rule in all_rules():
+        printer.line((f"{rule.code} ", "code"), (f"{rule.name:{width}}  ", "name"), (rule.summary, ""))
+    return 0
+
+
+def explain(word: str) -> int:
+    """Print the page of the rule of that code or name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    rule = rule_named(word)
+    printer = out()
+    printer.line((f"{rule.code} ", "code"), (rule.name, "name"))
+    printer.line()
+    for line in inspect.cleandoc(rule.documentation).splitlines():
+        printer.line((line, ""))
+    return 0

@@ -1,0 +1,8 @@
+"""The kinds of report."""
+
+from enum import StrEnum
+
+
+class OutputFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"

@@ -1,0 +1,145 @@
+"""Which files a walk leaves out: `.gitignore` in all its places, and patterns from the settings.
+
+`pathspec` gives the meaning of each pattern; here they are tried in git's order, behind one joined expression that
+turns nearly every path away at once.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pathspec
+
+_NAMED_GROUP = re.compile(r"\(\?P<\w+>")
+_EXCLUDES_FILE = re.compile(r"^\s*excludesfile\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class PatternFile:
+    """The patterns of one file, meant relative to the folder `base`."""
+
+    base: str
+    lines: tuple[str, ...]
+
+    def verdict(self, path: str, is_folder: bool) -> bool | None:
+        """True for ignored, False for taken in again by a negation, None for not mentioned."""
+        relative = path[len(self.base.rstrip(os.sep)) + 1 :] + ("/" if is_folder else "")
+        if not self._any.match(relative):
+            return None
+        return next((include for include, expression in self._patterns if expression.match(relative)), None)
+
+    @cached_property
+    def _patterns(self) -> tuple[tuple[bool, re.Pattern[str]], ...]:
+        """Include flag and expression, the last pattern first: the last match decides."""
+        parsed = pathspec.GitIgnoreSpec.from_lines(self.lines).patterns
+        found = ((pattern.include, _expression(pattern)) for pattern in reversed(list(parsed)))
+        return tuple((include, expression) for include, expression in found if include is not None and expression)
+
+    @cached_property
+    def _any(self) -> re.Pattern[str]:
+        parts = [_NAMED_GROUP.sub("(?:", expression.pattern) for _, expression in self._patterns]
+        return re.compile("|".join(f"(?:{part})" for part in parts) if parts else r"(?!)")
+
+
+def _expression(pattern: object) -> re.Pattern[str] | None:
+    expression = getattr(pattern, "regex", None)
+    return expression if isinstance(expression, re.Pattern) else None
+
+
+@dataclass(frozen=True)
+class Ignores:
+    """The pattern files that hold for a folder, the outermost first."""
+
+    files: tuple[PatternFile, ...] = ()
+
+    def ignored(self, path: str, is_folder: bool) -> bool:
+        for file in reversed(self.files):
+            verdict = file.verdict(path, is_folder)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def entering(self, folder: str, has_gitignore: bool, is_repository: bool) -> "Ignores":
+        """What holds inside `folder`. Nothing crosses the border of a repository."""
+        outer = repository_ignores(folder) if is_repository else self
+        if not has_gitignore:
+            return outer
+        own = pattern_file(folder, os.path.join(folder, ".gitignore"))
+        return Ignores((*outer.files, own)) if own.lines else outer
+
+
+def ignores_above(folder: str) -> Ignores:
+    """What holds for `folder` by the folders above it, up to its repository; nothing where it is in none."""
+    root = repository_of(folder)
+    if root is None or root == folder:
+        return Ignores()
+    return _descend(root, folder)
+
+
+def ignored_above(path: str) -> bool:
+    """Whether a folder above `path`, or `path` itself, is ignored by its repository."""
+    root = repository_of(os.path.dirname(path))
+    if root is None:
+        return False
+    ignores, folder = repository_ignores(root), root
+    for part in os.path.relpath(path, root).split(os.sep):
+        ignores = ignores.entering(folder, os.path.exists(os.path.join(folder, ".gitignore")), False)
+        folder = os.path.join(folder, part)
+        if ignores.ignored(folder, os.path.isdir(folder)):
+            return True
+    return False
+
+
+def repository_of(folder: str) -> str | None:
+    """The closest folder at or above `folder` that holds `.git`."""
+    while not os.path.exists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return folder
+
+
+def repository_ignores(root: str) -> Ignores:
+    """The user's own excludes and the repository's `info/exclude`."""
+    files = [pattern_file(root, path) for path in (global_excludes(), os.path.join(root, ".git", "info", "exclude"))]
+    return Ignores(tuple(file for file in files if file.lines))
+
+
+def global_excludes() -> str:
+    """The path of git's global excludes file, there or not."""
+    home = os.path.expanduser("~")
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    for name in (os.path.join(home, ".gitconfig"), os.path.join(config, "git", "config")):
+        found = _EXCLUDES_FILE.search(_text(name))
+        if found:
+            return os.path.expanduser(found[1])
+    return os.path.join(config, "git", "ignore")
+
+
+def pattern_file(base: str, path: str) -> PatternFile:
+    """The patterns of the file at `path`; none where it cannot be read."""
+    return PatternFile(base, tuple(_text(path).splitlines()))
+
+
+def patterns(base: str, lines: Iterable[str]) -> PatternFile:
+    """Patterns from the settings, in the same syntax."""
+    return PatternFile(base, tuple(lines))
+
+
+def _descend(root: str, folder: str) -> Ignores:
+    ignores, current = repository_ignores(root), root
+    for part in os.path.relpath(folder, root).split(os.sep):
+        ignores = ignores.entering(current, os.path.exists(os.path.join(current, ".gitignore")), False)
+        current = os.path.join(current, part)
+    return ignores
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8", "replace")
+    except OSError:
+        return ""

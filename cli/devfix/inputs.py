@@ -1,0 +1,66 @@
+"""What a command works on, however it was named: files, folders, or standard input."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from devfix.cache import Cache, cache_for, no_cache
+from devfix.discovery import STANDARD_INPUT, Discovery, File, choice_of, discover
+from devfix.errors import UsageError
+from devfix.formats import OutputFormat
+from devfix.results import Failed, Result, Target
+from devfix.settings import Overrides, SettingsTree
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What `check` and `rewrite` share."""
+
+    names: tuple[str, ...]
+    overrides: Overrides = Overrides()
+    output_format: OutputFormat = OutputFormat.TEXT
+    quiet: bool = False
+    use_cache: bool = True
+    stdin_filename: str | None = None
+
+    @property
+    def reads_standard_input(self) -> bool:
+        return STANDARD_INPUT in self.names
+
+    def cache(self) -> Cache:
+        """The cache to use; what comes from standard input is not remembered."""
+        return cache_for(os.getcwd()) if self.use_cache and not self.reads_standard_input else no_cache()
+
+    def jobs(self) -> int | None:
+        """How many processes, where the user said so."""
+        return SettingsTree(self.overrides).of(os.getcwd()).jobs
+
+
+def gather(ask: Ask) -> Discovery:
+    """The files that the user named.
+
+    Raises:
+        UsageError: `-` stands beside other names, or a settings file holds a mistake.
+    """
+    if not ask.reads_standard_input:
+        if ask.stdin_filename is not None:
+            raise UsageError("--stdin-filename is for `-`, standard input")
+        return discover(ask.names, ask.overrides)
+    if len(ask.names) > 1:
+        raise UsageError("`-` is standard input and cannot stand beside other paths")
+    return Discovery([_standard_input(ask)])
+
+
+def exit_code(found: Discovery, results: Sequence[Result], something_left: bool) -> int:
+    """2 where a file could not be handled, 1 where something is left to do, else 0."""
+    if found.errors or any(isinstance(result, Failed) for result in results):
+        return 2
+    return 1 if something_left else 0
+
+
+def _standard_input(ask: Ask) -> File:
+    data = sys.stdin.buffer.read()
+    label = ask.stdin_filename or "<stdin>"
+    choice = choice_of(ask.stdin_filename or "stdin.py", ask.overrides)
+    return File(Target("", label, content=data), choice, 0, len(data))

@@ -1,0 +1,157 @@
+"""Jobs on several processes, where a process that dies or hangs costs only the job that it was at.
+
+Each worker holds one job at a time, so the guilty job is known without guessing. A job whose worker died is tried once
+more, alone, when all others are done: memory may have run out because of a neighbour.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Generic, TypeVar
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+
+_ORPHAN_CHECK_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Lost:
+    """No answer, and why: the worker died, or was ended at the time limit."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Died(Lost):
+    pass
+
+
+class _Worker(Generic[Job, Answer]):
+    def __init__(self, function: Callable[[Job], Answer]) -> None:
+        context = multiprocessing.get_context("fork" if forks() else "spawn")
+        self.pipe, other = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_serve, args=(other, function, os.getpid()), daemon=True)
+        _flush()
+        self.process.start()
+        other.close()
+
+    def give(self, number: int, job: Job, seconds: float) -> None:
+        self.number, self.job, self.seconds = number, job, seconds
+        self.deadline = time.monotonic() + seconds
+        with contextlib.suppress(OSError):  # a worker that died while idle: `take` will say so
+            self.pipe.send(job)
+
+    def take(self) -> Answer | Lost | None:
+        """What became of the job; None while it runs."""
+        try:
+            if self.pipe.poll():
+                answer: Answer = self.pipe.recv()
+                return answer
+        except (EOFError, OSError):
+            return self._died()
+        if not self.process.is_alive():
+            return self._died()
+        return Lost(f"not done within {self.seconds:g} s") if time.monotonic() > self.deadline else None
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+    def _died(self) -> _Died:
+        self.process.join()
+        code = self.process.exitcode or 0
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return _Died(f"the analysis process died ({how})")
+
+
+class Pool(Generic[Job, Answer]):
+    """Runs `function` in at most `size` processes, with at most `seconds` for each job.
+
+    Processes are started when there is a job and none is idle.
+    """
+
+    def __init__(self, function: Callable[[Job], Answer], size: int, seconds: float) -> None:
+        self._function = function
+        self._size = size
+        self._seconds = seconds
+        self._busy: list[_Worker[Job, Answer]] = []
+        self._idle: list[_Worker[Job, Answer]] = []
+
+    def run(self, jobs: Iterable[tuple[int, Job]]) -> Iterator[tuple[int, Answer | Lost]]:
+        """Each job's number with its answer, in the order in which they are done."""
+        postponed: list[tuple[int, Job]] = []
+        try:
+            for worker, answer in self._answers(iter(jobs)):
+                if isinstance(answer, _Died):
+                    postponed.append((worker.number, worker.job))
+                else:
+                    yield worker.number, answer
+            for number, job in postponed:
+                yield from ((number, answer) for _, answer in self._answers(iter([(number, job)])))
+        finally:
+            for worker in self._busy + self._idle:
+                worker.end()
+
+    def _answers(self, jobs: Iterator[tuple[int, Job]]) -> Iterator[tuple[_Worker[Job, Answer], Answer | Lost]]:
+        following = next(jobs, None)
+        while following is not None or self._busy:
+            while following is not None and len(self._busy) < self._size:
+                self._dispatch(*following)
+                following = next(jobs, None)
+            self._sleep()
+            yield from self._taken()
+
+    def _dispatch(self, number: int, job: Job) -> None:
+        worker = self._idle.pop() if self._idle else _Worker(self._function)
+        self._busy.append(worker)
+        worker.give(number, job, self._seconds)
+
+    def _sleep(self) -> None:
+        """Until a worker has something to say."""
+        first = min(worker.deadline for worker in self._busy)
+        heard: list[Any] = [worker.pipe for worker in self._busy] + [worker.process.sentinel for worker in self._busy]
+        wait(heard, timeout=max(0.0, first - time.monotonic()) + 0.01)
+
+    def _taken(self) -> Iterator[tuple[_Worker[Job, Answer], Answer | Lost]]:
+        for worker in list(self._busy):
+            answer = worker.take()
+            if answer is None:
+                continue
+            self._busy.remove(worker)
+            if isinstance(answer, Lost):
+                worker.end()
+            else:
+                self._idle.append(worker)
+            yield worker, answer
+
+
+def forks() -> bool:
+    """Whether a worker can be a fork of this process: cheap, and sound only while no other thread runs."""
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _serve(pipe: Connection, function: Callable[[Any], Any], parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, and ends its workers
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            while not pipe.poll(_ORPHAN_CHECK_SECONDS):
+                if os.getppid() != parent:
+                    return
+            pipe.send(function(pipe.recv()))
+
+
+def _flush() -> None:
+    """What is buffered now would otherwise be written by each fork as well."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.flush()

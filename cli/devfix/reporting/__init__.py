@@ -1,0 +1,1 @@
+"""What devfix prints."""

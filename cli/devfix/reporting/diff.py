@@ -1,0 +1,53 @@
+"""Unified diffs that `git apply` and `patch` take: bytes in, bytes out, line ends and encodings as they are."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from devfix.reporting.terminal import Line, visible
+
+_NO_NEWLINE = b"\\ No newline at end of file\n"
+_ESCAPES = {ord("\a"): b"\\a", ord("\b"): b"\\b", ord("\t"): b"\\t", ord("\n"): b"\\n", ord("\v"): b"\\v"}
+_ESCAPES |= {ord("\f"): b"\\f", ord("\r"): b"\\r", ord('"'): b'\\"', ord("\\"): b"\\\\"}
+
+
+def unified(name: bytes, before: bytes, after: bytes) -> bytes:
+    """The diff of one file, empty where nothing changed. `name` is relative to where the patch will be applied."""
+    header = (_header(b"a/" + name), _header(b"b/" + name))
+    lines = difflib.diff_bytes(difflib.unified_diff, _lines(before), _lines(after), *header, lineterm=b"\n")
+    return b"".join(_ended(lines))
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Lines as git counts them: only a line feed ends one."""
+    *whole, rest = data.split(b"\n")
+    lines = [line + b"\n" for line in whole]
+    return [*lines, rest] if rest else lines
+
+
+def _ended(lines: Iterable[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        yield line if line.endswith(b"\n") else line + b"\n" + _NO_NEWLINE
+
+
+def _header(name: bytes) -> bytes:
+    """The name as git writes it: quoted where it has odd characters, and ended by a tab where it has blanks."""
+    if any(byte < 32 or byte == 127 or byte in b'"\\' for byte in name):
+        return b'"' + b"".join(_escaped(byte) for byte in name) + b'"'
+    return name + b"\t" if b" " in name else name
+
+
+def _escaped(byte: int) -> bytes:
+    if byte in _ESCAPES:
+        return _ESCAPES[byte]
+    return b"\\%03o" % byte if byte < 32 or byte == 127 else bytes([byte])
+
+
+def coloured(patch: bytes) -> list[Line]:
+    """The diff for a terminal."""
+    return [[(visible(line), _style(line))] for line in patch.decode("utf-8", "replace").splitlines()]
+
+
+def _style(line: str) -> str:
+    if line.startswith(("--- ", "+++ ")):
+        return "message"
+    return {"+": "added", "-": "removed", "@": "hunk"}.get(line[:1], "")

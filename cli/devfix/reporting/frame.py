@@ -1,0 +1,182 @@
+"""The offending lines with what matters underlined, and the lines that a fix would change."""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from devfix_codemods.source import Span
+
+from devfix.reporting.terminal import Line, Piece, visible
+from devfix.results import Problem, Replacement
+
+TAB = 4
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A range to underline with `sign`, and what to write beside it."""
+
+    span: Span
+    sign: str
+    style: str
+    label: str
+
+    def columns(self, text: str) -> tuple[int, int]:
+        """First and last character in `text`, the line where the range begins."""
+        end = self.span.end_column if self.span.end_line == self.span.line else len(text)
+        return self.span.column, max(end, self.span.column + 1)
+
+
+def code_frame(lines: Sequence[str], problem: Problem, width: int) -> list[Line]:
+    """The lines of the sink (`^^^^`), of the origin and of every stop of the trail (`----`), in source order."""
+    marks = [mark for mark in marks_of(problem) if mark.span.line <= len(lines)]
+    numbers = sorted({mark.span.line for mark in marks})
+    gutter = len(str(numbers[-1])) if numbers else 1
+    frame: list[Line] = [_gutter(gutter)]
+    previous: int | None = None
+    for number in numbers:
+        frame += _gap(lines, previous, number, gutter, width)
+        frame += _marked_line(lines[number - 1], number, [m for m in marks if m.span.line == number], gutter, width)
+        previous = number
+    return frame
+
+
+def marks_of(problem: Problem) -> list[Mark]:
+    """What is underlined: the sink in its own way, all other places once each."""
+    labels: dict[Span, list[str]] = {}
+    for note in problem.trail:
+        labels.setdefault(note.span, []).append(note.text)
+    if problem.origin is not None:
+        labels.setdefault(problem.origin, [])
+    sink = Mark(problem.span, "^", "sink", "; ".join(labels.pop(problem.span, [])))
+    return [sink, *(Mark(span, "-", "note", "; ".join(texts)) for span, texts in labels.items())]
+
+
+def fix_frame(text: str, edits: Iterable[Replacement], width: int) -> list[Line]:
+    """The lines that the edits take away and those that they bring, each with its number in its own file."""
+    before, after = split_lines(text), split_lines(apply(text, edits))
+    gutter = len(str(max(len(before), len(after))))
+    frame: list[Line] = []
+    for tag, old, old_end, new, new_end in difflib.SequenceMatcher(None, before, after).get_opcodes():
+        if tag == "equal":
+            continue
+        if tag == "insert" and old:
+            frame.append(_changed_line(before[old - 1], old, " ", gutter, width))
+        frame += [_changed_line(before[number], number + 1, "-", gutter, width) for number in range(old, old_end)]
+        frame += [_changed_line(after[number], number + 1, "+", gutter, width) for number in range(new, new_end)]
+    return frame
+
+
+def apply(text: str, edits: Iterable[Replacement]) -> str:
+    """`text` with the replacements made."""
+    starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
+    for edit in sorted(edits, key=lambda edit: edit.span.start, reverse=True):
+        start = starts[edit.span.line - 1] + edit.span.column
+        end = starts[edit.span.end_line - 1] + edit.span.end_column
+        text = text[:start] + edit.text + text[end:]
+    return text
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines as the parser counts them: a form feed ends none."""
+    return _LINE_END.split(text)
+
+
+def _gap(lines: Sequence[str], previous: int | None, number: int, gutter: int, width: int) -> list[Line]:
+    """Between two marked lines: nothing, the one line between them, or an ellipsis."""
+    if previous is None or number == previous + 1:
+        return []
+    if number == previous + 2:
+        return [_source_line(lines[previous], previous + 1, gutter, width)]
+    return [[("..." if gutter > 1 else "..", "gutter")]]
+
+
+def _marked_line(text: str, number: int, marks: list[Mark], gutter: int, width: int) -> list[Line]:
+    marks = sorted(marks, key=lambda mark: mark.columns(text))
+    shown = _Window.around(text, marks[0].columns(text)[0], width - gutter - 3)
+    rows = [
+        _source_line(shown.text, number, gutter, width),
+        [*_gutter(gutter), (" ", ""), *_underline(shown, text, marks)],
+    ]
+    for mark in reversed(marks[:-1]):
+        if mark.label:
+            indent = " " * shown.cell(mark.columns(text)[0])
+            rows.append([*_gutter(gutter), (f" {indent}{visible(mark.label)}", mark.style)])
+    return rows
+
+
+def _underline(shown: "_Window", text: str, marks: list[Mark]) -> list[Piece]:
+    """One row for all marks of a line; the last one's label stands beside it."""
+    row: list[tuple[str, str]] = [(" ", "")] * shown.cell(len(text))
+    for mark in sorted(marks, key=lambda mark: mark.sign == "^"):
+        start, end = mark.columns(text)
+        first, last = shown.cell(start), max(shown.cell(end), shown.cell(start) + 1)
+        row += [(" ", "")] * (last - len(row))
+        row[first:last] = [(mark.sign, mark.style)] * (last - first)
+    while row and row[-1][0] == " ":
+        row.pop()
+    return [*row, (f" {visible(marks[-1].label)}", marks[-1].style)]
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The part of a line that fits, as it is shown. `cells` has the column on the screen of each character of the
+    whole line, and one more for its end."""
+
+    text: str
+    cells: tuple[int, ...]
+
+    def cell(self, column: int) -> int:
+        return self.cells[min(column, len(self.cells) - 1)]
+
+    @staticmethod
+    def around(line: str, column: int, width: int) -> "_Window":
+        """The window of `line` in which the character at `column` shows."""
+        start = column - width // 3 if len(line) > width and column > width * 2 // 3 else 0
+        parts: list[str] = ["…"] if start else []
+        cells: list[int] = [0] * start
+        position = len(parts)
+        for index in range(start, len(line)):
+            shown = _shown(line[index], position)
+            cells.append(position)
+            if position + _cells(shown) > width:
+                parts.append("…")
+                break
+            parts.append(shown)
+            position += _cells(shown)
+        return _Window("".join(parts), tuple(cells + [position] * (len(line) + 1 - len(cells))))
+
+
+def _shown(letter: str, position: int) -> str:
+    return " " * (TAB - position % TAB) if letter == "\t" else visible(letter)
+
+
+def _cells(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_letter_cells(letter) for letter in text)
+
+
+def _letter_cells(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _gutter(width: int) -> Line:
+    return [(f"{'':{width}} |", "gutter")]
+
+
+def _source_line(text: str, number: int, gutter: int, width: int) -> Line:
+    shown = _Window.around(text, 0, width - gutter - 3).text
+    return [(f"{number:{gutter}} |", "gutter"), (f" {shown}", "")]
+
+
+def _changed_line(text: str, number: int, sign: str, gutter: int, width: int) -> Line:
+    style = {"-": "removed", "+": "added"}.get(sign, "faint")
+    shown = _Window.around(text, 0, width - gutter - 3).text
+    return [(f"{number:{gutter}} ", "gutter"), (f"{sign} {shown}", style)]

@@ -1,0 +1,61 @@
+"""A bar on standard error while long work goes on: only on a terminal, and only once it has taken a moment."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Advance = Callable[[int, int], None]
+"""Told how many are done, and of how many."""
+
+_PATIENCE_SECONDS = 0.5
+_EVERY_SECONDS = 0.1
+
+
+class _Bar:
+    """Redrawn by hand: a thread that redraws would make it unsafe to fork workers."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._next = time.monotonic() + _PATIENCE_SECONDS
+        self._progress: Any = None
+        self._task: Any = None
+
+    def advance(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _EVERY_SECONDS
+        if self._progress is None:
+            self._progress = _new_progress()
+            self._task = self._progress.add_task(self._title, total=total)
+            self._progress.start()
+        self._progress.update(self._task, completed=done, total=total)
+        self._progress.refresh()
+
+    def close(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+@contextmanager
+def progress(title: str, quiet: bool) -> Iterator[Advance]:
+    """A function `(done, total)` to be told how far the work is."""
+    if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield lambda done, total: None
+        return
+    bar = _Bar(title)
+    try:
+        yield bar.advance
+    finally:
+        bar.close()
+
+
+def _new_progress() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)

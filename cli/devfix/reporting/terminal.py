@@ -1,0 +1,98 @@
+"""Lines of styled pieces: through rich on a terminal, as plain text anywhere else.
+
+Nothing that comes from a user's file reaches a terminal as it is: control characters and invisible ones are replaced.
+"""
+
+import os
+import shutil
+import sys
+import unicodedata
+from typing import Any, TextIO
+
+Piece = tuple[str, str]
+"""Text and the name of its style."""
+
+Line = list[Piece]
+
+STYLES = {
+    "": "",
+    "path": "bold",
+    "code": "bold red",
+    "name": "red",
+    "message": "bold",
+    "gutter": "blue",
+    "sink": "bold red",
+    "note": "cyan",
+    "added": "green",
+    "removed": "red",
+    "hunk": "cyan",
+    "fix": "bold green",
+    "unsafe": "bold yellow",
+    "error": "bold red",
+    "faint": "dim",
+    "good": "bold green",
+}
+PIPE_WIDTH = 160
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+class Printer:
+    """Writes lines to a stream."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._console = _console(stream) if wants_colour(stream) else None
+        self.width = shutil.get_terminal_size().columns if self._console else PIPE_WIDTH
+
+    def line(self, *pieces: Piece) -> None:
+        """One line. The pieces are printed as they are: what comes from a file goes through `visible` first."""
+        if self._console is None:
+            print("".join(text for text, _ in pieces).rstrip(), file=self._stream)
+        else:
+            from rich.text import Text
+
+            line = Text.assemble(*((text, STYLES[style]) for text, style in pieces))
+            self._console.print(line, soft_wrap=True)
+
+    def lines(self, lines: list[Line]) -> None:
+        for line in lines:
+            self.line(*line)
+
+
+def out() -> Printer:
+    return Printer(sys.stdout)
+
+
+def err() -> Printer:
+    return Printer(sys.stderr)
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """A terminal that shows colours, or a user who asks for them."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def visible(text: str) -> str:
+    """`text` in which every character shows: tabs are kept, what could move the cursor or hide becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(letter if letter == "\t" or _shows(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def one_line(text: str) -> str:
+    """`visible`, with every run of white space a blank."""
+    return visible(" ".join(text.split()))
+
+
+def _shows(letter: str) -> bool:
+    return unicodedata.category(letter) not in _HIDDEN
+
+
+def _console(stream: TextIO) -> Any:
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, markup=False, emoji=False, force_terminal=True)

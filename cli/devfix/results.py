@@ -1,0 +1,114 @@
+"""What the application knows of a file after the library has seen it: plain records that are cached, sent and reported."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from devfix_codemods.findings import Finding
+from devfix_codemods.source import Span
+
+
+class Replacement(msgspec.Struct, frozen=True, array_like=True):
+    """New text for a range of the file."""
+
+    span: Span
+    text: str
+
+
+class Note(msgspec.Struct, frozen=True, array_like=True):
+    """One stop on the trail."""
+
+    span: Span
+    text: str
+
+
+class Repair(msgspec.Struct, frozen=True, array_like=True):
+    """A fix as the user sees it. `safety` is `safe`, `unsafe` or `manual`."""
+
+    safety: str
+    title: str
+    edits: tuple[Replacement, ...] = ()
+
+
+class Problem(msgspec.Struct, frozen=True, array_like=True):
+    """A finding with its repair worked out down to the characters."""
+
+    code: str
+    name: str
+    message: str
+    span: Span
+    origin: Span | None = None
+    trail: tuple[Note, ...] = ()
+    repair: Repair | None = None
+    advice: str | None = None
+
+    @property
+    def fixable(self) -> bool:
+        return self.repair is not None and self.repair.safety != "manual"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file that devfix is about to handle.
+
+    `path` is absolute with links resolved, `label` is what the user reads: relative to the working directory.
+    `outside` marks a link that leads out of the tree in which it was named: such a file is read, never written.
+    `content` is set for what is no file: standard input.
+    """
+
+    path: str
+    label: str
+    outside: bool = False
+    content: bytes | None = None
+
+    def read(self) -> bytes:
+        """The bytes to handle.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        return Path(self.path).read_bytes() if self.content is None else self.content
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found in a file, and how many findings its comments silence."""
+
+    target: Target
+    problems: tuple[Problem, ...]
+    ignored: int = 0
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What `rewrite` makes of a file that it changes.
+
+    `fixed` are the findings that it repaired, at their positions in `before`, and `findings` the same as the library
+    knows them; `left` remain in `after`.
+    """
+
+    target: Target
+    before: bytes
+    after: bytes
+    fixed: tuple[Problem, ...]
+    left: tuple[Problem, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Left alone on purpose."""
+
+    target: Target
+    reason: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Could not be handled."""
+
+    target: Target
+    reason: str
+
+
+Result = Checked | Rewritten | Skipped | Failed

@@ -1,0 +1,230 @@
+"""`devfix rewrite`: the patch, shown or written.
+
+Refuse, remember, write: nothing is written while a file that would change has uncommitted work, and the originals are
+saved before the first write.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from devfix import journal
+from devfix.analysis import Task
+from devfix.discovery import Discovery, label_of
+from devfix.errors import UsageError
+from devfix.formats import OutputFormat
+from devfix.inputs import Ask, exit_code, gather
+from devfix.reporting import diff, json, text
+from devfix.reporting.progress import progress
+from devfix.reporting.terminal import Printer, err, out, wants_colour
+from devfix.results import Checked, Failed, Result, Rewritten, Skipped
+from devfix.running import Request, run
+from devfix.writing import WriteError, dirty, write
+
+if TYPE_CHECKING:
+    from devfix.replay import ReplayOptions, ReplayResult
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What to do with the patch. `replay` runs each changed script before and after it."""
+
+    show_diff: bool = False
+    allow_dirty: bool = False
+    replay: "ReplayOptions | None" = None
+
+
+def rewrite(ask: Ask, mode: Mode) -> int:
+    """Fix all files, or show how, and answer the exit code.
+
+    Raises:
+        UsageError: the run cannot start, or would touch uncommitted work.
+    """
+    if ask.reads_standard_input and mode.replay is not None:
+        raise UsageError("--replay needs a file that can be run, not `-`")
+    found = gather(ask)
+    with progress("Rewriting", ask.quiet) as advance:
+        request = Request(Task.REWRITE, ask.jobs(), detailed=ask.output_format is OutputFormat.JSON)
+        results = run(found.files, request, ask.cache(), advance)
+    if ask.reads_standard_input and not mode.show_diff:
+        return _filter(ask, found, results[0])
+    return _Rewrite(ask, mode, found, results).finish()
+
+
+def _filter(ask: Ask, found: Discovery, result: Result) -> int:
+    """Standard input, patched, on standard output. Where it could not be read as Python there is no output."""
+    if isinstance(result, Failed):
+        text.report_errors([result], err())
+    else:
+        data = result.after if isinstance(result, Rewritten) else result.target.read()
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    if not ask.quiet and text.remaining(result):
+        text.report_rewritten([result], found.files[0].choice.unsafe, err())
+    return exit_code(found, [result], bool(text.remaining(result)))
+
+
+class _Rewrite:
+    """From the results of the analysis to files on the disk and a report."""
+
+    def __init__(self, ask: Ask, mode: Mode, found: Discovery, results: list[Result]) -> None:
+        self._ask = ask
+        self._mode = mode
+        self._found = found
+        self._results = results if mode.show_diff else [_unless_outside(result) for result in results]
+        self._unsafe = any(file.choice.unsafe for file in found.files)
+        self._replays: list[ReplayResult] = []
+        self._run: journal.Run | None = None
+
+    def finish(self) -> int:
+        if not self._mode.show_diff and not self._mode.allow_dirty:
+            _refuse_dirty(self._changed())
+        if self._mode.replay is not None and self._changed():
+            self._replay(self._mode.replay)
+        if self._mode.show_diff:
+            self._show()
+        else:
+            self._write()
+        self._report()
+        return exit_code(self._found, self._results, self._something_left())
+
+    def _changed(self) -> list[Rewritten]:
+        return [result for result in self._results if isinstance(result, Rewritten)]
+
+    def _something_left(self) -> bool:
+        left = any(text.remaining(result) for result in self._results)
+        return left or (self._mode.show_diff and bool(self._changed())) or not all(map(_holds, self._replays))
+
+    def _replay(self, options: "ReplayOptions") -> None:
+        """Run before and after; a patch that breaks its script is not written."""
+        from pathlib import Path
+
+        from devfix.replay import Change, Kind, run_replays
+
+        changed = self._changed()
+        changes = [Change(Path(item.target.path), item.before, item.after, item.findings) for item in changed]
+        self._replays = run_replays(changes, options)
+        refuted = {str(result.path) for result in self._replays if result.verdict.kind is Kind.REFUTED}
+        self._results = [_withdrawn(result) if result.target.path in refuted else result for result in self._results]
+
+    def _show(self) -> None:
+        if self._ask.output_format is OutputFormat.TEXT:
+            for result in self._changed():
+                _print_diff(result)
+
+    def _write(self) -> None:
+        if not self._changed():
+            return
+        self._run = _recorded(self._changed())
+        written = 0
+        try:
+            for number, result in enumerate(self._results):
+                if isinstance(result, Rewritten):
+                    self._results[number] = _written(result, self._run.temporary)
+                    written += isinstance(self._results[number], Rewritten)
+        except KeyboardInterrupt:
+            err().line((f"Interrupted after {text.count(written, 'file')}. Undo with: devfix undo", "error"))
+            raise
+        if not written:
+            journal.forget(self._run)
+            self._run = None
+
+    def _report(self) -> None:
+        errors = [*self._found.errors, *(result for result in self._results if isinstance(result, Failed))]
+        if self._ask.output_format is OutputFormat.JSON:
+            json.report(self._results, errors, self._extra())
+        else:
+            self._report_text()
+        text.report_errors(errors, err())
+
+    def _report_text(self) -> None:
+        printer = err() if self._mode.show_diff else out()
+        if not self._mode.show_diff:
+            text.report_rewritten(self._results, self._unsafe, printer)
+        for line in self._replay_lines():
+            printer.line((line, ""))
+        if not self._ask.quiet:
+            self._summarise(printer)
+
+    def _summarise(self, printer: Printer) -> None:
+        skipped = [*self._found.skipped, *(result for result in self._results if isinstance(result, Skipped))]
+        text.report_left_out(skipped, err())
+        verb = "Would fix" if self._mode.show_diff else "Fixed"
+        printer.line(*text.rewrite_summary(self._results, verb, self._unsafe))
+        if self._run is not None:
+            printer.line(("Undo with: devfix undo", "faint"))
+
+    def _replay_lines(self) -> list[str]:
+        if not self._replays:
+            return []
+        from devfix.replay import render
+
+        return render(self._replays)
+
+    def _extra(self) -> dict[str, Any]:
+        extra: dict[str, Any] = {"changed": json.changed(self._results), "written": self._run is not None}
+        if self._replays:
+            from devfix.replay import as_json
+
+            extra |= as_json(self._replays)
+        return extra
+
+
+def _unless_outside(result: Result) -> Result:
+    if isinstance(result, Rewritten) and result.target.outside:
+        return Failed(result.target, "a symbolic link that leads out of the tree; name the file that it leads to")
+    return result
+
+
+def _withdrawn(result: Result) -> Result:
+    """The file as it stays when its patch did not stand the replay."""
+    return Checked(result.target, result.fixed) if isinstance(result, Rewritten) else result
+
+
+def _holds(result: "ReplayResult") -> bool:
+    from devfix.replay import Kind
+
+    return result.verdict.kind in (Kind.CONFIRMED, Kind.HARMLESS)
+
+
+def _refuse_dirty(changed: Sequence[Rewritten]) -> None:
+    try:
+        found = dirty(result.target.path for result in changed)
+    except WriteError as error:
+        raise UsageError(f"{error}; nothing was written, --allow-dirty goes on without asking git") from error
+    if found:
+        files = "a file" if len(found) == 1 else f"{len(found)} files"
+        what = (
+            f"{files} to be changed with uncommitted changes; commit them, or pass --allow-dirty. Nothing was written"
+        )
+        raise UsageError(what, [f"{label_of(file.path)} ({file.state})" for file in found])
+
+
+def _recorded(changed: Sequence[Rewritten]) -> journal.Run:
+    try:
+        return journal.record([(result.target.path, result.before, result.after) for result in changed])
+    except OSError as error:
+        reason = f"cannot save the originals for `devfix undo`: {error.strerror} ({error.filename})"
+        raise UsageError(f"{reason}; nothing was written") from error
+
+
+def _written(result: Rewritten, temporary: str) -> Result:
+    try:
+        write(result.target.path, result.before, result.after, temporary)
+    except WriteError as error:
+        return Failed(result.target, str(error))
+    return result
+
+
+def _print_diff(result: Rewritten) -> None:
+    name = result.target.label if result.target.content is not None else label_of(result.target.path)
+    patch = diff.unified(os.fsencode(name.lstrip(os.sep)), result.before, result.after)
+    if wants_colour(sys.stdout):
+        out().lines(diff.coloured(patch))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(patch)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,127 @@
+"""All files of a run: what the cache knows, what cannot concern any rule, and the rest through the analysis.
+
+The parent process reads and sieves; only files with something to parse travel to the workers. Results come back in the
+order of the files, whatever finished first.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from devfix_codemods.triggers import triggered
+
+from devfix.analysis import Job, Task, analyse
+from devfix.cache import Cache, Entry
+from devfix.discovery import File
+from devfix.pool import Lost, Pool, forks
+from devfix.reporting.progress import Advance
+from devfix.results import Checked, Failed, Result, Skipped
+from devfix.selection import options_of, rules_of
+
+SECONDS_PER_FILE = 60.0
+_FEW_BYTES = 256 * 1024
+"""Where a process has to be spawned, this much is analysed sooner than the process has started."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to do with the files. `detailed` asks for the text of each edit."""
+
+    task: Task
+    jobs: int | None = None
+    detailed: bool = True
+    seconds: float = SECONDS_PER_FILE
+
+
+def run(files: Sequence[File], request: Request, cache: Cache, advance: Advance) -> list[Result]:
+    """One result for each file, in their order."""
+    return _Run(files, request, cache, advance).results()
+
+
+class _Run:
+    def __init__(self, files: Sequence[File], request: Request, cache: Cache, advance: Advance) -> None:
+        self._files = files
+        self._request = request
+        self._cache = cache
+        self._advance = advance
+        self._results: dict[int, Result] = {}
+        self._pending: dict[int, Job] = {}
+
+    def results(self) -> list[Result]:
+        try:
+            for number, answer in self._answers(self._jobs()):
+                self._done(number, self._received(number, answer))
+        finally:
+            self._cache.save()
+        return [self._results[number] for number in range(len(self._files))]
+
+    def _jobs(self) -> Iterator[tuple[int, Job]]:
+        """The files that need the analysis. All others get their result on the way."""
+        for number, file in enumerate(self._files):
+            result = self._at_hand(file)
+            if isinstance(result, Job):
+                self._pending[number] = result
+                yield number, result
+            else:
+                self._done(number, result)
+
+    def _at_hand(self, file: File) -> Result | Job:
+        known = self._cache.by_time(file.target.path, file.mtime_ns, file.size, file.choice)
+        if known is not None and self._enough(known):
+            return _remembered(file, known)
+        try:
+            data = file.target.read()
+        except OSError as error:
+            return Failed(file.target, f"cannot be read: {error.strerror}")
+        return self._sieved(file, data)
+
+    def _sieved(self, file: File, data: bytes) -> Result | Job:
+        if not triggered(data, rules_of(file.choice)) and b"devfix:" not in data:
+            self._cache.keep_clean(file.target.path, file.mtime_ns, file.size, file.choice)
+            return Checked(file.target, ())
+        known = self._cache.by_content(file.target.path, data, file.mtime_ns, file.choice)
+        if known is not None and self._enough(known):
+            return _remembered(file, known)
+        return Job(file.target, data, options_of(file.choice), self._request.task, self._request.detailed)
+
+    def _enough(self, known: Entry) -> bool:
+        """A file with findings has to be rewritten from the start; one without has nothing to rewrite."""
+        return self._request.task is Task.CHECK or not known.problems
+
+    def _answers(self, jobs: Iterator[tuple[int, Job]]) -> Iterator[tuple[int, Result | Lost]]:
+        if not forks() and sum(file.size for file in self._files) < _FEW_BYTES:
+            return ((number, analyse(job)) for number, job in jobs)
+        size = self._request.jobs or processors()
+        return Pool(analyse, size, self._request.seconds).run(jobs)
+
+    def _received(self, number: int, answer: Result | Lost) -> Result:
+        job = self._pending.pop(number)
+        if isinstance(answer, Lost):
+            return Failed(job.target, answer.reason)
+        if self._request.task is Task.CHECK:
+            self._remember(self._files[number], job.data, answer)
+        return answer
+
+    def _remember(self, file: File, data: bytes, result: Result) -> None:
+        place = (file.target.path, data, file.mtime_ns, file.choice)
+        if isinstance(result, Checked):
+            self._cache.keep(*place, found=result.problems, ignored=result.ignored)
+        elif isinstance(result, Skipped):
+            self._cache.keep(*place, skipped=result.reason)
+
+    def _done(self, number: int, result: Result) -> None:
+        self._results[number] = result
+        self._advance(len(self._results), len(self._files))
+
+
+def _remembered(file: File, known: Entry) -> Result:
+    if known.skipped is not None:
+        return Skipped(file.target, known.skipped)
+    return Checked(file.target, known.problems, known.ignored)
+
+
+def processors() -> int:
+    """How many processes may run at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,73 @@
+"""From what the user wrote (`DVF1`, `DVF101`, `batch-not-moved`, `ALL`) to the codes of rules."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from devfix_codemods.outcomes import Options
+from devfix_codemods.rules import Rule, all_rules
+
+from devfix.errors import UsageError, close_match
+from devfix.settings import Choice
+
+EVERYTHING = "ALL"
+
+
+@cache
+def options_of(choice: Choice) -> Options:
+    """What the library is asked for.
+
+    Raises:
+        UsageError: a selector names no rule.
+    """
+    every = frozenset(rule.code for rule in all_rules())
+    chosen = every if choice.select is None else codes_of(choice.select)
+    return Options(chosen - codes_of(choice.ignore), choice.unsafe, choice.target_torch)
+
+
+@cache
+def rules_of(choice: Choice) -> tuple[Rule, ...]:
+    """The rules themselves, by code."""
+    selected = options_of(choice).select
+    return tuple(rule for rule in all_rules() if rule.code in selected)
+
+
+def codes_of(selectors: Iterable[str]) -> frozenset[str]:
+    """The codes that the selectors stand for.
+
+    Raises:
+        UsageError: one names no rule.
+    """
+    return frozenset(code for selector in selectors for code in _codes(selector))
+
+
+def rule_named(word: str) -> Rule:
+    """The one rule of that code or name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for rule in all_rules():
+        if word.upper() == rule.code or word.lower() == rule.name:
+            return rule
+    raise unknown_rule(word)
+
+
+def unknown_rule(word: str) -> UsageError:
+    known = [text for rule in all_rules() for text in (rule.code, rule.name)]
+    folded = word.upper() if word.upper().startswith("DVF") else word.lower()
+    return UsageError(f"no rule {word!r}{close_match(folded, known)} `devfix rules` lists them")
+
+
+def _codes(selector: str) -> list[str]:
+    wanted = selector.upper()
+    if wanted == EVERYTHING:
+        return [rule.code for rule in all_rules()]
+    found = [rule.code for rule in all_rules() if _matches(rule, selector, wanted)]
+    if not found:
+        raise unknown_rule(selector)
+    return found
+
+
+def _matches(rule: Rule, selector: str, wanted: str) -> bool:
+    is_prefix = wanted.startswith("DVF") and rule.code.startswith(wanted)
+    return is_prefix or rule.name == selector.lower()

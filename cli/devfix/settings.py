@@ -1,0 +1,250 @@
+"""What the user asked for: `[tool.devfix]` of the nearest `pyproject.toml`, then the command line over it.
+
+Each file belongs to the closest `pyproject.toml` up its tree that has the table; tables are not merged.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from devfix.errors import UsageError, close_match
+from devfix.requirement import Version, torch_of_pyproject, torch_of_requirements
+
+_SIZE = re.compile(r"(\d+)\s*(|B|KB|KiB|MB|MiB)")
+_UNITS = {"": 1, "B": 1, "KB": 1000, "KiB": 1024, "MB": 1000**2, "MiB": 1024**2}
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+    select: list[str] | None = None
+    ignore: list[str] = []
+    unsafe: bool = False
+    target_torch: str | None = None
+    exclude: list[str] | None = None
+    extend_exclude: list[str] = []
+    max_file_size: int | str = "1MiB"
+    respect_gitignore: bool = True
+    per_file_ignores: dict[str, list[str]] = {}
+    jobs: int | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which rules run on a file and what may be applied: all of the settings that can change an outcome.
+
+    `select` and `ignore` are as the user wrote them: codes, prefixes of codes, names.
+    """
+
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+    target_torch: Version | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one folder. Patterns are relative to `root`; `origin` names the file they stand in."""
+
+    root: str = os.sep
+    origin: str = "the command line"
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+    target_torch: Version | None = None
+    declared_torch: Version | None = None
+    exclude: tuple[str, ...] | None = None
+    extend_exclude: tuple[str, ...] = ()
+    max_file_size: int = 1024**2
+    respect_gitignore: bool = True
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    jobs: int | None = None
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The choice for a file that no `per-file-ignores` names."""
+        return Choice(self.select, self.ignore, self.unsafe, self.target_torch or self.declared_torch)
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """The command line's part: None where an option was not given."""
+
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    unsafe: bool | None = None
+    target_torch: Version | None = None
+    jobs: int | None = None
+    force_exclude: bool = False
+    config: str | None = None
+    isolated: bool = False
+
+    def over(self, settings: Settings) -> Settings:
+        """`settings` with what the command line says instead."""
+        return replace(
+            settings,
+            select=settings.select if self.select is None else self.select,
+            ignore=settings.ignore + self.ignore,
+            unsafe=settings.unsafe if self.unsafe is None else self.unsafe,
+            target_torch=self.target_torch or settings.target_torch,
+            jobs=self.jobs or settings.jobs,
+        )
+
+
+class SettingsTree:
+    """The settings of every folder, each file read once.
+
+    Raises:
+        UsageError: (from any method) a file holds a mistake.
+    """
+
+    def __init__(self, overrides: Overrides) -> None:
+        self._overrides = overrides
+        self._found: dict[str, Settings] = {}
+        self._fixed = self._fixed_settings()
+
+    def of(self, folder: str) -> Settings:
+        """The settings for the files in `folder`, an absolute path."""
+        if self._fixed is not None:
+            return self._fixed
+        if folder not in self._found:
+            parent = os.path.dirname(folder)
+            inherited = self.of(parent) if parent != folder else self._overrides.over(Settings())
+            self._found[folder] = self._read(folder, inherited)
+        return self._found[folder]
+
+    def _fixed_settings(self) -> Settings | None:
+        if self._overrides.isolated:
+            return self._overrides.over(Settings())
+        if self._overrides.config is None:
+            return None
+        return self._overrides.over(_named_file(self._overrides.config))
+
+    def _read(self, folder: str, inherited: Settings) -> Settings:
+        path = os.path.join(folder, "pyproject.toml")
+        document = _document(path, _bytes_or_nothing(path))
+        if (table := _devfix_table(document)) is not None:
+            fresh = replace(parse_table(table, path), declared_torch=inherited.declared_torch)
+            inherited = self._overrides.over(fresh)
+        declared = torch_of_pyproject(document) or _requirements_torch(folder)
+        return inherited if declared is None else replace(inherited, declared_torch=declared)
+
+
+def parse_table(table: Any, path: str) -> Settings:
+    """The settings that the table of the file `path` gives.
+
+    Raises:
+        UsageError: a key is unknown or its value is of the wrong kind.
+    """
+    read = _convert(table, path)
+    return Settings(
+        root=os.path.dirname(path),
+        origin=path,
+        select=None if read.select is None else tuple(read.select),
+        ignore=tuple(read.ignore),
+        unsafe=read.unsafe,
+        target_torch=None if read.target_torch is None else _torch_key(read.target_torch, path),
+        exclude=None if read.exclude is None else tuple(read.exclude),
+        extend_exclude=tuple(read.extend_exclude),
+        max_file_size=_size_key(read.max_file_size, path),
+        respect_gitignore=read.respect_gitignore,
+        per_file_ignores=tuple((pattern, tuple(codes)) for pattern, codes in read.per_file_ignores.items()),
+        jobs=_jobs_key(read.jobs, path),
+    )
+
+
+def parse_version(text: str) -> Version | None:
+    """`2.4` as (2, 4), or None where it is no version."""
+    found = _VERSION.fullmatch(text)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _convert(table: Any, path: str) -> _Table:
+    known = [field.encode_name for field in msgspec.structs.fields(_Table)]
+    for key in table if isinstance(table, Mapping) else ():
+        if key not in known:
+            raise _mistake(path, key, f"is not a setting of devfix{close_match(key, known)}")
+    try:
+        return msgspec.convert(table, _Table)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        raise _mistake(path, where.strip("`.") or "the table", what[0].lower() + what[1:]) from error
+
+
+def _torch_key(text: str, path: str) -> Version:
+    version = parse_version(text)
+    if version is None:
+        raise _mistake(path, "target-torch", f'{text!r} is no torch version; write it like "2.4"')
+    return version
+
+
+def _size_key(value: int | str, path: str) -> int:
+    found = _SIZE.fullmatch(str(value))
+    if found is None:
+        raise _mistake(path, "max-file-size", f'{value!r} is no size; write bytes, or "512KiB", or "2MiB"')
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _jobs_key(value: int | None, path: str) -> int | None:
+    if value is not None and value < 1:
+        raise _mistake(path, "jobs", f"must be at least 1, not {value}")
+    return value
+
+
+def _mistake(path: str, key: str, what: str) -> UsageError:
+    return UsageError(f"{path}: [tool.devfix] {key}: {what}")
+
+
+def _named_file(name: str) -> Settings:
+    path = os.path.abspath(name)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"--config {name}: {error.strerror}") from error
+    table = _devfix_table(_parse(path, data))
+    if table is None:
+        raise UsageError(f"--config {name}: the file has no [tool.devfix] table")
+    return parse_table(table, path)
+
+
+def _document(path: str, data: bytes) -> dict[str, Any]:
+    """The parsed file where it can concern devfix. One that is broken matters only if it speaks of devfix."""
+    if b"devfix" in data:
+        return _parse(path, data)
+    if b"torch" not in data:
+        return {}
+    try:
+        return _parse(path, data)
+    except UsageError:
+        return {}
+
+
+def _parse(path: str, data: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+
+
+def _devfix_table(document: dict[str, Any]) -> Any:
+    tool = document.get("tool")
+    return tool.get("devfix") if isinstance(tool, dict) else None
+
+
+def _requirements_torch(folder: str) -> Version | None:
+    data = _bytes_or_nothing(os.path.join(folder, "requirements.txt"))
+    return torch_of_requirements(data.decode("utf-8", "replace")) if b"torch" in data else None
+
+
+def _bytes_or_nothing(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
