@@ -175,6 +175,39 @@ def test_writes_stay_in_the_copy(replay: Replay, tree: Path, copies: Callable[[]
     assert copies() == []
 
 
+def test_forks_report_lines_but_end_for_themselves(replay: Replay) -> None:
+    script = """
+import os, sys
+def work():
+    return 1
+child = os.fork()
+if child == 0:
+    work()
+    sys.exit(5)
+os.waitpid(child, 0)
+"""
+    _, after = ends(replay(script, script.replace("return 1", "return 2")))
+    assert after.passed
+    assert after.error is None
+    assert after.reached == {("train.py", 4)}
+
+
+def test_spawned_workers_find_the_main_module(replay: Replay) -> None:
+    script = """
+import multiprocessing
+def work(queue):
+    queue.put(__name__)
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=work, args=(queue,))
+    process.start()
+    print(queue.get())
+    process.join()
+"""
+    assert ends(replay(script, script + "x = 1\n"))[0].stdout.head == "__mp_main__\n"
+
+
 def test_huge_output_is_cut_and_does_not_block(replay: Replay) -> None:
     script = "for i in range(200_000): print('line', i, '.' * 20)\nprint('end')\n"
     before, _ = ends(replay(script, script + "x = 1\n"))
