@@ -8,6 +8,7 @@ import ast
 import io
 import re
 import tokenize
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -70,6 +71,8 @@ class Source:
         except UnicodeDecodeError as error:
             reason = f"not valid {self.encoding} at byte {error.start}: {error.reason}"
             raise SourceError(reason) from error
+        except (LookupError, ValueError) as error:  # codecs that are no text encoding, or take part of a text only
+            raise SourceError(f"not valid {self.encoding}: {error}") from error
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -90,7 +93,9 @@ class Source:
             SourceError: the text is not Python that this interpreter can parse.
         """
         try:
-            return ast.parse(self.text, filename=self.path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # invalid escapes in the user's strings are the user's business
+                return ast.parse(self.text, filename=self.path)
         except SyntaxError as error:
             raise SourceError(f"syntax error: {error.msg} (line {error.lineno or 1})") from error
         except ValueError as error:

@@ -1,0 +1,43 @@
+"""Why edits could not be applied.
+
+    EditError
+    ├── EditConflict     two edits want different things of one place
+    ├── AnchorMissing    an edit names a place where nothing fitting stands
+    ├── InvalidCode      the code that an edit brings does not parse
+    └── NotEditable      the file itself cannot be edited, whatever the edits are
+"""
+
+from devfix_codemods.edits.operations import Edit
+
+
+class EditError(Exception):
+    """Edits could not be applied; the message is one line for people."""
+
+
+class EditConflict(EditError):
+    """`second` contradicts `first`, or stands in text that `first` throws away."""
+
+    def __init__(self, first: Edit, second: Edit) -> None:
+        super().__init__(f"two edits exclude each other: {first} and {second}")
+        self.first = first
+        self.second = second
+
+
+class AnchorMissing(EditError):
+    """No statement, expression or imported name is where `edit` says."""
+
+    def __init__(self, edit: Edit) -> None:
+        super().__init__(f"nothing to edit at the place of {edit}")
+        self.edit = edit
+
+
+class InvalidCode(EditError):
+    """`code`, brought by an edit, is not the Python that its place needs."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(f"the new code {code!r} does not parse: {reason}")
+        self.code = code
+
+
+class NotEditable(EditError):
+    """The file cannot be edited safely: nested too deeply, or beyond the parser that keeps formatting."""

@@ -1,0 +1,65 @@
+"""Whether a file is still sound after its edits, as far as the text alone tells."""
+
+import builtins
+import symtable
+import warnings
+from collections.abc import Iterator
+
+from devfix_codemods.source import Source, SourceError
+
+# What the interpreter itself puts into a module
+_GIVEN = frozenset(dir(builtins)) | {"__file__", "__path__", "__annotations__", "__builtins__", "__cached__"}
+
+
+def problems(before: Source, after: Source) -> list[str]:
+    """What `after` breaks that held in `before`, one line each; empty where nothing does."""
+    try:
+        _ = after.tree
+    except SourceError as error:
+        return [f"the result does not parse: {error}"]
+    refusal = _refusal(after)
+    if refusal is not None and _refusal(before) is None:
+        return [f"the result does not compile: {refusal}"]
+    return [f"the name {name!r} is used but bound nowhere" for name in sorted(_unbound(after) - _unbound(before))]
+
+
+def _refusal(source: Source) -> str | None:
+    """Why the compiler refuses what the parser takes, such as a repeated keyword or a late `__future__`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source.text, source.path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return str(error)
+    return None
+
+
+def _unbound(source: Source) -> set[str]:
+    """The names that are read in `source` and bound nowhere; none where a star import may bind anything."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = symtable.symtable(source.text, source.path, "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    if "import *" in source.text:
+        return set()
+    bound, read = set(_GIVEN), set()
+    for table in _tables(module):
+        for symbol in table.get_symbols():
+            outermost = table is module
+            if (outermost and _binds(symbol)) or (symbol.is_declared_global() and symbol.is_assigned()):
+                bound.add(symbol.get_name())
+            elif symbol.is_referenced() and (outermost or symbol.is_global()):
+                read.add(symbol.get_name())
+    return read - bound
+
+
+def _binds(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _tables(child)

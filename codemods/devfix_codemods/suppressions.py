@@ -1,0 +1,143 @@
+"""Comments that silence devfix: `# devfix: ignore[DVF101]` on a line, `# devfix: skip-file` for a file.
+
+An ignore covers the findings whose text touches its line. Words after the closing bracket are free for the reason.
+One that silences nothing, and one that cannot be understood, is reported itself, so that none outlives its cause.
+"""
+
+import re
+import tokenize
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from devfix_codemods.findings import Finding
+from devfix_codemods.source import Source, SourceError, Span
+
+CODE, NAME = "DVF001", "unused-ignore"
+MARKER = b"devfix:"
+
+_DIRECTIVE = re.compile(r"#\s*devfix:\s*([^#]*)")
+_IGNORE = re.compile(r"ignore(?:\s*\[([^\]]*)\](?:\s.*)?)?")
+_SKIP = re.compile(r"skip-file(?:\s.*)?")
+_RULE = re.compile(r"DVF\d{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """One ignore comment. `codes` is empty where it silences every rule."""
+
+    span: Span
+    codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressions:
+    """What the comments of one file say."""
+
+    skip_file: bool = False
+    ignores: tuple[Ignore, ...] = ()
+    malformed: tuple[Finding, ...] = ()
+
+
+def read(source: Source) -> Suppressions:
+    """The suppressions of `source`; only comments count, and only up to where the text stops being Python.
+
+    Raises:
+        SourceError: the bytes do not decode.
+    """
+    if MARKER not in source.data:
+        return Suppressions()
+    skip, ignores, malformed = False, [], []
+    for span, body in _directives(source):
+        if _SKIP.fullmatch(body):
+            skip = True
+            continue
+        ignore = _ignore(span, body)
+        if ignore is None:
+            malformed.append(_misunderstood(span, body))
+        else:
+            ignores.append(ignore)
+    return Suppressions(skip, tuple(ignores), tuple(malformed))
+
+
+def _directives(source: Source) -> Iterator[tuple[Span, str]]:
+    for token in _comments(source):
+        for found in _DIRECTIVE.finditer(token.string):
+            (line, column), text = token.start, found.group().rstrip()
+            start = column + found.start()
+            yield Span(line, start, line, start + len(text)), found.group(1).strip()
+
+
+def _comments(source: Source) -> Iterator[tokenize.TokenInfo]:
+    lines = (f"{line}\n" for line in source.lines)
+    try:
+        for token in tokenize.generate_tokens(lambda: next(lines, "")):
+            if token.type == tokenize.COMMENT:
+                yield token
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def _ignore(span: Span, body: str) -> Ignore | None:
+    found = _IGNORE.fullmatch(body)
+    if found is None:
+        return None
+    if found.group(1) is None:
+        return Ignore(span)
+    codes = [code.strip() for code in found.group(1).split(",")]
+    return Ignore(span, tuple(dict.fromkeys(codes))) if all(map(_RULE.fullmatch, codes)) else None
+
+
+def _misunderstood(span: Span, body: str) -> Finding:
+    message = f"`devfix: {body}` is not understood"
+    advice = "Write `ignore[DVF101]` or `ignore[DVF101, DVF103]`, `ignore` for every rule, or `skip-file`."
+    return Finding(CODE, NAME, message, span, advice=advice)
+
+
+@dataclass(frozen=True, slots=True)
+class Silenced:
+    """Findings after the comments had their say: those that remain, and how many were ignored."""
+
+    findings: tuple[Finding, ...]
+    ignored: int
+
+
+def silence(
+    findings: Iterable[Finding], suppressions: Suppressions, select: frozenset[str], rules: frozenset[str]
+) -> Silenced:
+    """Drop the ignored of `findings` and add those about the comments themselves.
+
+    An ignore is judged only by the rules in `select`; `rules` are all there are.
+    """
+    kept: list[Finding] = []
+    used: set[tuple[Ignore, str]] = set()
+    ignored = 0
+    for finding in findings:
+        hits = [ignore for ignore in suppressions.ignores if _covers(ignore, finding)]
+        used.update((ignore, finding.code) for ignore in hits)
+        ignored += bool(hits)
+        kept += [] if hits else [finding]
+    unused = (one for ignore in suppressions.ignores for one in _unused(ignore, used, select, rules))
+    return Silenced((*kept, *suppressions.malformed, *unused), ignored)
+
+
+def _covers(ignore: Ignore, finding: Finding) -> bool:
+    on_line = finding.span.line <= ignore.span.line <= finding.span.end_line
+    return on_line and (not ignore.codes or finding.code in ignore.codes)
+
+
+def _unused(
+    ignore: Ignore, used: set[tuple[Ignore, str]], select: frozenset[str], rules: frozenset[str]
+) -> Iterator[Finding]:
+    if not ignore.codes:
+        if rules <= select and not any(one is ignore for one, _ in used):
+            yield _about(ignore, "nothing is found on this line", "Remove the comment.")
+        return
+    for code in ignore.codes:
+        if code not in rules:
+            yield _about(ignore, f"there is no rule {code}", f"Remove {code} from the comment.")
+        elif code in select and (ignore, code) not in used:
+            yield _about(ignore, f"{code} is not found on this line", f"Remove {code} from the comment.")
+
+
+def _about(ignore: Ignore, reason: str, advice: str) -> Finding:
+    return Finding(CODE, NAME, f"unused ignore: {reason}", ignore.span, advice=advice)
