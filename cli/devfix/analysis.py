@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from devfix_codemods import engine, outcomes
-from devfix_codemods.findings import Finding
+from devfix_codemods.findings import Finding, Fix
 from devfix_codemods.outcomes import Options
 from devfix_codemods.source import Source
 
@@ -76,8 +76,6 @@ def _problems(source: Source, findings: tuple[Finding, ...], detailed: bool) -> 
 
 
 def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:
-    fix = finding.fix
-    repair = fix and Repair(fix.safety.value, fix.title, _replacements(source, finding) if detailed else ())
     return Problem(
         code=finding.code,
         name=finding.name,
@@ -85,12 +83,11 @@ def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:
         span=finding.span,
         origin=finding.origin,
         trail=tuple(Note(step.span, step.note) for step in finding.trail),
-        repair=repair,
+        repair=None if finding.fix is None else _repair(source, finding.fix, detailed),
         advice=finding.advice,
     )
 
 
-def _replacements(source: Source, finding: Finding) -> tuple[Replacement, ...]:
-    if finding.fix is None or not finding.fix.edits:
-        return ()
-    return tuple(Replacement(edit.span, edit.text) for edit in engine.text_edits(source, finding.fix))
+def _repair(source: Source, fix: Fix, detailed: bool) -> Repair:
+    edits = engine.text_edits(source, fix) if detailed and fix.edits else ()
+    return Repair(fix.safety.value, fix.title, tuple(Replacement(edit.span, edit.text) for edit in edits))

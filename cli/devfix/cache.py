@@ -137,7 +137,7 @@ def _stamps(folder: str) -> list[str]:
         folders[:] = [name for name in folders if name != "__pycache__"]
         for name in files:
             if name.endswith(".py"):
-                status = os.stat(os.path.join(where, name))
+                status = Path(where, name).stat()
                 found.append(f"{where}/{name} {status.st_mtime_ns} {status.st_size}")
     return sorted(found)
 
@@ -156,9 +156,9 @@ def _replace(location: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.replace(name, location)
+        Path(name).replace(location)
     except OSError:
-        os.unlink(name)
+        Path(name).unlink()
         raise
 
 

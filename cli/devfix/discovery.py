@@ -1,13 +1,15 @@
 """Which files a run is about.
 
 Folders are walked in the order of their names. Links are never followed out of the folder that the user named, a file
-that is reached twice is handled once, and what the user names outright is taken even where a pattern would leave it out.
+that is reached twice is handled once, and what the user names outright is taken even where a pattern would leave it
+out.
 """
 
 import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from devfix.ignoring import Ignores, PatternFile, ignored_above, ignores_above, patterns, repository_of
 from devfix.results import Failed, Skipped, Target
@@ -95,7 +97,7 @@ class _Walk:
         self._overrides = overrides
         self._seen: set[str] = set()
         self._excludes: dict[int, _Excludes] = {}
-        self._extra = patterns(os.getcwd(), overrides.exclude)
+        self._extra = patterns(str(Path.cwd()), overrides.exclude)
 
     def named(self, name: str) -> None:
         """What the user wrote on the command line."""
@@ -193,7 +195,7 @@ class _Walk:
     def _is_excluded(self, path: str, is_folder: bool) -> bool:
         settings = self._tree.of(path if is_folder else os.path.dirname(path))
         excludes = self._excludes_of(settings)
-        root = repository_of(os.path.dirname(path)) or os.getcwd()
+        root = repository_of(os.path.dirname(path)) or str(Path.cwd())
         while path.startswith(root) and path != root:
             if excludes.match(path, os.path.basename(path), is_folder):
                 return True
@@ -226,7 +228,7 @@ class _Place:
 
 def label_of(name: str) -> str:
     """How a path is shown: relative to the working directory where it is below it."""
-    path, here = os.path.abspath(name), os.getcwd()
+    path, here = os.path.abspath(name), str(Path.cwd())
     if path == here:
         return "."
     return os.path.relpath(path, here) if _below(path, here) else path

@@ -1,9 +1,9 @@
 """What a command works on, however it was named: files, folders, or standard input."""
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from devfix.cache import Cache, cache_for, no_cache
 from devfix.discovery import STANDARD_INPUT, Discovery, File, choice_of, discover
@@ -18,7 +18,7 @@ class Ask:
     """What `check` and `rewrite` share."""
 
     names: tuple[str, ...]
-    overrides: Overrides = Overrides()
+    overrides: Overrides
     output_format: OutputFormat = OutputFormat.TEXT
     quiet: bool = False
     use_cache: bool = True
@@ -30,11 +30,11 @@ class Ask:
 
     def cache(self) -> Cache:
         """The cache to use; what comes from standard input is not remembered."""
-        return cache_for(os.getcwd()) if self.use_cache and not self.reads_standard_input else no_cache()
+        return cache_for(str(Path.cwd())) if self.use_cache and not self.reads_standard_input else no_cache()
 
     def jobs(self) -> int | None:
         """How many processes, where the user said so."""
-        return SettingsTree(self.overrides).of(os.getcwd()).jobs
+        return SettingsTree(self.overrides).of(str(Path.cwd())).jobs
 
 
 def gather(ask: Ask) -> Discovery:

@@ -37,9 +37,8 @@ class _Died(Lost):
 
 class _Worker(Generic[Job, Answer]):
     def __init__(self, function: Callable[[Job], Answer]) -> None:
-        context = multiprocessing.get_context("fork" if forks() else "spawn")
-        self.pipe, other = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_serve, args=(other, function, os.getpid()), daemon=True)
+        self.pipe, other = multiprocessing.Pipe()
+        self.process = _new_process(_serve, (other, function, os.getpid()))
         _flush()
         self.process.start()
         other.close()
@@ -138,6 +137,12 @@ class Pool(Generic[Job, Answer]):
 def forks() -> bool:
     """Whether a worker can be a fork of this process: cheap, and sound only while no other thread runs."""
     return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _new_process(target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
+    if forks():
+        return multiprocessing.get_context("fork").Process(target=target, args=arguments, daemon=True)
+    return multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=True)
 
 
 def _serve(pipe: Connection, function: Callable[[Any], Any], parent: int) -> None:

@@ -1,4 +1,4 @@
-"""What the application knows of a file after the library has seen it: plain records that are cached, sent and reported."""
+"""What the application knows of a file once the library has seen it: records that are cached, sent and reported."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,7 @@
 """`devfix undo`: the originals come back."""
 
-import os
 import time
+from pathlib import Path
 
 from devfix import journal
 from devfix.discovery import label_of
@@ -30,7 +30,7 @@ def undo(name: str | None) -> int:
 def show_runs() -> int:
     """List the runs that touched a file below the working directory, the last one first."""
     printer = out()
-    found = journal.runs(os.getcwd())
+    found = journal.runs(str(Path.cwd()))
     for run in found:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))
         printer.line((run.name, "code"), (f"  {when}  {count(len(run.files), 'file')}: {_names(run)}", ""))
@@ -40,7 +40,7 @@ def show_runs() -> int:
 
 
 def _last() -> journal.Run:
-    found = journal.runs(os.getcwd())
+    found = journal.runs(str(Path.cwd()))
     if not found:
         raise UsageError("nothing to undo: no run of `devfix rewrite` changed a file below this folder")
     return found[0]

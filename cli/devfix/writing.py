@@ -45,11 +45,11 @@ def write(path: str, before: bytes, after: bytes, temporary: str) -> None:
 
 def temporary_of(path: str, suffix: str) -> str:
     """Where `write` prepares the new text of `path`."""
-    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}{suffix}")
+    return str(Path(path).with_name(f".{Path(path).name}{suffix}"))
 
 
 def _refuse_unless_as_read(path: str, before: bytes) -> None:
-    status = os.lstat(path)
+    status = Path(path).lstat()
     if not stat.S_ISREG(status.st_mode):
         raise WriteError("is no longer a regular file")
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
@@ -67,17 +67,17 @@ def _replace(path: str, data: bytes, suffix: str) -> None:
             file.flush()
             _like(path, name)
             os.fsync(file.fileno())
-        os.replace(name, path)
+        Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            Path(name).unlink()
         raise
-    sync_folder(os.path.dirname(path))
+    sync_folder(str(Path(path).parent))
 
 
 def _like(path: str, name: str) -> None:
     """Give the new file the owner, mode and attributes of the old one, as far as this user may."""
-    status = os.stat(path)
+    status = Path(path).stat()
     if hasattr(os, "chown"):
         with contextlib.suppress(PermissionError):
             os.chown(name, status.st_uid, status.st_gid)
@@ -104,7 +104,7 @@ def dirty(paths: Iterable[str]) -> list[Dirty]:
     """
     by_repository: defaultdict[str, list[str]] = defaultdict(list)
     for path in paths:
-        root = repository_of(os.path.dirname(path))
+        root = repository_of(str(Path(path).parent))
         if root is not None:
             by_repository[root].append(path)
     if shutil.which("git") is None:
@@ -119,7 +119,7 @@ def _dirty_in(root: str, paths: Sequence[str]) -> Iterator[Dirty]:
             if field[:1] in "RC" and field:
                 next(fields, None)  # the name before the rename
             if field:
-                yield Dirty(os.path.join(root, field[3:]), _STATES.get(field[:2], "modified"))
+                yield Dirty(str(Path(root, field[3:])), _STATES.get(field[:2], "modified"))
 
 
 _STATES = {"??": "not under version control yet", "A ": "added", "AM": "added", "UU": "in conflict"}

@@ -17,9 +17,7 @@ Paths = Annotated[
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option(
-        "--select", metavar="RULE", help="Only these rules: codes, prefixes (DVF1), names; commas or repeated."
-    ),
+    typer.Option("--select", metavar="RULE", help="Only these rules: codes, prefixes (DVF1) or names."),
 ]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="RULE", help="Not these rules.")]
 Unsafe = Annotated[

@@ -1,4 +1,4 @@
-"""The report for programs. Lines and columns count from 1, ends are exclusive, paths are as the text report has them."""
+"""The report for programs. Lines and columns count from 1, ends are exclusive, paths are those of the text report."""
 
 import sys
 from collections.abc import Sequence
