@@ -6,6 +6,7 @@ from functools import cached_property
 from devfix_codemods.flow.facts import Facts
 from devfix_codemods.flow.interpreter import interpret
 from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.outline import Outline
 from devfix_codemods.source import Source
 
 
@@ -27,6 +28,11 @@ class Program:
     def names(self) -> Names:
         """Qualified names of what each name and attribute refers to."""
         return Names(self.source.tree)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """What syntax alone says: whether a rule can apply at all."""
+        return Outline(self.names)
 
     @cached_property
     def facts(self) -> Facts:

@@ -12,16 +12,19 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class ClassTable:
     """The classes of one module by name. Names bound twice are left out: which one is meant is not certain."""
 
-    def __init__(self, tree: ast.Module, names: Names) -> None:
+    def __init__(self, names: Names) -> None:
         self._names = names
+        self._bases: dict[ast.ClassDef, tuple[str, ...]] = {}
+        self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
         self._classes: dict[str, ast.ClassDef | None] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                self._classes[node.name] = None if node.name in self._classes else node
+        for node in names.classes:
+            self._classes[node.name] = None if node.name in self._classes else node
 
     def bases(self, definition: ast.ClassDef) -> tuple[str, ...]:
         """Qualified names of all bases, through classes of the same file; unresolved ones by their last part."""
-        return tuple(self._walk(definition, set()))
+        if definition not in self._bases:
+            self._bases[definition] = tuple(self._walk(definition, set()))
+        return self._bases[definition]
 
     def is_module(self, definition: ast.ClassDef) -> bool:
         """Derived from `torch.nn.Module`; or, where a base is unknown, built like one."""
@@ -29,6 +32,13 @@ class ClassTable:
         if any(base in tables.MODULE_BASES or _is_torch_module(base) for base in bases):
             return True
         return "forward" in self.methods(definition) and any(base != "object" for base in bases)
+
+    def may_be_module(self, definition: ast.ClassDef) -> bool:
+        """A module, or derived from something in another file that may be one."""
+        return self.is_module(definition) or any(
+            base not in _PLAIN_BASES and not base.startswith(("abc.", "typing.", "collections."))
+            for base in self.bases(definition)
+        )
 
     def is_managed(self, definition: ast.ClassDef) -> bool:
         """Derived from a framework class that places values itself."""
@@ -45,10 +55,13 @@ class ClassTable:
 
     def methods(self, definition: ast.ClassDef) -> dict[str, Function]:
         """Methods by name, inherited ones of the same file included."""
+        if definition in self._methods:
+            return self._methods[definition]
         found: dict[str, Function] = {}
+        self._methods[definition] = found
         for base in reversed(definition.bases):
             parent = self._local(base)
-            if parent is not None and parent is not definition:
+            if parent is not None:
                 found.update(self.methods(parent))
         found.update({one.name: one for one in definition.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))})
         return found
@@ -71,6 +84,9 @@ class ClassTable:
         return self._classes.get(node.id) if isinstance(node, ast.Name) else None
 
 
+_PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "NamedTuple", "dict", "list", "Exception"})
+
+
 def _is_torch_module(qualified: str) -> bool:
     head, _, last = qualified.rpartition(".")
     return head.startswith("torch.nn") and last[:1].isupper() and not last.endswith(("Parameter", "List", "Dict"))
@@ -79,8 +95,8 @@ def _is_torch_module(qualified: str) -> bool:
 class FileTraits:
     """What the imports of a file say about who places values in it."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self._tree = tree
+    def __init__(self, names: Names) -> None:
+        self._imports = names.imports
 
     @cached_property
     def managed(self) -> bool:
@@ -89,9 +105,9 @@ class FileTraits:
 
     def _imported(self) -> set[str]:
         found: set[str] = set()
-        for node in ast.walk(self._tree):
+        for node in self._imports:
             if isinstance(node, ast.Import):
                 found.update(alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            elif node.module and node.level == 0:
                 found.add(node.module.partition(".")[0])
         return found

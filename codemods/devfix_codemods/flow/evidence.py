@@ -5,7 +5,6 @@ the name.
 """
 
 import ast
-from collections import defaultdict
 from dataclasses import dataclass, field
 
 from devfix_codemods.flow import tables
@@ -19,8 +18,21 @@ class Evidence:
     tensors: set[str] = field(default_factory=set)
     losses: set[str] = field(default_factory=set)
     texts: set[str] = field(default_factory=set)
+    plain: set[str] = field(default_factory=set)
     numpy: set[str] = field(default_factory=set)
-    bindings: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    bindings: dict[str, int] = field(default_factory=dict)
+    yields: bool = False
+
+    def absorb(self, inner: "Evidence") -> None:
+        """Add what nested code says: it sees the same names."""
+        self.modules |= inner.modules
+        self.tensors |= inner.tensors
+        self.losses |= inner.losses
+        self.texts |= inner.texts
+        self.plain |= inner.plain
+        self.numpy |= inner.numpy
+        for name, count in inner.bindings.items():
+            self.bindings[name] = self.bindings.get(name, 0) + count
 
 
 def dotted(node: ast.expr) -> str | None:
@@ -34,17 +46,42 @@ def dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
-def gather(root: ast.AST) -> Evidence:
-    """The evidence in `root`, nested functions included: they see the same names."""
-    found = Evidence()
-    for node in ast.walk(root):
-        if isinstance(node, ast.Call):
-            _call(node, found)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.bindings[node.id] += 1
-        elif isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Name):
-            found.texts.add(node.value.id)
+def gather(tree: ast.Module) -> dict[ast.AST, Evidence]:
+    """The evidence of the module, of each class and each function, from one walk. Nested code counts for what is around."""
+    found: dict[ast.AST, Evidence] = {}
+    _collect(tree, found)
     return found
+
+
+def _collect(scope: ast.AST, found: dict[ast.AST, Evidence]) -> Evidence:
+    own = found[scope] = Evidence()
+    pending = list(ast.iter_child_nodes(scope))
+    while pending:
+        node = pending.pop()
+        if isinstance(node, _SCOPES):
+            own.absorb(_collect(node, found))
+            continue
+        _note(node, own)
+        pending.extend(ast.iter_child_nodes(node))
+    return own
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+def _note(node: ast.AST, found: Evidence) -> None:
+    if isinstance(node, ast.Call):
+        _call(node, found)
+    elif isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Store):
+            found.bindings[node.id] = found.bindings.get(node.id, 0) + 1
+    elif isinstance(node, ast.Compare):
+        if isinstance(node.left, ast.Name) and _is_plain(node.comparators[0]):
+            found.plain.add(node.left.id)
+    elif isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Name):
+        found.texts.add(node.value.id)
+    elif isinstance(node, (ast.Yield, ast.YieldFrom)):
+        found.yields = True
 
 
 def _call(node: ast.Call, found: Evidence) -> None:
@@ -54,6 +91,11 @@ def _call(node: ast.Call, found: Evidence) -> None:
         found.texts.update(one.id for one in node.args if isinstance(one, ast.Name))
     if _is_tokenizing(node):
         found.texts.update(one.id for one in node.args if isinstance(one, ast.Name))
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """A number or a string: what is compared with it, outside a tensor expression, is one too."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)) and node.value is not None
 
 
 def _method(function: ast.Attribute, found: Evidence) -> None:

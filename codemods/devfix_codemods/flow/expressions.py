@@ -2,6 +2,7 @@
 
 import ast
 from dataclasses import replace
+from functools import lru_cache
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
@@ -42,16 +43,7 @@ class Expressions(Machine):
     # -- atoms
 
     def _constant(self, node: ast.Constant, state: State) -> Value:
-        match node.value:
-            case str(text):
-                return replace(STRING, const=text, denotes=device_constant(text), origin=Origin(Birth.CALL, node))
-            case bool(flag):
-                return replace(NUMBER, const=flag)
-            case int(number) | float(number):
-                return replace(NUMBER, const=number)
-            case None:
-                return NONE
-        return NOTHING
+        return _constant_value(type(node.value), node.value)
 
     def _joinedstr(self, node: ast.JoinedStr, state: State) -> Value:
         for part in node.values:
@@ -100,6 +92,8 @@ class Expressions(Machine):
     def attribute_of(self, base: Value, node: ast.Attribute, state: State) -> Value:
         """The value of `base.attr`."""
         name = node.attr
+        if name in tables.TENSOR_PLAIN_ATTRIBUTES and base.kind not in {Kind.INSTANCE, Kind.API, Kind.MODULE}:
+            return Value(Kind.DTYPE) if name == "dtype" else NUMBER
         if base.token is not None and (held := state.attribute(base.token, name)) is not None:
             return held
         if name == "device" and base.kind not in {Kind.INSTANCE, Kind.API}:
@@ -135,8 +129,6 @@ class Expressions(Machine):
         return Value(Kind.UNKNOWN, place, token=None, spelled=dotted(node))
 
     def _tensor_attribute(self, base: Value, name: str, node: ast.Attribute) -> Value:
-        if name in tables.TENSOR_PLAIN_ATTRIBUTES:
-            return Value(Kind.DTYPE) if name == "dtype" else NUMBER
         if name in tables.TENSOR_ATTRIBUTES and base.kind is Kind.TENSOR:
             return replace(base, token=None)
         if base.batch is not None:
@@ -367,6 +359,19 @@ def device_constant(text: str) -> Place:
         return HOST
     known = kind in {"cuda", "mps", "xpu", "npu", "hpu", "mlu", "xla", "musa"}
     return Device(text) if known and (not index or index.isdigit()) else UNKNOWN
+
+
+@lru_cache(maxsize=4096)
+def _constant_value(kind: type, value: object) -> Value:
+    """The value of a literal. The type is part of the key: `True` and `1` are equal, and not the same."""
+    match value:
+        case str(text):
+            return Value(Kind.STRING, const=text, denotes=device_constant(text))
+        case bool() | int() | float():
+            return Value(Kind.NUMBER, const=value)
+        case None:
+            return NONE
+    return NOTHING
 
 
 def _join_all(values: list[Value]) -> Value | None:

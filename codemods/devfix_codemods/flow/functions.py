@@ -20,13 +20,12 @@ class Functions(Calls):
 
     def __init__(self, source: Source, names: Names) -> None:
         super().__init__(source, names)
-        self.classes = ClassTable(source.tree, names)
-        self.traits = FileTraits(source.tree)
+        self.classes = ClassTable(names)
+        self.traits = FileTraits(names)
         self.observed: dict[tuple[ast.AST, str], Value] = {}
         self.owners: dict[ast.AST, ast.ClassDef] = {
             method: one
-            for one in ast.walk(source.tree)
-            if isinstance(one, ast.ClassDef)
+            for one in names.classes
             for method in one.body
             if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
         }
@@ -81,7 +80,7 @@ class Functions(Calls):
             final = join_states(final, at)
         if final is not None:
             state.objects, state.moved, state.default = final.objects, final.moved, final.default
-        if _is_generator(definition):
+        if self.evidence(definition).yields:
             return Value(Kind.SEQUENCE, element=value if frame.returns else NOTHING)
         return value if value is not None else NOTHING
 
@@ -150,6 +149,8 @@ class Functions(Calls):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             kinds = {self.annotation_kind(one) for one in (node.left, node.right)} - {Kind.UNKNOWN, Kind.NONE}
             return kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
+        if isinstance(node, ast.Name) and node.id in _BUILTIN_ANNOTATIONS and not self.names.bound_in_module(node.id):
+            return _BUILTIN_ANNOTATIONS[node.id]
         name = self.names.qualified(node)
         return _ANNOTATIONS.get(name.rpartition(".")[2], Kind.UNKNOWN) if name and name.startswith("torch") else Kind.UNKNOWN
 
@@ -246,11 +247,8 @@ _ANNOTATIONS = {
     "Optimizer": Kind.OPTIMIZER,
     "GradScaler": Kind.SCALER,
     "Generator": Kind.GENERATOR,
-    "str": Kind.STRING,
-    "int": Kind.NUMBER,
-    "float": Kind.NUMBER,
-    "bool": Kind.NUMBER,
 }
+_BUILTIN_ANNOTATIONS = {"str": Kind.STRING, "int": Kind.NUMBER, "float": Kind.NUMBER, "bool": Kind.NUMBER}
 
 
 def _says_device(name: str) -> bool:
@@ -287,17 +285,6 @@ def _is_static(definition: ast.AST) -> bool:
 
 def _is_property(definition: ast.AST) -> bool:
     return any("property" in one for one in _decorators(definition))
-
-
-def _is_generator(definition: Function) -> bool:
-    pending: list[ast.AST] = list(definition.body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            pending.extend(ast.iter_child_nodes(node))
-    return False
 
 
 def _is_part(value: Value) -> bool:

@@ -94,7 +94,7 @@ class Interpreter(Functions):
         state.objects[token] = Object(UNKNOWN)
         if (constructor := methods.pop("__init__", None)) is not None:
             state = self._run_symbolic(constructor, receiver, UNKNOWN, state) or state
-        if is_module:
+        if self.classes.may_be_module(definition):
             self._live_with_itself(token, state)
         self._run_methods(token, receiver, list(methods.values()), is_module, state)
 
@@ -107,6 +107,11 @@ class Interpreter(Functions):
     def _run_methods(
         self, token: str, receiver: Value, methods: list[Function], is_module: bool, state: State
     ) -> None:
+        if not any(_changes_self(method) for method in methods):
+            for method in methods:
+                place = Symbol(token) if is_module and method.name == "forward" else UNKNOWN
+                self._run_symbolic(method, receiver, place, state.copy())
+            return
         facts, self.facts = self.facts, Facts(evidence=self.facts.evidence)
         seen = self._seen_meetings, self._seen_moves
         self._seen_meetings, self._seen_moves = set(), set()
@@ -423,6 +428,16 @@ class Interpreter(Functions):
         """Remember the device names at the start of a statement at which a fix may want to insert."""
         if node not in self.facts.devices_at:
             self.facts.devices_at[node] = self.device_names(state)
+
+
+def _changes_self(method: Function) -> bool:
+    """Whether a method may leave something new in the attributes that other methods read."""
+    for node in ast.walk(method):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            return True
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+            return True
+    return False
 
 
 def _merge_objects(merged: State, end: State) -> None:

@@ -45,7 +45,7 @@ class Machine:
     def __init__(self, source: Source, names: Names) -> None:
         self.source = source
         self.names = names
-        self.facts = Facts()
+        self.facts = Facts(evidence=gather(source.tree))
         self.module_frame = Frame(Context())
         self.frame = self.module_frame
         self.calls: list[Function | ast.Lambda] = []
@@ -72,9 +72,7 @@ class Machine:
             raise OutOfBudget
 
     def evidence(self, root: ast.AST) -> Evidence:
-        """What uses in `root` say of its names; read once."""
-        if root not in self.facts.evidence:
-            self.facts.evidence[root] = gather(root)
+        """What uses in `root` (the module, a class, a function) say of its names."""
         return self.facts.evidence[root]
 
     def position(self, node: ast.AST) -> str:

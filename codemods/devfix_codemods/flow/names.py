@@ -36,12 +36,18 @@ class _Scope:
 
 
 class Names:
-    """Name resolution for one module."""
+    """Name resolution for one module.
+
+    On the way through the tree it also notes what rules ask for first: `classes`, `imports` and `calls`.
+    """
 
     def __init__(self, tree: ast.Module) -> None:
         self._scopes: dict[ast.Name, _Scope] = {}
         self._parents: dict[ast.AST, ast.AST] = {}
         self.module = _Scope(None)
+        self.classes: list[ast.ClassDef] = []
+        self.imports: list[Import] = []
+        self.calls: list[ast.Call] = []
         _Binder(self, self.module).visit_module(tree)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
@@ -144,6 +150,7 @@ class _Binder:
             self._name(node)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             self._import(node)
+            self._names.imports.append(node)
         elif isinstance(node, _FUNCTIONS):
             self._function(node)
         elif isinstance(node, ast.ClassDef):
@@ -151,6 +158,8 @@ class _Binder:
         elif isinstance(node, _COMPREHENSIONS):
             self._inside(_Scope(self._scope), node)
         else:
+            if isinstance(node, ast.Call):
+                self._names.calls.append(node)
             self._bindings(node)
             self._children(node)
 
@@ -216,6 +225,7 @@ class _Binder:
         self._children(node.args)
 
     def _class(self, node: ast.ClassDef) -> None:
+        self._names.classes.append(node)
         self._scope.others.add(node.name)
         for outside in (*node.decorator_list, *node.bases, *node.keywords):
             self._visit(outside, node)

@@ -46,7 +46,7 @@ from collections.abc import Iterable, Iterator
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.facts import Meeting, Move
-from devfix_codemods.flow.places import may_be_device
+from devfix_codemods.flow.places import Host, may_be_device
 from devfix_codemods.flow.tables import sounds_like_length, sounds_like_text
 from devfix_codemods.flow.values import BatchItem, Birth, Kind
 from devfix_codemods.program import Program
@@ -65,6 +65,8 @@ from devfix_codemods.rules._moves import (
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if not program.outline.moves_loop_items:
+        return
     seen: set[tuple[ast.AST, str]] = set()
     for meeting in program.facts.meetings:
         batch = meeting.misplaced.value.batch
@@ -101,9 +103,17 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
     if value.kind is Kind.STRING:
         return True
     function = meeting.context.function or program.tree
-    if name in program.facts.evidence[function].texts:
+    evidence = program.facts.evidence[function]
+    if name in evidence.texts | evidence.plain and value.kind is not Kind.TENSOR:
+        return True
+    if not isinstance(meeting.misplaced.place, Host) and not _enters_call(meeting):
         return True
     return _only_passed_on(meeting) and (sounds_like_text(name) or sounds_like_length(name))
+
+
+def _enters_call(meeting: Meeting) -> bool:
+    """Whether a module or a loss gets the element: arithmetic alone would also do for the numbers of a plain list."""
+    return isinstance(meeting.node, ast.Call) and not meeting.operation.startswith("`.")
 
 
 def _last_word(name: str, meeting: Meeting) -> str:

@@ -44,6 +44,8 @@ from devfix_codemods.rules._moves import text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if not program.outline.discards_moves:
+        return
     for move in program.facts.moves:
         if not move.result_used and move.value.kind is Kind.TENSOR and may_be_device(move.target):
             yield _finding(program, move)

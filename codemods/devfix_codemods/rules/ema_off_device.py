@@ -101,4 +101,4 @@ def _copies_beside(program: Program, update: Update) -> list[Update]:
     ]
 
 
-RULE = Rule("DVF207", "ema-off-device", ((b"lerp_",), (b"mul_", b"add_")), check)
+RULE = Rule("DVF207", "ema-off-device", ((b".lerp_(",), (b".mul_(", b".add_(")), check)

@@ -52,9 +52,16 @@ def check(program: Program) -> Iterator[Finding]:
         origin = meeting.misplaced.value.origin
         if origin is None or origin.birth is not Birth.ENCODING or not insertable(meeting.context):
             continue
+        if not _enters_model(meeting):
+            continue
         if origin.node not in seen:
             seen.add(origin.node)
             yield _finding(program, meeting, origin.node)
+
+
+def _enters_model(meeting: Meeting) -> bool:
+    """Feature extractors compute with encodings themselves, and place them by their own rules."""
+    return isinstance(meeting.node, ast.Call) and not meeting.operation.startswith("`.")
 
 
 def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
@@ -113,4 +120,4 @@ def _sibling_mover(program: Program, birth: ast.expr) -> Mover | None:
     return None
 
 
-RULE = Rule("DVF102", "encoding-not-moved", ((b"return_tensors",),), check)
+RULE = Rule("DVF102", "encoding-not-moved", ((b"return_tensors", b".to("), (b"return_tensors", b".cuda(")), check)

@@ -53,6 +53,8 @@ from devfix_codemods.rules._moves import Mover, block_of, device_words, insertab
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if not program.outline.builds_free_modules:
+        return
     seen: set[ast.AST] = set()
     for meeting in program.facts.meetings:
         origin = meeting.misplaced.value.origin

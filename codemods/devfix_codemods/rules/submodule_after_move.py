@@ -48,6 +48,8 @@ from devfix_codemods.rules._moves import block_of, device_for, insertable, roots
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if not program.outline.builds_free_modules:
+        return
     seen: set[ast.stmt] = set()
     for fact in sorted(program.facts.attachments, key=lambda one: one.escapes):
         statement = fact.parts[-1].statement
