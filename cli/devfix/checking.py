@@ -2,11 +2,10 @@
 
 from devfix.analysis import Task
 from devfix.formats import OutputFormat
-from devfix.inputs import Ask, exit_code, gather
+from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import json, text
 from devfix.reporting.progress import progress
 from devfix.reporting.terminal import err, out
-from devfix.results import Failed, Skipped
 from devfix.running import Request, run
 
 
@@ -19,16 +18,18 @@ def check(ask: Ask) -> int:
     found = gather(ask)
     with progress("Checking", ask.quiet) as advance:
         results = run(found.files, Request(Task.CHECK, ask.jobs()), ask.cache(), advance)
-    tally = text.Tally.of(results)
-    errors = [*found.errors, *(result for result in results if isinstance(result, Failed))]
+    outcome = Outcome(found, tuple(results))
     if ask.output_format is OutputFormat.JSON:
-        json.report(results, errors)
+        json.report(outcome.results, outcome.errors)
     else:
-        printer = out()
-        text.report_findings(results, printer)
-        if not ask.quiet:
-            skipped = [*found.skipped, *(result for result in results if isinstance(result, Skipped))]
-            text.report_left_out(skipped, err())
-            printer.line(*text.check_summary(tally, any(file.choice.unsafe for file in found.files)))
-    text.report_errors(errors, err())
-    return exit_code(found, results, tally.problems > 0)
+        _report(ask, outcome)
+    text.report_errors(outcome.errors, err())
+    return outcome.exit_code(outcome.tally.problems > 0)
+
+
+def _report(ask: Ask, outcome: Outcome) -> None:
+    printer = out()
+    text.report_findings(outcome.results, printer)
+    if not ask.quiet:
+        text.report_left_out(outcome.left_out, err())
+        printer.line(*text.check_summary(outcome.tally, any(file.choice.unsafe for file in outcome.found.files)))

@@ -1,7 +1,6 @@
 """What a command works on, however it was named: files, folders, or standard input."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +8,8 @@ from devfix.cache import Cache, cache_for, no_cache
 from devfix.discovery import STANDARD_INPUT, Discovery, File, choice_of, discover
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
-from devfix.results import Failed, Result, Target
+from devfix.reporting.tally import Tally
+from devfix.results import Failed, Result, Skipped, Target
 from devfix.settings import Overrides, SettingsTree
 
 
@@ -52,11 +52,28 @@ def gather(ask: Ask) -> Discovery:
     return Discovery([_standard_input(ask)])
 
 
-def exit_code(found: Discovery, results: Sequence[Result], something_left: bool) -> int:
-    """2 where a file could not be handled, 1 where something is left to do, else 0."""
-    if found.errors or any(isinstance(result, Failed) for result in results):
-        return 2
-    return 1 if something_left else 0
+@dataclass(frozen=True)
+class Outcome:
+    """What became of all that was found: a result for each file, what could not be handled, what was left out."""
+
+    found: Discovery
+    results: tuple[Result, ...]
+
+    @property
+    def errors(self) -> list[Failed]:
+        return [*self.found.errors, *(result for result in self.results if isinstance(result, Failed))]
+
+    @property
+    def left_out(self) -> list[Skipped]:
+        return [*self.found.skipped, *(result for result in self.results if isinstance(result, Skipped))]
+
+    @property
+    def tally(self) -> Tally:
+        return Tally.of(self.results, self.errors)
+
+    def exit_code(self, something_left: bool) -> int:
+        """2 where a file could not be handled, 1 where something is left to do, else 0."""
+        return 2 if self.errors else int(something_left)
 
 
 def _standard_input(ask: Ask) -> File:

@@ -6,6 +6,7 @@ any other: a file that still is the original is simply left alone.
 
 import hashlib
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Sequence
@@ -85,7 +86,7 @@ def record(changes: Sequence[tuple[str, bytes, bytes]]) -> Run:
     home = _home()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     started = time.time()
-    name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(started))}-{os.getpid()}"
+    name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(started))}-{secrets.token_hex(3)}"
     building = home / f".{name}.building"
     building.mkdir(mode=0o700)
     files = tuple(_save_originals(building / _BLOBS, changes))

@@ -15,11 +15,12 @@ from devfix.analysis import Task
 from devfix.discovery import Discovery, label_of
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
-from devfix.inputs import Ask, exit_code, gather
+from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import diff, json, text
 from devfix.reporting.progress import progress
-from devfix.reporting.terminal import Printer, err, out, wants_colour
-from devfix.results import Checked, Failed, Result, Rewritten, Skipped
+from devfix.reporting.tally import remaining
+from devfix.reporting.terminal import Printer, err, out, wants_colour, write_bytes
+from devfix.results import Checked, Failed, Result, Rewritten
 from devfix.running import Request, run
 from devfix.writing import WriteError, dirty, write
 
@@ -49,22 +50,20 @@ def rewrite(ask: Ask, mode: Mode) -> int:
         request = Request(Task.REWRITE, ask.jobs(), detailed=ask.output_format is OutputFormat.JSON)
         results = run(found.files, request, ask.cache(), advance)
     if ask.reads_standard_input and not mode.show_diff:
-        return _filter(ask, found, results[0])
+        return _filter(ask, Outcome(found, tuple(results)))
     return _Rewrite(ask, mode, found, results).finish()
 
 
-def _filter(ask: Ask, found: Discovery, result: Result) -> int:
+def _filter(ask: Ask, outcome: Outcome) -> int:
     """Standard input, patched, on standard output. Where it could not be read as Python there is no output."""
+    result = outcome.results[0]
     if isinstance(result, Failed):
         text.report_errors([result], err())
     else:
-        data = result.after if isinstance(result, Rewritten) else result.target.read()
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    if not ask.quiet and text.remaining(result):
-        text.report_rewritten([result], found.files[0].choice.unsafe, err())
-    return exit_code(found, [result], bool(text.remaining(result)))
+        write_bytes(result.after if isinstance(result, Rewritten) else result.target.read())
+    if not ask.quiet and remaining(result):
+        text.report_rewritten([result], outcome.found.files[0].choice.unsafe, err())
+    return outcome.exit_code(bool(remaining(result)))
 
 
 class _Rewrite:
@@ -88,14 +87,15 @@ class _Rewrite:
             self._show()
         else:
             self._write()
-        self._report()
-        return exit_code(self._found, self._results, self._something_left())
+        outcome = Outcome(self._found, tuple(self._results))
+        self._report(outcome)
+        return outcome.exit_code(self._something_left())
 
     def _changed(self) -> list[Rewritten]:
         return [result for result in self._results if isinstance(result, Rewritten)]
 
     def _something_left(self) -> bool:
-        left = any(text.remaining(result) for result in self._results)
+        left = any(remaining(result) for result in self._results)
         return left or (self._mode.show_diff and bool(self._changed())) or not all(map(_holds, self._replays))
 
     def _replay(self, options: "ReplayOptions") -> None:
@@ -132,28 +132,26 @@ class _Rewrite:
             journal.forget(self._run)
             self._run = None
 
-    def _report(self) -> None:
-        errors = [*self._found.errors, *(result for result in self._results if isinstance(result, Failed))]
+    def _report(self, outcome: Outcome) -> None:
         if self._ask.output_format is OutputFormat.JSON:
-            json.report(self._results, errors, self._extra())
+            json.report(outcome.results, outcome.errors, self._extra())
         else:
-            self._report_text()
-        text.report_errors(errors, err())
+            self._report_text(outcome)
+        text.report_errors(outcome.errors, err())
 
-    def _report_text(self) -> None:
+    def _report_text(self, outcome: Outcome) -> None:
         printer = err() if self._mode.show_diff else out()
         if not self._mode.show_diff:
-            text.report_rewritten(self._results, self._unsafe, printer)
+            text.report_rewritten(outcome.results, self._unsafe, printer)
         for line in self._replay_lines():
             printer.line((line, ""))
         if not self._ask.quiet:
-            self._summarise(printer)
+            text.report_left_out(outcome.left_out, err())
+            verb = "Would fix" if self._mode.show_diff else "Fixed"
+            printer.line(*text.rewrite_summary(outcome.tally, verb, self._unsafe))
+            self._report_undo(printer)
 
-    def _summarise(self, printer: Printer) -> None:
-        skipped = [*self._found.skipped, *(result for result in self._results if isinstance(result, Skipped))]
-        text.report_left_out(skipped, err())
-        verb = "Would fix" if self._mode.show_diff else "Fixed"
-        printer.line(*text.rewrite_summary(self._results, verb, self._unsafe))
+    def _report_undo(self, printer: Printer) -> None:
         if self._run is not None:
             printer.line(("Undo with: devfix undo", "faint"))
 
@@ -224,7 +222,5 @@ def _print_diff(result: Rewritten) -> None:
     patch = diff.unified(os.fsencode(name.lstrip(os.sep)), result.before, result.after)
     if wants_colour(sys.stdout):
         out().lines(diff.coloured(patch))
-        return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(patch)
-    sys.stdout.buffer.flush()
+    else:
+        write_bytes(patch)

@@ -67,6 +67,13 @@ def err() -> Printer:
     return Printer(sys.stderr)
 
 
+def write_bytes(data: bytes) -> None:
+    """Put `data` on standard output as it is."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def wants_colour(stream: TextIO) -> bool:
     """A terminal that shows colours, or a user who asks for them."""
     if os.environ.get("NO_COLOR"):

@@ -1,46 +1,15 @@
 """The report for people."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from devfix_codemods.source import Source, SourceError
 
 from devfix.reporting.frame import code_frame, fix_frame, split_lines
+from devfix.reporting.tally import Tally, has_fix, remaining
 from devfix.reporting.terminal import Line, Printer, one_line
 from devfix.results import Checked, Failed, Problem, Repair, Result, Rewritten, Skipped, Target
 
 NOTES_SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What a run came to, counted."""
-
-    files: int = 0
-    problems: int = 0
-    in_files: int = 0
-    safe: int = 0
-    unsafe: int = 0
-    silenced: int = 0
-
-    @staticmethod
-    def of(results: Sequence[Result]) -> "Tally":
-        problems = [problem for result in results for problem in remaining(result)]
-        return Tally(
-            files=sum(isinstance(result, Checked | Rewritten) for result in results),
-            problems=len(problems),
-            in_files=sum(bool(remaining(result)) for result in results),
-            safe=sum(_has(problem, "safe") for problem in problems),
-            unsafe=sum(_has(problem, "unsafe") for problem in problems),
-            silenced=sum(result.ignored for result in results if isinstance(result, Checked)),
-        )
-
-
-def remaining(result: Result) -> tuple[Problem, ...]:
-    """The findings that a result leaves."""
-    if isinstance(result, Checked):
-        return result.problems
-    return result.left if isinstance(result, Rewritten) else ()
 
 
 def report_findings(results: Sequence[Result], printer: Printer) -> None:
@@ -82,27 +51,24 @@ def report_rewritten(results: Sequence[Result], unsafe: bool, printer: Printer) 
         printer.lines([_left_line(problem, unsafe) for problem in remaining(result)])
 
 
-def rewrite_summary(results: Sequence[Result], verb: str, unsafe: bool) -> Line:
+def rewrite_summary(tally: Tally, verb: str, unsafe: bool) -> Line:
     """`Fixed 2 bugs in 1 file (120 checked); 1 left: 1 with --unsafe.`"""
-    tally = Tally.of(results)
-    fixed = [len(result.fixed) for result in results if isinstance(result, Rewritten)]
-    if not fixed and not tally.problems:
-        return [("Nothing to fix", "good"), (f" ({count(tally.files, 'file')} checked).", "")]
-    done = f"{verb} {count(sum(fixed), 'bug')} in {count(len(fixed), 'file')}"
+    if not tally.fixed and not tally.problems:
+        return [("Nothing to fix", "good"), (f" ({_checked(tally)}).", "")]
+    done = f"{verb} {count(tally.fixed, 'bug')} in {count(tally.changed_files, 'file')}"
     by_hand = tally.problems - (0 if unsafe else tally.unsafe)
     ways = [f"{tally.unsafe} with --unsafe"] if tally.unsafe and not unsafe else []
     ways += [f"{by_hand} by hand (see `devfix check`)"] if by_hand else []
     left = f"; {tally.problems} left: {', '.join(ways)}" if tally.problems else ""
-    return [(done, "message"), (f" ({tally.files} checked){left}.", "")]
+    return [(done, "message"), (f" ({_checked(tally)}){left}.", "")]
 
 
 def check_summary(tally: Tally, unsafe: bool) -> Line:
     """`Found 3 bugs in 2 files (120 checked): 2 fixable, 1 more with --unsafe.`"""
-    silenced = f", {tally.silenced} silenced by comments" if tally.silenced else ""
     if not tally.problems:
-        return [("No device bugs found", "good"), (f" ({count(tally.files, 'file')} checked{silenced}).", "")]
-    found = f"Found {count(tally.problems, 'bug')} in {count(tally.in_files, 'file')}"
-    return [(found, "message"), (f" ({tally.files} checked{silenced}){_fixable(tally, unsafe)}.", "")]
+        return [("No device bugs found", "good"), (f" ({_checked(tally)}).", "")]
+    found = f"Found {count(tally.problems, 'bug')} in {count(tally.problem_files, 'file')}"
+    return [(found, "message"), (f" ({_checked(tally)}){_fixable(tally, unsafe)}.", "")]
 
 
 def count(number: int, noun: str) -> str:
@@ -137,7 +103,7 @@ def _fixed_line(problem: Problem) -> Line:
 
 
 def _left_line(problem: Problem, unsafe: bool) -> Line:
-    how = " (has a fix with --unsafe)" if _has(problem, "unsafe") and not unsafe else ""
+    how = " (has a fix with --unsafe)" if has_fix(problem, "unsafe") and not unsafe else ""
     return [("  left  ", "unsafe"), *_short(problem), (f": {one_line(problem.message)}{how}", "")]
 
 
@@ -146,8 +112,11 @@ def _short(problem: Problem) -> Line:
     return [(place, "faint"), (f"{problem.code} ", "code"), (problem.name, "name")]
 
 
-def _has(problem: Problem, safety: str) -> bool:
-    return problem.repair is not None and problem.repair.safety == safety
+def _checked(tally: Tally) -> str:
+    parts = [f"{count(tally.files, 'file')} checked"]
+    parts += [f"{tally.failed} failed"] if tally.failed else []
+    parts += [f"{tally.silenced} silenced by comments"] if tally.silenced else []
+    return ", ".join(parts)
 
 
 def _fixable(tally: Tally, unsafe: bool) -> str:

@@ -1,0 +1,48 @@
+"""What a run came to, counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from devfix.results import Checked, Failed, Problem, Result, Rewritten
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Files that were handled and files that could not be; what was fixed; the findings that remain and their fixes."""
+
+    files: int
+    failed: int
+    fixed: int
+    changed_files: int
+    problems: int
+    problem_files: int
+    safe: int
+    unsafe: int
+    silenced: int
+
+    @staticmethod
+    def of(results: Sequence[Result], errors: Sequence[Failed]) -> "Tally":
+        problems = [problem for result in results for problem in remaining(result)]
+        changed = [result for result in results if isinstance(result, Rewritten)]
+        return Tally(
+            files=sum(isinstance(result, Checked | Rewritten) for result in results),
+            failed=len(errors),
+            fixed=sum(len(result.fixed) for result in changed),
+            changed_files=len(changed),
+            problems=len(problems),
+            problem_files=sum(bool(remaining(result)) for result in results),
+            safe=sum(has_fix(problem, "safe") for problem in problems),
+            unsafe=sum(has_fix(problem, "unsafe") for problem in problems),
+            silenced=sum(result.ignored for result in results if isinstance(result, Checked)),
+        )
+
+
+def remaining(result: Result) -> tuple[Problem, ...]:
+    """The findings that a result leaves."""
+    if isinstance(result, Checked):
+        return result.problems
+    return result.left if isinstance(result, Rewritten) else ()
+
+
+def has_fix(problem: Problem, safety: str) -> bool:
+    return problem.repair is not None and problem.repair.safety == safety
