@@ -1,19 +1,308 @@
 """One file through all of it: trigger, parse, analyse, edit, verify."""
 
-from collections.abc import Callable
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from devfix_codemods.findings import Finding
-from devfix_codemods.outcomes import CheckOutcome, Options, RewriteOutcome
-from devfix_codemods.source import Source
+from devfix_codemods import suppressions
+from devfix_codemods.edits.depth import with_deep_stack
+from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
+from devfix_codemods.edits.operations import Edit
+from devfix_codemods.edits.verify import problems
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule, all_rules
+from devfix_codemods.source import Source, SourceError, Span
+from devfix_codemods.triggers import triggered
+
+MAX_PASSES = 4
+"""How often fixes may expose further ones before a file is given up."""
+
+_BUG = "left as it was; this is a devfix bug"
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+Accept = Callable[[Finding], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """`text` in the place of `span`; both are whole lines."""
+
+    span: Span
+    text: str
 
 
 def check(source: Source, options: Options) -> CheckOutcome:
     """What is wrong in `source`. Never raises."""
-    raise NotImplementedError
+    try:
+        return _checked(source, options)
+    except SourceError as error:
+        return Failed(_explained(source, error))
+    except Exception as error:  # a defect in one file must not end the run over the others
+        return Failed(f"{type(error).__name__}: {error}", internal=True)
 
 
-def rewrite(
-    source: Source, options: Options, accept: Callable[[Finding], bool] | None = None
-) -> RewriteOutcome:
-    """`source` with its fixes applied: those that `options` allow, or those for which `accept` answers True. Never raises."""
-    raise NotImplementedError
+def rewrite(source: Source, options: Options, accept: Accept | None = None) -> RewriteOutcome:
+    """`source` with its fixes applied: those that `options` allow, or those for which `accept` answers True.
+
+    Fixes that the first ones expose are applied too, unless `accept` chooses. Never raises.
+    """
+    try:
+        return _rewritten(source, options, accept)
+    except NotEditable as error:
+        return Failed(str(error))
+    except Exception as error:  # as in `check`
+        return Failed(f"{type(error).__name__}: {error}; {_BUG}", internal=True)
+
+
+def text_edits(source: Source, fix: Fix) -> list[TextEdit]:
+    """What `fix` alone does to the lines of `source`; nothing where it cannot be applied."""
+    try:
+        after = Source(source.path, _apply(source, fix.edits))
+    except EditError:
+        return []
+    old, new = _lines(source), _lines(after)
+    return [
+        TextEdit(_line_span(old, start, end), "".join(new[new_start:new_end]))
+        for tag, start, end, new_start, new_end in _opcodes(old, new)
+        if tag != "equal"
+    ]
+
+
+# Checking
+
+
+def _checked(source: Source, options: Options) -> Checked | Skipped | Failed:
+    rules = all_rules()
+    active = triggered(source.data, [rule for rule in rules if rule.code in options.select])
+    if not active and suppressions.MARKER not in source.data:
+        return Checked(())
+    comments = suppressions.read(source)
+    if comments.skip_file:
+        return Skipped("it says `# devfix: skip-file`")
+    found = with_deep_stack(lambda: _found(source, active)) if active else []
+    if isinstance(found, Failed):
+        return found
+    aimed = [_for_target(finding, options.target_torch) for finding in found]
+    result = suppressions.silence(aimed, comments, options.select, frozenset(rule.code for rule in rules))
+    order = sorted(result.findings, key=lambda finding: (finding.span, finding.code, finding.message))
+    return Checked(tuple(order), result.ignored)
+
+
+def _found(source: Source, rules: Iterable[Rule]) -> list[Finding] | Failed:
+    program = Program(source)
+    _ = program.tree  # what does not parse is no rule's fault
+    findings: list[Finding] = []
+    for rule in rules:
+        try:
+            findings += rule.check(program)
+        except Exception as error:
+            return Failed(f"{rule.code} {rule.name} raised {type(error).__name__}: {error}", internal=True)
+    return findings
+
+
+def _explained(source: Source, error: SourceError) -> str:
+    try:
+        template = _TEMPLATE.search(source.text)
+    except SourceError:
+        template = None
+    return f"{error}; looks like a template, not like Python" if template else str(error)
+
+
+def _for_target(finding: Finding, target: tuple[int, int] | None) -> Finding:
+    """`finding` without a fix that writes what `target` does not have yet."""
+    fix = finding.fix
+    if fix is None or fix.since is None or target is None or fix.since <= target:
+        return finding
+    need, have = (".".join(map(str, release)) for release in (fix.since, target))
+    reason = f"The fix ({fix.title}) needs torch {need}; the target is torch {have}."
+    return replace(finding, fix=None, advice=_sentences(finding.advice, reason))
+
+
+def _sentences(*parts: str | None) -> str:
+    return " ".join(part for part in parts if part)
+
+
+# Rewriting
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A file after fixes: which were applied, and what is found in it now."""
+
+    source: Source
+    applied: tuple[Finding, ...]
+    checked: Checked
+
+
+def _rewritten(source: Source, options: Options, accept: Accept | None) -> RewriteOutcome:
+    checked = check(source, options)
+    if not isinstance(checked, Checked):
+        return checked
+    step, broken = _Step(source, (), checked), _Broken()
+    fixed: list[Finding] = []
+    for _ in range(MAX_PASSES if accept is None else 1):
+        todo = list(broken.others(_applicable(step.checked.findings, options, accept)))
+        if not todo:
+            break
+        step = _repaired(step, todo, options, broken)
+        fixed += step.applied
+    else:
+        if accept is None and any(broken.others(_applicable(step.checked.findings, options, accept))):
+            return Failed(f"no end of fixes after {MAX_PASSES} passes; {_BUG}", internal=True)
+    if not fixed and broken.reasons:
+        return Failed(f"{broken.reasons[0]}; {_BUG}", internal=True)
+    left = broken.marked(step.checked.findings)
+    return Changed(step.source.data, tuple(fixed), left) if fixed else Clean(left)
+
+
+def _applicable(findings: Iterable[Finding], options: Options, accept: Accept | None) -> list[Finding]:
+    """The findings whose fix is to be applied. Manual ones have none."""
+
+    def allowed(finding: Finding, fix: Fix) -> bool:
+        return accept(finding) if accept is not None else options.unsafe or fix.safety == Safety.SAFE
+
+    return [
+        finding
+        for finding in findings
+        if (fix := finding.fix) and fix.edits and fix.safety != Safety.MANUAL and allowed(finding, fix)
+    ]
+
+
+class _Broken:
+    """Findings whose own fix does harm. They are told apart by what they say, because lines move."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+        self._keys: set[tuple[str, str]] = set()
+
+    def add(self, finding: Finding, problem: str) -> None:
+        self._keys.add((finding.code, finding.message))
+        self.reasons.append(f"the fix of {finding.code} in line {finding.span.line} fails: {problem}")
+
+    def others(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Those of `findings` that are none of these."""
+        return (finding for finding in findings if (finding.code, finding.message) not in self._keys)
+
+    def marked(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """`findings`, these without their fixes."""
+        advice = "devfix has a fix but could not make it hold; this is a devfix bug."
+        fine = set(self.others(findings))
+        return tuple(
+            one if one in fine else replace(one, fix=None, advice=_sentences(one.advice, advice)) for one in findings
+        )
+
+
+def _repaired(step: _Step, todo: Sequence[Finding], options: Options, broken: _Broken) -> _Step:
+    """One pass: all fixes of `todo`; where that fails, one after the other, so that those that hold are kept."""
+    attempt = _attempt(step, todo, options)
+    if isinstance(attempt, _Step):
+        return attempt
+    good: list[Finding] = []
+    best = replace(step, applied=())
+    for finding in todo:
+        attempt = _attempt(step, [*good, finding], options)
+        if isinstance(attempt, _Step):
+            good, best = list(attempt.applied), attempt
+        else:
+            broken.add(finding, attempt)
+    return best
+
+
+def _attempt(step: _Step, findings: Sequence[Finding], options: Options) -> _Step | str:
+    """The fixes of `findings` applied and verified, or what is wrong with the result."""
+    try:
+        data, applied = _without_conflicts(step.source, findings)
+    except NotEditable:
+        raise
+    except EditError as error:
+        return str(error)
+    after = Source(step.source.path, data)
+    wrong = ["nothing changes"] if data == step.source.data else problems(step.source, after)
+    if wrong:
+        return "; ".join(wrong)
+    checked = check(after, options)
+    if not isinstance(checked, Checked):
+        return f"the result cannot be checked: {checked.reason}"
+    if _recur(step.source, after, applied, checked.findings):
+        return "its finding is still there afterwards"
+    return _Step(after, tuple(applied), checked)
+
+
+def _without_conflicts(source: Source, findings: Sequence[Finding]) -> tuple[bytes, list[Finding]]:
+    """The bytes after as many fixes as go together, earlier ones first, and their findings."""
+    chosen = list(findings)
+    while True:
+        try:
+            return _apply(source, [edit for finding in chosen for edit in _edits(finding)]), chosen
+        except EditConflict as conflict:
+            chosen = _without_later(chosen, conflict)
+
+
+def _without_later(findings: list[Finding], conflict: EditConflict) -> list[Finding]:
+    firsts, seconds = ([one for one in findings if edit in _edits(one)] for edit in (conflict.first, conflict.second))
+    if firsts[0] is seconds[0]:
+        raise conflict  # one fix that contradicts itself
+    later = max(firsts, seconds, key=lambda owners: findings.index(owners[0]))
+    return [finding for finding in findings if finding not in later]
+
+
+def _edits(finding: Finding) -> tuple[Edit, ...]:
+    return finding.fix.edits if finding.fix is not None else ()
+
+
+def _apply(source: Source, edits: Iterable[Edit]) -> bytes:
+    # libcst takes longer to import than most files take to check
+    from devfix_codemods.edits.apply import apply
+
+    return apply(source, edits)
+
+
+def _recur(before: Source, after: Source, applied: Iterable[Finding], found: Iterable[Finding]) -> bool:
+    """Whether one of the `applied` findings is `found` again in the lines that its own have become."""
+    old, new = _lines(before), _lines(after)
+    again = {(finding.code, finding.message, finding.span.line) for finding in found}
+    lines: dict[int, range] = {}
+    for tag, start, end, new_start, new_end in _opcodes(old, new):
+        for index in range(start, end):
+            moved = new_start + index - start
+            lines[index + 1] = range(moved + 1, moved + 2) if tag == "equal" else range(new_start + 1, new_end + 1)
+    return any((one.code, one.message, line) in again for one in applied for line in lines.get(one.span.line, ()))
+
+
+# Lines
+
+
+def _lines(source: Source) -> list[str]:
+    """The physical lines with their ends."""
+    return _LINE.findall(source.text)
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """How `old` becomes `new`, as difflib says it; a common head and tail are spared its quadratic search."""
+    head = _common(old, new)
+    tail = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
+    yield "equal", 0, head, 0, head
+    matcher = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        yield tag, head + start, head + end, head + new_start, head + new_end
+    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many first lines are the same."""
+    return next((index for index, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+
+
+def _line_span(lines: Sequence[str], start: int, end: int) -> Span:
+    """The span of whole lines, counted from 0; the last ends where the text ends if no line follows it."""
+    return Span(*_line_start(lines, start), *_line_start(lines, end))
+
+
+def _line_start(lines: Sequence[str], index: int) -> tuple[int, int]:
+    if index < len(lines) or not lines or lines[-1].endswith(("\r", "\n")):
+        return (index + 1, 0)
+    return (index, len(lines[-1]))

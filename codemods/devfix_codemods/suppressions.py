@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.findings import Finding
-from devfix_codemods.source import Source, SourceError, Span
+from devfix_codemods.source import Source, Span
 
 CODE, NAME = "DVF001", "unused-ignore"
 MARKER = b"devfix:"

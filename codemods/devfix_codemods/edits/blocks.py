@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import libcst as cst
 
 from devfix_codemods.edits import fragments
 
 Whole = cst.SimpleStatementLine | cst.BaseCompoundStatement
-Lines = Sequence[cst.EmptyLine]
+Line = cst.SimpleStatementLine | cst.SimpleStatementSuite
+Above = Sequence[cst.EmptyLine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class _Row:
     own: bool
     spaced: bool = False
 
-    def lead(self, lines: Lines) -> None:
+    def lead(self, lines: Above) -> None:
         self.statement = self.statement.with_changes(leading_lines=[*lines, *self.statement.leading_lines])
 
     def starts_blank(self) -> bool:
@@ -83,7 +85,7 @@ class Blocks:
         """The indented block with its statements rebuilt; `pass` where none is left."""
         if not self._concerned(old.body):
             return new
-        statements, carried = self._rebuilt(old.body, new.body)
+        statements, carried = self._rebuilt(old.body, _whole(new.body))
         if not statements:
             return new.with_changes(body=[cst.SimpleStatementLine([cst.Pass()], leading_lines=carried)])
         return new.with_changes(body=statements, footer=[*carried, *new.footer])
@@ -105,10 +107,10 @@ class Blocks:
     def _concerned(self, body: Sequence[cst.CSTNode]) -> bool:
         return any(self._work_at(anchor) for statement in body for anchor in _anchors(statement))
 
-    def _rebuilt(self, old: Sequence[cst.CSTNode], new: Sequence[Whole]) -> tuple[list[Whole], Lines]:
+    def _rebuilt(self, old: Sequence[cst.CSTNode], new: Sequence[Whole]) -> tuple[list[Whole], Above]:
         """The new statements, and the comments above removed ones that no statement follows."""
         rows: list[_Row] = []
-        carried: Lines = ()
+        carried: Above = ()
         for before, after in zip(old, new):
             above = [*carried, *after.leading_lines]
             added = list(self._statement_rows(before, after.with_changes(leading_lines=())))
@@ -127,9 +129,7 @@ class Blocks:
         own = [] if work.removed else [_Row(new, own=True)]
         return [*_inserted(work.before), *own, *_inserted(work.after)]
 
-    def _pieces(
-        self, old: "cst.SimpleStatementLine | cst.SimpleStatementSuite", new: "cst.SimpleStatementLine | cst.SimpleStatementSuite"
-    ) -> list[_Piece]:
+    def _pieces(self, old: Line, new: Line) -> list[_Piece]:
         pairs = zip(old.body, new.body)
         return [piece for before, after in pairs for piece in _small_pieces(after, self._work_at(before) or Work())]
 
@@ -161,7 +161,7 @@ def _inserted(inserts: Sequence[Insert]) -> list[_Row]:
     return [_Row(one, False, insert.spaced) for insert in inserts for one in fragments.statements(insert.code)]
 
 
-def _rows(pieces: Sequence[_Piece], line: "cst.SimpleStatementLine | cst.SimpleStatementSuite") -> Iterator[_Row]:
+def _rows(pieces: Sequence[_Piece], line: Line) -> Iterator[_Row]:
     """The lines that a line becomes: new small statements between old ones stay on theirs, others get their own."""
     own = [index for index, piece in enumerate(pieces) if piece.own]
     together: list[cst.BaseSmallStatement] = []
@@ -178,9 +178,7 @@ def _rows(pieces: Sequence[_Piece], line: "cst.SimpleStatementLine | cst.SimpleS
         yield _Row(cst.SimpleStatementLine(_in_line(together, line)), own=True)
 
 
-def _in_line(
-    smalls: Sequence[cst.BaseSmallStatement], line: "cst.SimpleStatementLine | cst.SimpleStatementSuite"
-) -> list[cst.BaseSmallStatement]:
+def _in_line(smalls: Sequence[cst.BaseSmallStatement], line: Line) -> list[cst.BaseSmallStatement]:
     """The statements of one line. Only a semicolon that ended the old line may end it."""
     *others, last = smalls
     if last.semicolon is not line.body[-1].semicolon:
@@ -198,7 +196,7 @@ def _keep_line_end(rows: Sequence[_Row], end: cst.TrailingWhitespace) -> None:
         own[0].lead([cst.EmptyLine(comment=end.comment)])
 
 
-def _lead(rows: Sequence[_Row], above: Lines) -> None:
+def _lead(rows: Sequence[_Row], above: Above) -> None:
     """Give the lines above a statement to what takes its place; a comment right above it stays right above it."""
     first_own = next((index for index, row in enumerate(rows) if row.own), 0)
     attached = len(above)
@@ -210,12 +208,17 @@ def _lead(rows: Sequence[_Row], above: Lines) -> None:
 
 
 def _set_apart(rows: Sequence[_Row]) -> None:
-    for row, following in zip(rows, rows[1:]):
+    for row, following in pairwise(rows):
         if row.spaced != following.spaced and not following.starts_blank():
             following.lead([cst.EmptyLine(indent=False)])
 
 
-def _without_description(module: cst.Module) -> tuple[Lines, Sequence[Whole]]:
+def _whole(body: Sequence[cst.BaseStatement]) -> list[Whole]:
+    """The statements of a block, which are all of one of two kinds."""
+    return [one for one in body if isinstance(one, Whole)]
+
+
+def _without_description(module: cst.Module) -> tuple[Above, Sequence[Whole]]:
     """The header and the body, the comments that stand right above the first statement moved to it.
 
     The first two lines may be an interpreter and an encoding, and comments from the first line on describe the file.

@@ -38,7 +38,9 @@ class Document:
 
     def chain_head(self, statement: Statement) -> Statement:
         """The `if` that begins the chain in which `statement` is an `elif`; any other statement itself."""
-        before = {node.orelse: node for node in self.statements.values() if isinstance(node, cst.If)}
+        before: dict[cst.CSTNode | None, cst.If] = {
+            node.orelse: node for node in self.statements.values() if isinstance(node, cst.If)
+        }
         while statement in before:
             statement = before[statement]
         return statement

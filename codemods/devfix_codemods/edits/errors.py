@@ -1,10 +1,10 @@
 """Why edits could not be applied.
 
-    EditError
-    ├── EditConflict     two edits want different things of one place
-    ├── AnchorMissing    an edit names a place where nothing fitting stands
-    ├── InvalidCode      the code that an edit brings does not parse
-    └── NotEditable      the file itself cannot be edited, whatever the edits are
+EditError
+├── EditConflict     two edits want different things of one place
+├── AnchorMissing    an edit names a place where nothing fitting stands
+├── InvalidCode      the code that an edit brings does not parse
+└── NotEditable      the file itself cannot be edited, whatever the edits are
 """
 
 from devfix_codemods.edits.operations import Edit
@@ -14,7 +14,7 @@ class EditError(Exception):
     """Edits could not be applied; the message is one line for people."""
 
 
-class EditConflict(EditError):
+class EditConflict(EditError):  # noqa: N818 (names what happened)
     """`second` contradicts `first`, or stands in text that `first` throws away."""
 
     def __init__(self, first: Edit, second: Edit) -> None:
@@ -23,7 +23,7 @@ class EditConflict(EditError):
         self.second = second
 
 
-class AnchorMissing(EditError):
+class AnchorMissing(EditError):  # noqa: N818 (names what happened)
     """No statement, expression or imported name is where `edit` says."""
 
     def __init__(self, edit: Edit) -> None:
@@ -31,7 +31,7 @@ class AnchorMissing(EditError):
         self.edit = edit
 
 
-class InvalidCode(EditError):
+class InvalidCode(EditError):  # noqa: N818 (names what happened)
     """`code`, brought by an edit, is not the Python that its place needs."""
 
     def __init__(self, code: str, reason: str) -> None:
@@ -39,5 +39,5 @@ class InvalidCode(EditError):
         self.code = code
 
 
-class NotEditable(EditError):
+class NotEditable(EditError):  # noqa: N818 (names what happened)
     """The file cannot be edited safely: nested too deeply, or beyond the parser that keeps formatting."""

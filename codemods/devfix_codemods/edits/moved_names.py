@@ -119,14 +119,14 @@ def _home(
     for other in document.siblings(statement):
         if other is statement:
             below = True
-        elif _imports_from(other, module) and other not in closed:
+        elif isinstance(other, cst.ImportFrom) and _is_from(other, module) and other not in closed:
             return other
         elif below and not isinstance(other, cst.Import | cst.ImportFrom):
             return None
     return None
 
 
-def _imports_from(statement: cst.CSTNode, module: str) -> bool:
-    if not isinstance(statement, cst.ImportFrom) or statement.relative or isinstance(statement.names, cst.ImportStar):
+def _is_from(statement: cst.ImportFrom, module: str) -> bool:
+    if statement.relative or isinstance(statement.names, cst.ImportStar):
         return False
     return statement.module is not None and get_full_name_for_node(statement.module) == module

@@ -119,9 +119,7 @@ def _plan_statements(plan: Plan, document: Document, edits: Iterable[Edit]) -> N
         plan.places.append(document.start(anchor))
 
 
-def _end_statement(
-    work: Work, edit: RemoveStatement | ReplaceStatement, anchor: Statement, document: Document
-) -> None:
+def _end_statement(work: Work, edit: RemoveStatement | ReplaceStatement, anchor: Statement, document: Document) -> None:
     """Remove or replace a statement. An `elif` is no statement of its own, and compound ones are never replaced."""
     if document.chain_head(anchor) is not anchor:
         raise AnchorMissing(edit)

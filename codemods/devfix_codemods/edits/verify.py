@@ -1,5 +1,6 @@
 """Whether a file is still sound after its edits, as far as the text alone tells."""
 
+import ast
 import builtins
 import symtable
 import warnings
@@ -36,21 +37,21 @@ def _refusal(source: Source) -> str | None:
 
 def _unbound(source: Source) -> set[str]:
     """The names that are read in `source` and bound nowhere; none where a star import may bind anything."""
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(source.tree)):
+        return set()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module = symtable.symtable(source.text, source.path, "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
-    if "import *" in source.text:
-        return set()
     bound, read = set(_GIVEN), set()
     for table in _tables(module):
         for symbol in table.get_symbols():
-            outermost = table is module
-            if (outermost and _binds(symbol)) or (symbol.is_declared_global() and symbol.is_assigned()):
+            of_module = table is module or symbol.is_global()
+            if of_module and _binds(symbol):
                 bound.add(symbol.get_name())
-            elif symbol.is_referenced() and (outermost or symbol.is_global()):
+            elif of_module and symbol.is_referenced():
                 read.add(symbol.get_name())
     return read - bound
 
