@@ -1,0 +1,195 @@
+"""What the amp rules share: the APIs by name, calls as they are written, and code that chooses by torch version."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods.flow.names import Names
+from devfix_codemods.program import Program
+from devfix_codemods.source import Source
+
+AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"})
+GRAD_SCALER = frozenset({"torch.GradScaler", "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler"})
+CUSTOM = frozenset({"torch.amp.custom_fwd", "torch.amp.custom_bwd"})
+AVAILABLE = frozenset({"torch.amp.is_autocast_available", "torch.amp.autocast_mode.is_autocast_available"})
+CURRENT = {"autocast": AUTOCAST, "GradScaler": GRAD_SCALER, "custom_fwd": CUSTOM, "custom_bwd": CUSTOM}
+
+_OLD = re.compile(
+    r"torch\.(?P<device>cuda|cpu)\.amp"
+    r"\.(?:(?:autocast_mode\.)?(?P<function>autocast|custom_fwd|custom_bwd)|(?:grad_scaler\.)?(?P<scaler>GradScaler))"
+)
+_VERSION_TEST = re.compile(
+    r"(?<![a-z])version|torchversion|(?:has|get)attr\((?:torch|th|amp|cuda)\b|torch_?\w*\d|\d\w*torch|torch_(?:ge|lt|gte|le)",
+    re.IGNORECASE,
+)
+_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
+_ANYTHING = frozenset({"Exception", "BaseException"})
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+Written = ast.expr | ast.keyword
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """A name in `torch.cuda.amp` or `torch.cpu.amp` that has its heir in `torch.amp`."""
+
+    symbol: str
+    device: str
+
+
+def old(qualified: str) -> Old | None:
+    """The deprecated name that `qualified` spells, or None."""
+    found = _OLD.fullmatch(qualified)
+    return Old(found["function"] or found["scaler"], found["device"]) if found else None
+
+
+def called(names: Names, reference: ast.expr) -> ast.Call | None:
+    """The call of which `reference` is the function."""
+    parent = names.parent(reference)
+    return parent if isinstance(parent, ast.Call) and parent.func is reference else None
+
+
+def decorates(names: Names, reference: ast.expr) -> bool:
+    """Whether `reference` is a decorator by itself, without a call."""
+    parent = names.parent(reference)
+    return isinstance(parent, (_Function, ast.ClassDef)) and reference in parent.decorator_list
+
+
+def written(call: ast.Call) -> list[Written]:
+    """The arguments in the order of the source, which is how `edits.Argument` counts them."""
+    both: list[Written] = [*call.args, *call.keywords]
+    return sorted(both, key=lambda one: (one.lineno, one.col_offset))
+
+
+def has_star(call: ast.Call) -> bool:
+    """Whether the call has `*args`, so that no position is certain."""
+    return any(isinstance(one, ast.Starred) for one in call.args)
+
+
+def has_double_star(call: ast.Call) -> bool:
+    """Whether the call has `**options`, so that any keyword may be present."""
+    return any(one.arg is None for one in call.keywords)
+
+
+def keyword(call: ast.Call, *names: str) -> ast.keyword | None:
+    """The first keyword argument with one of `names`."""
+    return next((one for one in call.keywords if one.arg in names), None)
+
+
+def device_argument(call: ast.Call) -> ast.expr | None:
+    """What a call of a current amp API is given as its device, by position or by keyword, however that is spelt."""
+    if call.args:
+        return None if isinstance(call.args[0], ast.Starred) else call.args[0]
+    found = keyword(call, "device_type", "device")
+    return found.value if found else None
+
+
+def literal(node: ast.expr | None) -> str | None:
+    """The text of a string literal."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def root(node: ast.expr) -> ast.Name | None:
+    """The name at the left end of a dotted expression."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None
+
+
+def quoted(source: Source, text: str) -> str:
+    """`text` as a literal in the quotes that most short strings of the file have."""
+    counts = {"'": 0, '"': 0}
+    for token in _strings(source.text):
+        body = token.lstrip("rRbBuUfF")
+        if body[:3] not in ("'''", '"""'):
+            counts[body[0]] += 1
+    mark = "'" if counts["'"] > counts['"'] else '"'
+    return f"{mark}{text}{mark}"
+
+
+def _strings(text: str) -> Iterator[str]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.STRING:
+                yield token.string
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def exported(program: Program, name: str, statement: ast.stmt) -> bool:
+    """Whether the module-level name that `statement` binds is offered to other modules."""
+    if not isinstance(program.names.parent(statement), ast.Module | ast.If | ast.Try):
+        return False
+    if next((True for one in program.names.ancestors(statement) if isinstance(one, _Function)), False):
+        return False
+    is_package = program.source.path.replace("\\", "/").endswith("__init__.py")
+    return is_package or name in _declared_exports(program.tree)
+
+
+def _declared_exports(tree: ast.Module) -> set[str]:
+    found: set[str] = set()
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(isinstance(one, ast.Name) and one.id == "__all__" for one in targets):
+                found.update(_literals(statement.value))
+    return found
+
+
+def _literals(node: ast.expr) -> set[str]:
+    texts = (literal(one) for one in ast.walk(node) if isinstance(one, ast.expr))
+    return {one for one in texts if one is not None}
+
+
+def chosen_by_version(names: Names, node: ast.AST) -> bool:
+    """Whether `node` stands where code asks which torch there is: by version, by `hasattr`, by catching an error."""
+    inner = node
+    for outer in names.ancestors(node):
+        if isinstance(outer, ast.If | ast.IfExp) and _tests_version(outer.test):
+            return True
+        if isinstance(outer, ast.Try) and _catches_missing(outer, inner):
+            return True
+        if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id == "getattr":
+            return True
+        if isinstance(inner, ast.stmt) and _after_version_exit(outer, inner):
+            return True
+        inner = outer
+    return False
+
+
+def _tests_version(test: ast.expr) -> bool:
+    return _VERSION_TEST.search(ast.unparse(test)) is not None
+
+
+def _catches_missing(outer: ast.Try, inner: ast.AST) -> bool:
+    is_import = isinstance(inner, ast.Import | ast.ImportFrom)
+    expected = _MISSING | _ANYTHING if is_import else _MISSING
+    if inner in outer.handlers:
+        return bool(_caught(inner) & (expected | {"TypeError"}))
+    if inner not in outer.body:
+        return False
+    return any(_caught(one) & expected and not leaves(one.body) for one in outer.handlers)
+
+
+def _caught(handler: ast.AST) -> set[str]:
+    """The names of the exceptions that `handler` catches; a bare `except` is `BaseException`."""
+    if not isinstance(handler, ast.ExceptHandler) or handler.type is None:
+        return {"BaseException"}
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return {ast.unparse(one).rpartition(".")[2] for one in kinds}
+
+
+def leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block certainly ends by leaving the code around it."""
+    return isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
+def _after_version_exit(outer: ast.AST, inner: ast.stmt) -> bool:
+    """Whether `inner` is what remains after `if <version>: return ...`."""
+    for block in (getattr(outer, "body", None), getattr(outer, "orelse", None), getattr(outer, "finalbody", None)):
+        if isinstance(block, list) and inner in block:
+            before = block[: block.index(inner)]
+            return any(isinstance(one, ast.If) and _tests_version(one.test) and leaves(one.body) for one in before)
+    return False

@@ -1,0 +1,295 @@
+"""Whether an expression is a `torch.device`, a text with a device's index in it, or a device's type — by its bindings.
+
+Only what is written counts: annotations, assignments, literals. Where any binding is unknown, so is the name.
+"""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from devfix_codemods.program import Program
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Scope = ast.Module | ast.ClassDef | _Function
+_TENSOR_USES = frozenset({"shape", "size", "dtype", "view", "reshape", "permute", "transpose", "flatten", "unsqueeze"})
+
+
+class Kind(Enum):
+    """What a device expression evaluates to."""
+
+    DEVICE = "a torch.device"
+    INDEXED = "text that may carry an index"
+    TYPE = "the text of a type"
+
+
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    """One place that gives a name its value: a statement or a parameter. `value` is None where it says nothing."""
+
+    node: ast.stmt | ast.arg
+    value: ast.expr | None = None
+    annotation: ast.expr | None = None
+
+    @property
+    def start(self) -> tuple[int, int]:
+        return (self.node.lineno, self.node.col_offset)
+
+
+class Devices:
+    """The device expressions of one file."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._names = program.names
+        self._open: set[int] = set()
+
+    def kind(self, node: ast.expr) -> Kind | None:
+        """What `node` evaluates to, or None where that is not certain."""
+        if id(node) in self._open:
+            return None
+        self._open.add(id(node))
+        try:
+            return self._kind(node)
+        finally:
+            self._open.discard(id(node))
+
+    def bound_device(self, at: ast.expr) -> str | None:
+        """The spelling of a `torch.device` that is bound on every path to `at`."""
+        for key in dict.fromkeys([*self._annotated(at), "device", "self.device"]):
+            if self._named(key, at) is Kind.DEVICE and self.is_bound(key, at):
+                return key
+        return None
+
+    def is_bound(self, key: str, at: ast.expr) -> bool:
+        """Whether the dotted `key` has a value on every path to `at`."""
+        if key.startswith("self."):
+            return self._is_bound_attribute(key, at)
+        scope = self._owner(key, at)
+        found = self._bindings.get((scope, key), []) if scope else []
+        if isinstance(scope, ast.Module) and self._scope(at) is not scope:
+            return any(one.node in scope.body for one in found)
+        return any(self._dominates(one, at) for one in found)
+
+    def forward_tensor(self, at: ast.expr) -> str | None:
+        """The first parameter of the `forward` around `at`, if its uses say that it is a tensor."""
+        function = self._scope(at)
+        if not isinstance(function, ast.FunctionDef) or function.name != "forward" or len(function.args.args) < 2:
+            return None
+        first = function.args.args[1]
+        stored = [one for one in self._bindings.get((function, first.arg), []) if one.node is not first]
+        if self._is_module_method(function) and not stored and self._is_tensor(first, function):
+            return first.arg
+        return None
+
+    def _kind(self, node: ast.expr) -> Kind | None:
+        match node:
+            case ast.Constant(value=str(text)):
+                return Kind.INDEXED if ":" in text else Kind.TYPE
+            case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]) if text.endswith(":"):
+                return Kind.INDEXED
+            case ast.IfExp(body=first, orelse=second):
+                return _either(self.kind(first), self.kind(second))
+            case ast.Call():
+                return self._call(node)
+            case ast.Attribute(attr="type", value=inner) if self.kind(inner) is Kind.DEVICE:
+                return Kind.TYPE
+            case ast.Attribute(attr="device", value=inner) if self._is_tensor_expression(inner):
+                return Kind.DEVICE
+            case ast.Name() | ast.Attribute():
+                return self._named(ast.unparse(node), node)
+        return None
+
+    def _call(self, node: ast.Call) -> Kind | None:
+        if self._names.qualified(node.func) in {"torch.device", "torch.get_default_device"}:
+            return Kind.DEVICE
+        is_text = isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1
+        if is_text and self.kind(node.args[0]) in (Kind.DEVICE, Kind.INDEXED):
+            return Kind.INDEXED
+        return None
+
+    def _named(self, key: str, at: ast.expr) -> Kind | None:
+        if key.startswith("self.") and key.count(".") == 1:
+            return self._attribute(key, at)
+        scope = self._owner(key, at)
+        if scope is None:
+            return None
+        found = self._bindings[(scope, key)]
+        if scope is self._scope(at):
+            found = self._reaching(found, at)
+        if "." in key:
+            found = found + self._root_bindings(scope, key, found)
+        return self._common(found)
+
+    def _reaching(self, found: list[_Binding], at: ast.expr) -> list[_Binding]:
+        """The last binding that certainly precedes `at`, and all that may come after it."""
+        certain = [one for one in found if self._dominates(one, at)]
+        if not certain:
+            return []
+        last = max(certain, key=lambda one: one.start)
+        return [one for one in found if one.start >= last.start]
+
+    def _root_bindings(self, scope: _Scope, key: str, found: list[_Binding]) -> list[_Binding]:
+        """New bindings of `args` after the first one of `args.device`: they make the attribute unknown."""
+        base = self._bindings.get((scope, key.partition(".")[0]), [])
+        first = min((one.start for one in found), default=(0, 0))
+        return [_Binding(one.node) for one in base if one.start > first]
+
+    def _attribute(self, key: str, at: ast.expr) -> Kind | None:
+        owner = self._class(at)
+        if owner is None:
+            return None
+        if self._property(owner, key) is not None:
+            return Kind.DEVICE
+        return self._common(self._class_bindings(owner, key))
+
+    def _common(self, found: list[_Binding]) -> Kind | None:
+        """The kind that all of `found` give."""
+        result: Kind | None = None
+        for index, one in enumerate(found):
+            kind = self._given(one)
+            result = kind if index == 0 else _either(result, kind)
+            if result is None:
+                return None
+        return result
+
+    def _given(self, binding: _Binding) -> Kind | None:
+        if binding.value is not None:
+            known = self.kind(binding.value)
+            return known if known or isinstance(binding.node, ast.arg) else self._annotation(binding)
+        return self._annotation(binding)
+
+    def _annotation(self, binding: _Binding) -> Kind | None:
+        return Kind.DEVICE if self._is_type(binding.annotation, "torch.device") else None
+
+    def _is_type(self, annotation: ast.expr | None, qualified: str) -> bool:
+        if isinstance(annotation, ast.Constant):
+            return annotation.value == qualified
+        return annotation is not None and self._names.qualified(annotation) == qualified
+
+    def _is_tensor_expression(self, node: ast.expr) -> bool:
+        """`next(model.parameters())`, or a parameter that is annotated as a tensor."""
+        match node:
+            case ast.Call(func=ast.Name(id="next"), args=[ast.Call(func=ast.Attribute(attr="parameters")), *_]):
+                return True
+            case ast.Name(id=name):
+                scope = self._owner(name, node)
+                found = self._bindings[(scope, name)] if scope else []
+                return len(found) == 1 and self._is_type(found[0].annotation, "torch.Tensor")
+        return False
+
+    def _is_tensor(self, parameter: ast.arg, function: ast.FunctionDef) -> bool:
+        if parameter.annotation is not None:
+            return self._is_type(parameter.annotation, "torch.Tensor")
+        uses = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and one.attr in _TENSOR_USES)
+        return any(isinstance(one.value, ast.Name) and one.value.id == parameter.arg for one in uses)
+
+    def _is_module_method(self, function: ast.FunctionDef) -> bool:
+        owner = self._names.parent(function)
+        return isinstance(owner, ast.ClassDef) and any(ast.unparse(base).endswith("Module") for base in owner.bases)
+
+    def _is_bound_attribute(self, key: str, at: ast.expr) -> bool:
+        owner, scope = self._class(at), self._scope(at)
+        if owner is None or not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        if scope.name == "__init__":
+            return any(self._dominates(one, at) for one in self._bindings.get((scope, key), []))
+        initial = [one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+        found = [one for method in initial for one in self._bindings.get((method, key), []) if one.node in method.body]
+        return bool(found) or self._property(owner, key) is not None
+
+    def _property(self, owner: ast.ClassDef, key: str) -> ast.FunctionDef | None:
+        """The property that `self.device` reads, if it says that it returns a `torch.device`."""
+        for one in owner.body:
+            if isinstance(one, ast.FunctionDef) and f"self.{one.name}" == key and one.decorator_list:
+                return one if self._is_type(one.returns, "torch.device") else None
+        return None
+
+    def _annotated(self, at: ast.expr) -> Iterator[str]:
+        function = self._scope(at)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+                if self._is_type(one.annotation, "torch.device"):
+                    yield one.arg
+
+    def _dominates(self, binding: _Binding, at: ast.expr) -> bool:
+        """Whether every path to `at` passes `binding`: a parameter, or an earlier statement of a block around it."""
+        if isinstance(binding.node, ast.arg):
+            return True
+        parent = self._names.parent(binding.node)
+        around = [one for one in self._names.ancestors(at) if self._names.parent(one) is parent]
+        if parent is None or not around:
+            return False
+        blocks = [block for _, block in ast.iter_fields(parent) if isinstance(block, list)]
+        return any(binding.node in block[: block.index(one)] for one in around for block in blocks if one in block)
+
+    def _owner(self, key: str, at: ast.expr) -> _Scope | None:
+        """The scope whose bindings of `key` a read at `at` sees."""
+        scope = self._scope(at)
+        first = True
+        while True:
+            if (first or not isinstance(scope, ast.ClassDef)) and (scope, key) in self._bindings:
+                return scope
+            if (scope, key.partition(".")[0]) in self._bindings or isinstance(scope, ast.Module):
+                return None
+            scope, first = self._scope(scope), False
+
+    def _class(self, at: ast.AST) -> ast.ClassDef | None:
+        return next((one for one in self._names.ancestors(at) if isinstance(one, ast.ClassDef)), None)
+
+    def _class_bindings(self, owner: ast.ClassDef, key: str) -> list[_Binding]:
+        scopes = [scope for scope, name in self._bindings if name == key and self._class(scope) is owner]
+        return [one for scope in scopes for one in self._bindings[(scope, key)]]
+
+    def _scope(self, node: ast.AST) -> _Scope:
+        """The scope that runs `node`: decorators, defaults and annotations belong to the one around their function."""
+        inner = node
+        for outer in self._names.ancestors(node):
+            if isinstance(outer, ast.Lambda) and inner is outer.body:
+                return outer
+            if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and inner in outer.body:
+                return outer
+            inner = outer
+        return self._program.tree
+
+    @cached_property
+    def _bindings(self) -> dict[tuple[_Scope, str], list[_Binding]]:
+        found: defaultdict[tuple[_Scope, str], list[_Binding]] = defaultdict(list)
+        for node in ast.walk(self._program.tree):
+            if isinstance(node, _Function):
+                for one in self._parameters(node):
+                    found[(node, one.node.arg if isinstance(one.node, ast.arg) else "")].append(one)
+            elif isinstance(node, ast.Name | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                found[(self._scope(node), ast.unparse(node))].append(self._assigned(node))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                for alias in node.names:
+                    name = alias.asname or alias.name.partition(".")[0]
+                    found[(self._scope(node), name)].append(_Binding(node))
+        return dict(found)
+
+    def _parameters(self, function: _Function) -> Iterator[_Binding]:
+        arguments = function.args
+        plain = [*arguments.posonlyargs, *arguments.args]
+        defaults = [None] * (len(plain) - len(arguments.defaults)) + list(arguments.defaults)
+        for one, default in [*zip(plain, defaults), *zip(arguments.kwonlyargs, arguments.kw_defaults)]:
+            yield _Binding(one, default, one.annotation if default is None else None)
+        for star in (arguments.vararg, arguments.kwarg):
+            if star:
+                yield _Binding(star)
+
+    def _assigned(self, node: ast.Name | ast.Attribute) -> _Binding:
+        statement = self._names.statement(node)
+        match statement:
+            case ast.Assign(targets=targets, value=value) if node in targets:
+                return _Binding(statement, value)
+            case ast.AnnAssign(target=target, annotation=annotation, value=value) if node is target:
+                return _Binding(statement, value, annotation)
+        return _Binding(statement)
+
+
+def _either(first: Kind | None, second: Kind | None) -> Kind | None:
+    if first is second:
+        return first
+    return Kind.INDEXED if {first, second} == {Kind.INDEXED, Kind.TYPE} else None

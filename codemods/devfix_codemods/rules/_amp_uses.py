@@ -1,0 +1,174 @@
+"""How a file uses the deprecated amp names: called, decorating, as a type, handed on; and what forbids a rewrite."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from devfix_codemods.flow.names import Import, Names
+from devfix_codemods.program import Program
+from devfix_codemods.rules import _amp
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Shape(Enum):
+    """What stands at the place of a use."""
+
+    CALL = auto()
+    DECORATOR = auto()
+    TYPE = auto()
+    PARTIAL = auto()
+    VALUE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One reference to a deprecated name, and the imports that bind it.
+
+    `obstacle`: why it cannot be rewritten; `silent`: it is deliberate; `risk`: what the rewrite may change.
+    """
+
+    node: ast.Name | ast.Attribute
+    api: _amp.Old
+    statements: frozenset[Import | None]
+    shape: Shape = Shape.VALUE
+    obstacle: str | None = None
+    silent: bool = False
+    risk: str | None = None
+
+    @property
+    def is_tested_class(self) -> bool:
+        """Whether it is the second argument of `isinstance`."""
+        return self.shape is Shape.TYPE and self.risk is not None
+
+
+class Uses:
+    """Finds and classifies the uses of one file."""
+
+    def __init__(self, program: Program) -> None:
+        self._tree = program.tree
+        self._names = program.names
+
+    def __iter__(self) -> Iterator[Use]:
+        for node, candidates in self._names.references(self._tree):
+            qualified = {one.qualified for one in candidates}
+            if len(qualified) == 1:
+                use = self._use(node, qualified.pop(), frozenset(one.statement for one in candidates))
+                if use is not None:
+                    yield use
+
+    def _use(self, node: ast.Name | ast.Attribute, qualified: str, statements: frozenset[Import | None]) -> Use | None:
+        api = _amp.old(qualified)
+        if api is None:
+            parent, _, attribute = qualified.rpartition(".")
+            api = _amp.old(parent)
+            return Use(node, api, statements, obstacle=f"its attribute `{attribute}` is used") if api else None
+        is_alias = None in statements
+        use = Use(node, api, statements, silent=is_alias or _amp.chosen_by_version(self._names, node))
+        return self._classified(use)
+
+    def _classified(self, use: Use) -> Use:
+        call = _amp.called(self._names, use.node)
+        if call is not None:
+            return self._call(use, call)
+        if use.api.symbol.startswith("custom_") and _amp.decorates(self._names, use.node):
+            return replace(use, shape=Shape.DECORATOR)
+        if _is_annotation(self._names, use.node):
+            return replace(use, shape=Shape.TYPE)
+        if use.api.symbol == "GradScaler" and _is_tested(self._names, use.node):
+            return replace(use, shape=Shape.TYPE, risk="an `isinstance` test accepts more")
+        return self._handed_on(use)
+
+    def _call(self, use: Use, call: ast.Call) -> Use:
+        starred = use.api.symbol == "autocast" and _amp.has_star(call)
+        obstacle = "its positional arguments are not known (`*`)" if starred else None
+        return replace(use, shape=Shape.CALL, obstacle=obstacle, risk=self._nesting_risk(use, call))
+
+    def _nesting_risk(self, use: Use, call: ast.Call) -> str | None:
+        if use.api.symbol != "autocast" or _is_off(call) or _amp.keyword(call, "dtype") or len(call.args) > 1:
+            return None
+        return "its dtype follows the autocast around it" if self._is_nested(call) else None
+
+    def _is_nested(self, call: ast.Call) -> bool:
+        """Whether an autocast with a dtype of its own is open around `call`, in the same function."""
+        for outer in self._names.ancestors(call):
+            if isinstance(outer, _Function):
+                return False
+            if isinstance(outer, ast.With) and any(self._sets_dtype(one.context_expr, call) for one in outer.items):
+                return True
+        return False
+
+    def _sets_dtype(self, context: ast.expr, call: ast.Call) -> bool:
+        if context is call or not isinstance(context, ast.Call) or not _amp.keyword(context, "dtype"):
+            return False
+        qualified = self._names.qualified(context.func) or ""
+        old = _amp.old(qualified)
+        return qualified in _amp.AUTOCAST or (old is not None and old.symbol == "autocast")
+
+    def _handed_on(self, use: Use) -> Use:
+        """A class that is a value, to be called later: `partial(autocast, …)`, `autocast if amp else nullcontext`."""
+        outer = self._names.parent(use.node)
+        if use.api.symbol.startswith("custom_"):
+            return replace(use, obstacle="it is handed on without a call")
+        if isinstance(outer, ast.Call) and self._names.qualified(outer.func) == "functools.partial":
+            return self._partial(use, outer)
+        if self._is_only_called(use.node):
+            return use
+        return replace(use, obstacle="the name is handed on without a call, which leaves no place for the device type")
+
+    def _partial(self, use: Use, call: ast.Call) -> Use:
+        if call.args != [use.node]:
+            return replace(use, shape=Shape.PARTIAL, obstacle="`partial` fixes its positional arguments")
+        certain = _amp.keyword(call, "enabled" if use.api.symbol == "autocast" else "init_scale")
+        if certain or use.api.symbol == "GradScaler" or self._is_only_called(call):
+            return replace(use, shape=Shape.PARTIAL)
+        return replace(use, shape=Shape.PARTIAL, risk="right unless it is later called with positional arguments")
+
+    def _is_only_called(self, value: ast.expr) -> bool:
+        """Whether `value` goes to a local name of which every use is a call with keywords alone."""
+        node: ast.AST = value
+        outer = self._names.parent(node)
+        while isinstance(outer, ast.IfExp) and node is not outer.test:
+            node, outer = outer, self._names.parent(outer)
+        if not isinstance(outer, ast.Assign) or len(outer.targets) != 1 or not isinstance(outer.targets[0], ast.Name):
+            return False
+        function = next((one for one in self._names.ancestors(outer) if isinstance(one, _Function)), None)
+        return function is not None and self._calls_alone(outer.targets[0].id, function)
+
+    def _calls_alone(self, name: str, function: _Function) -> bool:
+        if any(isinstance(one, ast.Global | ast.Nonlocal) and name in one.names for one in ast.walk(function)):
+            return False
+        reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
+        calls = [_amp.called(self._names, one) for one in reads if isinstance(one.ctx, ast.Load)]
+        return all(one is not None and not one.args for one in calls)
+
+
+def _is_off(call: ast.Call) -> bool:
+    """Whether the autocast is certainly disabled, so that its dtype does not matter."""
+    enabled = _amp.keyword(call, "enabled")
+    given = call.args[0] if call.args else enabled.value if enabled else None
+    return isinstance(given, ast.Constant) and given.value is False
+
+
+def _is_annotation(names: Names, node: ast.expr) -> bool:
+    inner: ast.AST = node
+    for outer in names.ancestors(node):
+        if isinstance(outer, ast.AnnAssign | ast.arg) and outer.annotation is inner:
+            return True
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef) and outer.returns is inner:
+            return True
+        inner = outer
+    return False
+
+
+def _is_tested(names: Names, node: ast.expr) -> bool:
+    inner: ast.AST = node
+    for outer in names.ancestors(node):
+        if isinstance(outer, ast.Call):
+            is_test = isinstance(outer.func, ast.Name) and outer.func.id in {"isinstance", "issubclass"}
+            return is_test and inner in outer.args[1:]
+        if not isinstance(outer, ast.Tuple | ast.BinOp):
+            return False
+        inner = outer
+    return False

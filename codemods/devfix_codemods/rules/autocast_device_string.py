@@ -1,0 +1,232 @@
+"""A device where mixed precision wants the type of one.
+
+## What it does
+
+Turns what `torch.autocast`, `torch.amp.GradScaler`, `torch.amp.custom_fwd`, `custom_bwd` and `is_autocast_available`
+are given into the type of a device: a `torch.device` gets `.type`, `str(device)` becomes `device.type`, `"cuda:0"`
+becomes `"cuda"`, and a name that may hold such text goes through `torch.device(...).type`. The keyword is `device_type`
+for `autocast` and `device` for `GradScaler`; the one in the place of the other is renamed.
+
+A name counts as a `torch.device` by what is written: an annotation, or `torch.device(...)` assigned to it wherever it
+is assigned. Everything else stays as it is.
+
+## Why it fails
+
+    ValueError: Expected `device_type` of type `str`, got: `<class 'torch.device'>`
+    RuntimeError: User specified an unsupported autocast device_type 'cuda:0'
+    TypeError: autocast.__init__() got an unexpected keyword argument 'device'
+    TypeError: GradScaler.__init__() got an unexpected keyword argument 'device_type'
+    TypeError: _is_autocast_available(): argument 'device_type' (position 1) must be str, not torch.device
+
+torch 2.4 and later accept `"cuda:0"` in `autocast`, the second message is that of older ones. `custom_fwd` and
+`GradScaler` compare their text with `"cuda"`: with an index, `cast_inputs` casts nothing, `update(new_scale)` refuses
+the scale, and the scaler stays on where there is no CUDA.
+
+## Before
+
+    device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    with torch.autocast(device, dtype=torch.bfloat16):
+        loss = model(batch)
+
+## After
+
+    device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        loss = model(batch)
+
+## Fix safety
+
+Safe where the call raises today, and for the index in `autocast`, which newer torch ignores. Unsafe for what works in
+another way today (`GradScaler`, an index in `custom_fwd`), and where it is not known whether a name holds text or a
+`torch.device`: then `torch.device(name).type` is written, which is right for both.
+
+## Since torch
+
+Any release that has the call.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods.edits.operations import AddImport, Argument, Edit, ReplaceExpression, RewriteCall
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule, _amp
+from devfix_codemods.rules._amp_devices import Devices, Kind
+
+_TEXT = "`{name}` takes the text of a device's type, and `{value}` is a `torch.device`"
+_INDEX = "`{name}` takes a device's type without an index, and `{value}` {may} have one"
+_KEYWORD = "`{name}` has no parameter `{wrong}`; it is called `{right}`"
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    """One call: the parameter that takes the type, and what it raises for."""
+
+    parameter: str
+    wrong: str | None = None
+    positional: bool = True
+    device_raises: bool = True
+    index_matters: bool = True
+    index_is_safe: bool = False
+
+
+_AUTOCAST = _Api("device_type", "device", index_is_safe=True)
+_SCALER = _Api("device", "device_type", device_raises=False)
+_CUSTOM = _Api("device_type", "device", positional=False)
+_AVAILABLE = _Api("device_type", index_matters=False)
+_APIS = (
+    (_amp.AUTOCAST, _AUTOCAST),
+    (_amp.GRAD_SCALER, _SCALER),
+    (_amp.CUSTOM, _CUSTOM),
+    (_amp.AVAILABLE, _AVAILABLE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Another expression for a device type; `code` keeps the original where it says `__node__`."""
+
+    code: str
+    safe: bool
+    message: str
+    imports: tuple[Edit, ...] = ()
+
+
+def _check(program: Program) -> Iterator[Finding]:
+    checker = _Checker(program)
+    for node, candidates in program.names.references(program.tree):
+        names = {one.qualified for one in candidates}
+        api = next((api for known, api in _APIS if names <= known), None)
+        call = _amp.called(program.names, node)
+        if api is not None and call is not None and (finding := checker.finding(call, api)) is not None:
+            yield finding
+
+
+class _Checker:
+    """The device types that the amp calls of one file are given."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._source = program.source
+        self._devices = Devices(program)
+
+    def finding(self, call: ast.Call, api: _Api) -> Finding | None:
+        """What is wrong with the device type of `call`."""
+        wrong = _amp.keyword(call, api.wrong) if api.wrong else None
+        if wrong is not None and not call.args and not _amp.keyword(call, api.parameter):
+            return self._misnamed(call, wrong, api)
+        value = self._given(call, api)
+        change = self._change(value, call, api) if value is not None else None
+        if value is None or change is None:
+            return None
+        edit = ReplaceExpression(self._source.span(value), change.code)
+        return self._report(call, change.message, change.safe, "give the device's type", (edit, *change.imports))
+
+    def _given(self, call: ast.Call, api: _Api) -> ast.expr | None:
+        if api.positional and call.args:
+            return None if isinstance(call.args[0], ast.Starred) else call.args[0]
+        found = _amp.keyword(call, api.parameter)
+        return found.value if found else None
+
+    def _misnamed(self, call: ast.Call, wrong: ast.keyword, api: _Api) -> Finding:
+        change = self._change(wrong.value, call, api) or self._unknown(wrong.value)
+        arguments = tuple(
+            Argument(self._spelt(wrong.value, change) if one is wrong else index, self._keyword(one, wrong, api))
+            for index, one in enumerate(_amp.written(call))
+        )
+        edit = RewriteCall(self._source.span(call), None, arguments)
+        name, imports = ast.unparse(call.func), change.imports if change else ()
+        message = _KEYWORD.format(name=name, wrong=wrong.arg, right=api.parameter)
+        is_safe = change is None or (change.safe or self._devices.kind(wrong.value) is not None)
+        return self._report(call, message, is_safe, f"call the parameter `{api.parameter}`", (edit, *imports))
+
+    def _keyword(self, argument: _amp.Written, wrong: ast.keyword, api: _Api) -> str | None:
+        if argument is wrong:
+            return api.parameter
+        return argument.arg if isinstance(argument, ast.keyword) else None
+
+    def _spelt(self, value: ast.expr, change: _Change | None) -> str:
+        original = self._source.segment(self._source.span(value))
+        return change.code.replace("__node__", original) if change else original
+
+    def _unknown(self, value: ast.expr) -> _Change | None:
+        """For a value of unknown kind: what is right for a `torch.device` and for text."""
+        is_type = isinstance(value, ast.Attribute) and value.attr == "type"
+        if self._devices.kind(value) is not None or is_type:
+            return None
+        code, imports = self._through_device("__node__")
+        return _Change(code, False, "", imports)
+
+    def _change(self, value: ast.expr, call: ast.Call, api: _Api) -> _Change | None:
+        if isinstance(value, ast.Constant | ast.JoinedStr):
+            return self._of_text(value, call, api)
+        if self._is_str_call(value):
+            assert isinstance(value, ast.Call)
+            return self._of_str(value.args[0], call, api)
+        kind = self._devices.kind(value)
+        if kind is Kind.DEVICE:
+            message = _TEXT.format(name=ast.unparse(call.func), value=ast.unparse(value))
+            return _Change("__node__.type", api.device_raises, message)
+        if kind is Kind.INDEXED and api.index_matters:
+            code, imports = self._through_device("__node__")
+            return _Change(code, api.index_is_safe, self._index_message(call, value, "may"), imports)
+        return None
+
+    def _of_text(self, value: ast.expr, call: ast.Call, api: _Api) -> _Change | None:
+        """`"cuda:0"` and `f"cuda:{rank}"`."""
+        text = _amp.literal(value.values[0] if isinstance(value, ast.JoinedStr) and value.values else value)
+        if text is None or ":" not in text or not api.index_matters:
+            return None
+        kind = text.partition(":")[0]
+        code = _amp.quoted(self._source, kind)
+        segment = self._source.segment(self._source.span(value)).lstrip("fF")
+        if segment[:1] in "'\"" and segment[:3] not in ("'''", '"""'):
+            code = f"{segment[0]}{kind}{segment[0]}"
+        return _Change(code, api.index_is_safe, self._index_message(call, value, "does"))
+
+    def _of_str(self, inner: ast.expr, call: ast.Call, api: _Api) -> _Change | None:
+        """`str(device)`."""
+        if not api.index_matters or self._devices.kind(inner) is Kind.TYPE or not _looks_like_device(inner):
+            return None
+        inside = self._source.segment(self._source.span(inner))
+        message = _INDEX.format(name=ast.unparse(call.func), value=f"str({ast.unparse(inner)})", may="may")
+        if self._devices.kind(inner) is Kind.DEVICE:
+            return _Change(f"{inside}.type", api.index_is_safe, message)
+        code, imports = self._through_device(inside)
+        return _Change(code, api.index_is_safe and self._devices.kind(inner) is Kind.INDEXED, message, imports)
+
+    def _index_message(self, call: ast.Call, value: ast.expr, may: str) -> str:
+        return _INDEX.format(name=ast.unparse(call.func), value=ast.unparse(value), may=may)
+
+    def _is_str_call(self, value: ast.expr) -> bool:
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+            return False
+        return value.func.id == "str" and len(value.args) == 1 and not value.keywords
+
+    def _through_device(self, code: str) -> tuple[str, tuple[Edit, ...]]:
+        """`torch.device(code).type`, and the import that it needs."""
+        for node, _ in self._program.names.references(self._program.tree):
+            name = _amp.root(node)
+            if name is not None and self._program.names.qualified(name) == "torch":
+                return f"{name.id}.device({code}).type", ()
+        return f"torch.device({code}).type", (AddImport("torch"),)
+
+    def _report(self, call: ast.Call, message: str, safe: bool, title: str, edits: tuple[Edit, ...]) -> Finding:
+        fix = Fix(Safety.SAFE if safe else Safety.UNSAFE, title, edits)
+        return Finding(RULE.code, RULE.name, message, self._source.span(call), fix=fix)
+
+
+def _looks_like_device(node: ast.expr) -> bool:
+    """`str(...)` may also spell an enumeration of types: only what is called a device is worth a question."""
+    name = ast.unparse(node).rpartition(".")[2]
+    return name.lower().endswith(("device", "device()"))
+
+
+RULE = Rule(
+    code="DVF303",
+    name="autocast-device-string",
+    triggers=((b"autocast",), (b"GradScaler",), (b"custom_fwd",), (b"custom_bwd",)),
+    check=_check,
+)
