@@ -1,5 +1,6 @@
 """The entry point: `devfix`, or `python -m devfix`."""
 
+import gc
 import io
 import os
 import sys
@@ -21,6 +22,7 @@ _CommandLineError: Any = typer.BadParameter.__mro__[2]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and answer its exit code."""
     _show_anything()
+    gc.set_threshold(50_000)  # thousands of small records live to the end of a run: nothing to collect among them
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
     except UsageError as error:

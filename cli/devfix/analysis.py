@@ -1,10 +1,13 @@
-"""One file through the library, in whichever process: bytes in, a reportable result out. Never raises."""
+"""One file through the library, in whichever process: bytes in, a reportable result out. Never raises.
+
+The engine is imported when a file needs it: a run that the cache answers never does.
+"""
 
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
-from devfix_codemods import engine, outcomes
+from devfix_codemods import outcomes
 from devfix_codemods.findings import Finding, Fix
 from devfix_codemods.outcomes import Options
 from devfix_codemods.source import Source
@@ -41,6 +44,8 @@ def analyse(job: Job) -> Result:
 
 
 def _checked(job: Job) -> Result:
+    from devfix_codemods import engine
+
     source = Source(job.target.label, job.data)
     outcome = engine.check(source, job.options)
     if isinstance(outcome, outcomes.Checked):
@@ -50,6 +55,8 @@ def _checked(job: Job) -> Result:
 
 
 def _rewritten(job: Job) -> Result:
+    from devfix_codemods import engine
+
     source = Source(job.target.label, job.data)
     outcome = engine.rewrite(source, job.options)
     if isinstance(outcome, outcomes.Clean):
@@ -68,7 +75,7 @@ def _unhandled(target: Target, outcome: outcomes.Skipped | outcomes.Failed) -> R
 
 
 def _defect(reason: str) -> str:
-    return f"{' '.join(reason.split())} (a defect of devfix, please report it; the file was left as it was)"
+    return f"a defect of devfix, please report it: {reason}"
 
 
 def _problems(source: Source, findings: tuple[Finding, ...], detailed: bool) -> tuple[Problem, ...]:
@@ -89,5 +96,7 @@ def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:
 
 
 def _repair(source: Source, fix: Fix, detailed: bool) -> Repair:
+    from devfix_codemods import engine
+
     edits = engine.text_edits(source, fix) if detailed and fix.edits else ()
     return Repair(fix.safety.value, fix.title, tuple(Replacement(edit.span, edit.text) for edit in edits))

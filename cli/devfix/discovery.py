@@ -138,7 +138,7 @@ class _Walk:
         names = {entry.name for entry in entries}
         if "pyvenv.cfg" in names and path != top:
             return
-        settings = self._tree.of(path)
+        settings = self._tree.of(path, names)
         ignores = Ignores()
         if settings.respect_gitignore:
             ignores = outer.entering(path, ".gitignore" in names, ".git" in names)

@@ -1,14 +1,13 @@
 """All files of a run: what the cache knows, what cannot concern any rule, and the rest through the analysis.
 
 The parent process reads and sieves; only files with something to parse travel to the workers. Results come back in the
-order of the files, whatever finished first.
+order of the files, whatever finished first. The library is imported only when a file needs it.
 """
 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from devfix_codemods.triggers import triggered
+from itertools import chain
 
 from devfix.analysis import Job, Task, analyse
 from devfix.cache import Cache, Entry
@@ -16,7 +15,6 @@ from devfix.discovery import File
 from devfix.pool import Lost, Pool, forks
 from devfix.reporting.progress import Advance
 from devfix.results import Checked, Failed, Result, Skipped
-from devfix.selection import options_of, rules_of
 
 SECONDS_PER_FILE = 60.0
 _FEW_BYTES = 256 * 1024
@@ -76,6 +74,10 @@ class _Run:
         return self._sieved(file, data)
 
     def _sieved(self, file: File, data: bytes) -> Result | Job:
+        from devfix_codemods.triggers import triggered
+
+        from devfix.selection import options_of, rules_of
+
         if not triggered(data, rules_of(file.choice)) and b"devfix:" not in data:
             self._cache.keep_clean(file.target.path, file.mtime_ns, file.size, file.choice)
             return Checked(file.target, ())
@@ -89,6 +91,12 @@ class _Run:
         return self._request.task is Task.CHECK or not known.problems
 
     def _answers(self, jobs: Iterator[tuple[int, Job]]) -> Iterator[tuple[int, Result | Lost]]:
+        first = next(jobs, None)
+        if first is None:
+            return iter(())
+        from devfix_codemods import engine as _engine  # noqa: F401 - once here, not in each fork
+
+        jobs = chain([first], jobs)
         if not forks() and sum(file.size for file in self._files) < _FEW_BYTES:
             return ((number, analyse(job)) for number, job in jobs)
         size = self._request.jobs or processors()

@@ -6,7 +6,7 @@ Each file belongs to the closest `pyproject.toml` up its tree that has the table
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,9 @@ import msgspec
 from devfix.errors import UsageError, close_match
 from devfix.requirement import Version, torch_of_pyproject, torch_of_requirements
 
+_PYPROJECT = "pyproject.toml"
+_REQUIREMENTS = "requirements.txt"
+_ANY_NAME = (_PYPROJECT, _REQUIREMENTS)
 _SIZE = re.compile(r"(\d+)\s*(|B|KB|KiB|MB|MiB)")
 _UNITS = {"": 1, "B": 1, "KB": 1000, "KiB": 1024, "MB": 1000**2, "MiB": 1024**2}
 _VERSION = re.compile(r"(\d+)\.(\d+)")
@@ -110,14 +113,14 @@ class SettingsTree:
         self._found: dict[str, Settings] = {}
         self._fixed = self._fixed_settings()
 
-    def of(self, folder: str) -> Settings:
-        """The settings for the files in `folder`, an absolute path."""
+    def of(self, folder: str, names: Container[str] = _ANY_NAME) -> Settings:
+        """The settings for the files in `folder`, an absolute path. `names` are its entries, where they are known."""
         if self._fixed is not None:
             return self._fixed
         if folder not in self._found:
             parent = os.path.dirname(folder)
             inherited = self.of(parent) if parent != folder else self._overrides.over(Settings())
-            self._found[folder] = self._read(folder, inherited)
+            self._found[folder] = self._read(folder, names, inherited)
         return self._found[folder]
 
     def _fixed_settings(self) -> Settings | None:
@@ -127,14 +130,18 @@ class SettingsTree:
             return None
         return self._overrides.over(_named_file(self._overrides.config))
 
-    def _read(self, folder: str, inherited: Settings) -> Settings:
-        path = os.path.join(folder, "pyproject.toml")
-        document = _document(path, _bytes_or_nothing(path))
-        if (table := _devfix_table(document)) is not None:
-            fresh = replace(parse_table(table, path), declared_torch=inherited.declared_torch)
-            inherited = self._overrides.over(fresh)
-        declared = torch_of_pyproject(document) or _requirements_torch(folder)
-        return inherited if declared is None else replace(inherited, declared_torch=declared)
+    def _read(self, folder: str, names: Container[str], inherited: Settings) -> Settings:
+        settings, declared = inherited, None
+        if _PYPROJECT in names:
+            path = os.path.join(folder, _PYPROJECT)
+            document = _document(path, _bytes_or_nothing(path))
+            declared = torch_of_pyproject(document)
+            if (table := _devfix_table(document)) is not None:
+                fresh = replace(parse_table(table, path), declared_torch=inherited.declared_torch)
+                settings = self._overrides.over(fresh)
+        if declared is None and _REQUIREMENTS in names:
+            declared = _requirements_torch(os.path.join(folder, _REQUIREMENTS))
+        return settings if declared is None else replace(settings, declared_torch=declared)
 
 
 def parse_table(table: Any, path: str) -> Settings:
@@ -238,13 +245,14 @@ def _devfix_table(document: dict[str, Any]) -> Any:
     return tool.get("devfix") if isinstance(tool, dict) else None
 
 
-def _requirements_torch(folder: str) -> Version | None:
-    data = _bytes_or_nothing(os.path.join(folder, "requirements.txt"))
+def _requirements_torch(path: str) -> Version | None:
+    data = _bytes_or_nothing(path)
     return torch_of_requirements(data.decode("utf-8", "replace")) if b"torch" in data else None
 
 
 def _bytes_or_nothing(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except OSError:
         return b""

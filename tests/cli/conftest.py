@@ -1,0 +1,132 @@
+"""A stand-in for the library, so that the application is tested for what it does itself.
+
+The stand-in knows one bug: every `wrong(…)` in a file that says `torch` is to become `right(…)`. A line with `# unsafe`
+gives it an unsafe fix, one with `# manual` only advice.
+"""
+
+import ast
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from devfix import explaining, selection
+from devfix_codemods import engine
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
+from devfix_codemods.rules import Rule
+from devfix_codemods.source import Source, SourceError, Span
+
+BUGGY = "import torch\nloader = 1\nx = wrong(loader)\n"
+FIXED = BUGGY.replace("wrong", "right")
+WORD = re.compile(r"\bwrong\b")
+
+
+class TextEdit(NamedTuple):
+    span: Span
+    text: str
+
+
+def fake_check(source: Source, options: Options) -> CheckOutcome:
+    """The stand-in for `engine.check`. Some words in the file make it crash, hang or fail."""
+    _misbehave(source.data)
+    try:
+        tree = source.tree
+    except SourceError as error:
+        return Failed(str(error))
+    if "devfix: skip-file" in source.text:
+        return Skipped("# devfix: skip-file")
+    if "DVF101" not in options.select:
+        return Checked(())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _named(node, "wrong")]
+    return Checked(tuple(_finding(source, call) for call in calls))
+
+
+def fake_rewrite(source: Source, options: Options, accept: Callable[[Finding], bool] | None = None) -> RewriteOutcome:
+    """The stand-in for `engine.rewrite`."""
+    outcome = fake_check(source, options)
+    if not isinstance(outcome, Checked):
+        return outcome
+    wanted = {Safety.SAFE, Safety.UNSAFE} if options.unsafe else {Safety.SAFE}
+    fixed = tuple(found for found in outcome.findings if found.fix is not None and found.fix.safety in wanted)
+    if not fixed:
+        return Clean(outcome.findings)
+    lines = source.text.splitlines(keepends=True)
+    for finding in fixed:
+        lines[finding.span.line - 1] = WORD.sub("right", lines[finding.span.line - 1])
+    data = source.data[: len(source.data) - len(source.text.encode(source.encoding))]
+    data += "".join(lines).encode(source.encoding)
+    return Changed(data, fixed, tuple(found for found in outcome.findings if found not in fixed))
+
+
+def _misbehave(data: bytes) -> None:
+    if b"please segfault" in data:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if b"please hang" in data:
+        time.sleep(60)
+    if b"please raise" in data:
+        raise RuntimeError("two\nlines")
+
+
+def _named(call: ast.Call, name: str) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == name
+
+
+def _finding(source: Source, call: ast.Call) -> Finding:
+    span, line = source.span(call), source.lines[call.lineno - 1]
+    safety = next((kind for kind in (Safety.UNSAFE, Safety.MANUAL) if f"# {kind}" in line), Safety.SAFE)
+    name = Span(span.line, span.column, span.line, span.column + len("wrong"))
+    trail = (Step(Span(1, 0, 1, 6), "comes from here"), Step(span, "meets `model` here"))
+    fix = Fix(safety, "Say `right`", () if safety is Safety.MANUAL else (ReplaceExpression(name, "right"),))
+    advice = "Think about it" if safety is Safety.MANUAL else None
+    return Finding("DVF101", "batch-not-moved", "`loader` is on the host", span, trail[0].span, trail, fix, advice)
+
+
+def _text_edits(source: Source, fix: Fix) -> list[TextEdit]:
+    return [TextEdit(edit.span, edit.code) for edit in fix.edits if isinstance(edit, ReplaceExpression)]
+
+
+RULES = (
+    Rule("DVF101", "batch-not-moved", ((b"wrong",),), lambda program: (), "Batches that stay behind.\n\nWhy: torch."),
+    Rule("DVF102", "encoding-not-moved", ((b"encoding",),), lambda program: (), "Encodings that stay behind."),
+    Rule("DVF201", "submodule-after-move", ((b"Linear",),), lambda program: (), "A head put in too late."),
+)
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in in the place of the library."""
+    monkeypatch.setattr(engine, "check", fake_check)
+    monkeypatch.setattr(engine, "rewrite", fake_rewrite)
+    monkeypatch.setattr(engine, "text_edits", _text_edits, raising=False)
+    monkeypatch.setattr(selection, "all_rules", lambda: RULES)
+    monkeypatch.setattr(explaining, "all_rules", lambda: RULES)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home of its own for each test: caches, journals and git's settings are not the developer's."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.setenv(name, str(folder / name.lower()))
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    selection.options_of.cache_clear()
+    selection.rules_of.cache_clear()
+    yield folder
+    selection.options_of.cache_clear()
+    selection.rules_of.cache_clear()
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is the working directory."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
