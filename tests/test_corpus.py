@@ -1,0 +1,193 @@
+"""The corpus: every bug is repaired as its `after.py` says, and every clean program is left alone."""
+
+import ast
+import difflib
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devfix_codemods.engine import check, rewrite
+from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Changed, Checked, Clean, Options
+from devfix_codemods.rules import all_rules
+from devfix_codemods.source import Source
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+KEYS = {"rule": str, "unsafe": bool, "error": str, "line": int, "seconds": int, "source": str}
+OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str}
+"""`cpu_fails`: the program fails without an accelerator too. `needs`: a package without which it cannot run."""
+
+
+@dataclass(frozen=True)
+class Case:
+    folder: Path
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        return tomllib.loads((self.folder / "case.toml").read_text(encoding="utf-8"))
+
+    @property
+    def before(self) -> Path:
+        return self.folder / "before.py"
+
+    @property
+    def after(self) -> Path:
+        return self.folder / "after.py"
+
+    def __str__(self) -> str:
+        return f"{self.folder.parent.name}/{self.folder.name}"
+
+
+CASES = [Case(path.parent) for path in sorted(CORPUS.glob("*/*/case.toml"))]
+GROUPS = sorted({case.folder.parent.name for case in CASES})
+CLEAN = sorted((CORPUS / "clean").glob("*.py"))
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+each_clean_program = pytest.mark.parametrize("path", CLEAN, ids=lambda path: path.stem)
+
+
+def options(unsafe: bool) -> Options:
+    return Options(select=frozenset(rule.code for rule in all_rules()), unsafe=unsafe)
+
+
+def difference(expected: bytes, actual: bytes) -> str:
+    lines = [data.decode().splitlines(keepends=True) for data in (expected, actual)]
+    return "".join(difflib.unified_diff(*lines, "expected", "devfix", n=1))
+
+
+def needed(path: Path) -> str | None:
+    """The package that the program at `path` cannot run without."""
+    match = re.match(r"# needs: (\w+)\n", path.read_text(encoding="utf-8"))
+    return match[1] if match else None
+
+
+# The folders
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_every_rule_has_cases(rule: Any) -> None:
+    cases = [case for case in CASES if case.folder.parent.name == f"{rule.code}-{rule.name}"]
+    assert len(cases) >= 5
+    assert {case.about["rule"] for case in cases} == {rule.code}
+
+
+def test_folders_hold_nothing_else() -> None:
+    folders = {path.parent for path in CORPUS.glob("*/*/*.py")}
+    assert folders == {case.folder for case in CASES}
+    assert {path.name for path in CORPUS.iterdir() if path.is_dir()} == {*GROUPS, "clean"}
+    assert len(CLEAN) >= 30
+
+
+@each_case
+def test_case_is_well_formed(case: Case) -> None:
+    about = case.about
+    assert KEYS.keys() <= about.keys() <= {*KEYS, *OPTIONAL_KEYS}
+    for key, value in about.items():
+        assert type(value) is {**KEYS, **OPTIONAL_KEYS}[key], key
+    before, after = case.before.read_text(encoding="utf-8"), case.after.read_text(encoding="utf-8")
+    ast.parse(before)
+    ast.parse(after)
+    assert before != after
+    assert before.splitlines()[about["line"] - 1].strip()
+    assert about["source"]
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.rglob("*.ipynb")), ids=lambda path: path.parent.name)
+def test_notebook_is_well_formed(path: Path) -> None:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert notebook["nbformat"] == 4
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert any(cell["outputs"] for cell in cells)
+    for cell in notebook["cells"]:
+        assert isinstance(cell["source"], list)
+    ast.parse("\n".join(line for cell in cells for line in "".join(cell["source"]).split("\n") if line[:1] != "%"))
+
+
+# What devfix makes of them
+
+
+@each_case
+def test_before_becomes_after(case: Case) -> None:
+    outcome = rewrite(Source("before.py", case.before.read_bytes()), options(case.about["unsafe"]))
+    assert isinstance(outcome, Changed), outcome
+    expected = case.after.read_bytes()
+    assert outcome.data == expected, difference(expected, outcome.data)
+    assert case.about["rule"] in {finding.code for finding in outcome.fixed}
+    assert outcome.left == ()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.about["unsafe"]], ids=str)
+def test_unsafe_fix_says_so(case: Case) -> None:
+    checked = check(Source("before.py", case.before.read_bytes()), options(unsafe=False))
+    assert isinstance(checked, Checked), checked
+    fixes = [finding.fix for finding in checked.findings if finding.code == case.about["rule"]]
+    assert any(fix is not None and fix.safety is Safety.UNSAFE for fix in fixes)
+
+
+@each_case
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
+def test_after_stays(case: Case, unsafe: bool) -> None:
+    outcome = rewrite(Source("after.py", case.after.read_bytes()), options(unsafe))
+    if isinstance(outcome, Changed):
+        pytest.fail(difference(case.after.read_bytes(), outcome.data))
+    assert outcome == Clean()
+
+
+@each_clean_program
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
+def test_clean_program_stays(path: Path, unsafe: bool) -> None:
+    source = Source(path.name, path.read_bytes())
+    assert check(source, options(unsafe)) == Checked(())
+    outcome = rewrite(source, options(unsafe))
+    if isinstance(outcome, Changed):
+        pytest.fail(difference(source.data, outcome.data))
+    assert outcome == Clean()
+
+
+# What they do without an accelerator
+
+
+def run(paths: list[Path], seconds: float) -> dict[Path, dict[str, Any]]:
+    """What the programs did, all in one interpreter that sees no accelerator."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    command = [sys.executable, str(CORPUS / "run.py"), *map(str, paths)]
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=environment, check=False)
+    results = {Path(result["path"]): result for result in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 0, done.stderr
+    return results
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_cases_run_on_the_host(group: str) -> None:
+    cases = [case for case in CASES if case.folder.parent.name == group]
+    cases = [case for case in cases if importlib.util.find_spec(case.about.get("needs", "json")) is not None]
+    results = run([path for case in cases for path in (case.before, case.after)], 60 + 2 * len(cases))
+    for case in cases:
+        before, after = results[case.before.resolve()], results[case.after.resolve()]
+        assert after["error"] is None, f"{case.after}: {after['error']}"
+        assert re.search(r"^loss -?\d", after["output"].splitlines()[-1]), case
+        if case.about.get("cpu_fails", False):
+            assert case.about["error"] in before["error"], case
+            assert before["line"] == case.about["line"], case
+        else:
+            assert before["error"] is None, f"{case.before}: {before['error']}"
+            assert before["output"] == after["output"], case
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_clean_programs_run_on_the_host(part: int) -> None:
+    paths = [path for path in CLEAN[part::2] if importlib.util.find_spec(needed(path) or "json") is not None]
+    for path, result in run(paths, 60 + 2 * len(paths)).items():
+        assert result["error"] is None, f"{path}: {result['error']}"
+        assert re.search(r"loss -?\d", result["output"].splitlines()[-1]), path
