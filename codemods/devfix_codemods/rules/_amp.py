@@ -4,9 +4,10 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from devfix_codemods.edits.operations import Argument
 from devfix_codemods.flow.names import Names
 from devfix_codemods.program import Program
 from devfix_codemods.source import Source
@@ -61,6 +62,15 @@ def written(call: ast.Call) -> list[Written]:
     """The arguments in the order of the source, which is how `edits.Argument` counts them."""
     both: list[Written] = [*call.args, *call.keywords]
     return sorted(both, key=lambda one: (one.lineno, one.col_offset))
+
+
+def kept(call: ast.Call, names: Sequence[str] = ()) -> list[Argument]:
+    """The arguments as they are, the positional ones with `names` as their keywords."""
+    keywords = dict(zip(call.args, names))
+    return [
+        Argument(index, one.arg if isinstance(one, ast.keyword) else keywords.get(one))
+        for index, one in enumerate(written(call))
+    ]
 
 
 def has_star(call: ast.Call) -> bool:

@@ -56,11 +56,12 @@ class Devices:
         finally:
             self._open.discard(id(node))
 
-    def bound_device(self, at: ast.expr) -> str | None:
-        """The spelling of a `torch.device` that is bound on every path to `at`."""
+    def bound_type(self, at: ast.expr) -> str | None:
+        """The type of a device that is bound on every path to `at`, as an expression."""
         for key in dict.fromkeys([*self._annotated(at), "device", "self.device"]):
-            if self._named(key, at) is Kind.DEVICE and self.is_bound(key, at):
-                return key
+            kind = self._named(key, at)
+            if kind in (Kind.DEVICE, Kind.TYPE) and self.is_bound(key, at):
+                return f"{key}.type" if kind is Kind.DEVICE else key
         return None
 
     def is_bound(self, key: str, at: ast.expr) -> bool:
@@ -73,15 +74,16 @@ class Devices:
             return any(one.node in scope.body for one in found)
         return any(self._dominates(one, at) for one in found)
 
-    def forward_tensor(self, at: ast.expr) -> str | None:
-        """The first parameter of the `forward` around `at`, if its uses say that it is a tensor."""
+    def bound_tensor(self, at: ast.expr) -> str | None:
+        """A parameter of the function around `at` that is a tensor, by annotation or use, and never reassigned."""
         function = self._scope(at)
-        if not isinstance(function, ast.FunctionDef) or function.name != "forward" or len(function.args.args) < 2:
+        if not isinstance(function, ast.FunctionDef):
             return None
-        first = function.args.args[1]
-        stored = [one for one in self._bindings.get((function, first.arg), []) if one.node is not first]
-        if self._is_module_method(function) and not stored and self._is_tensor(first, function):
-            return first.arg
+        is_forward = function.name == "forward" and self._is_module_method(function)
+        for one in function.args.args:
+            stored = [other for other in self._bindings.get((function, one.arg), []) if other.node is not one]
+            if one.arg != "self" and not stored and self._is_tensor(one, function, is_forward):
+                return one.arg
         return None
 
     def _kind(self, node: ast.expr) -> Kind | None:
@@ -115,13 +117,33 @@ class Devices:
             return self._attribute(key, at)
         scope = self._owner(key, at)
         if scope is None:
-            return None
+            return self._option(key)
         found = self._bindings[(scope, key)]
         if scope is self._scope(at):
             found = self._reaching(found, at)
         if "." in key:
             found = found + self._root_bindings(scope, key, found)
         return self._common(found)
+
+    def _option(self, key: str) -> Kind | None:
+        """What `args.device` is by `add_argument("--device", default=…)`: any text, if its default has an index."""
+        option = "--" + key.partition(".")[2].replace("_", "-")
+        for node in ast.walk(self._program.tree) if key.count(".") == 1 else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+                names = [one.value for one in node.args if isinstance(one, ast.Constant)]
+                if option in [str(one).replace("_", "-") for one in names]:
+                    return self._declared(node)
+        return None
+
+    def _declared(self, option: ast.Call) -> Kind | None:
+        given = {one.arg: one.value for one in option.keywords}
+        converter = given.get("type")
+        if converter is not None and self._is_type(converter, "torch.device"):
+            return Kind.DEVICE
+        is_text = converter is None or (isinstance(converter, ast.Name) and converter.id == "str")
+        default = given.get("default")
+        is_indexed = is_text and default is not None and self.kind(default) is Kind.INDEXED
+        return Kind.INDEXED if is_indexed else None
 
     def _reaching(self, found: list[_Binding], at: ast.expr) -> list[_Binding]:
         """The last binding that certainly precedes `at`, and all that may come after it."""
@@ -180,11 +202,19 @@ class Devices:
                 return len(found) == 1 and self._is_type(found[0].annotation, "torch.Tensor")
         return False
 
-    def _is_tensor(self, parameter: ast.arg, function: ast.FunctionDef) -> bool:
+    def _is_tensor(self, parameter: ast.arg, function: ast.FunctionDef, is_forward: bool) -> bool:
+        """By annotation; without one, by what only tensors go through: `torch.nn.functional`, shapes in a `forward`."""
         if parameter.annotation is not None:
             return self._is_type(parameter.annotation, "torch.Tensor")
-        uses = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and one.attr in _TENSOR_USES)
-        return any(isinstance(one.value, ast.Name) and one.value.id == parameter.arg for one in uses)
+        return any(
+            self._takes_tensor(node, parameter.arg) or (is_forward and _is_tensor_use(node, parameter.arg))
+            for node in ast.walk(function)
+        )
+
+    def _takes_tensor(self, node: ast.AST, name: str) -> bool:
+        if not isinstance(node, ast.Call) or not any(_start(one) == name for one in node.args):
+            return False
+        return (self._names.qualified(node.func) or "").startswith("torch.nn.functional.")
 
     def _is_module_method(self, function: ast.FunctionDef) -> bool:
         owner = self._names.parent(function)
@@ -287,6 +317,24 @@ class Devices:
             case ast.AnnAssign(target=target, annotation=annotation, value=value) if node is target:
                 return _Binding(statement, value, annotation)
         return _Binding(statement)
+
+
+def _start(node: ast.expr) -> str | None:
+    """`x` of `x`, `x[:, 1:]`, `x.flatten()`, `x[0].float()`."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            node = node.func.value
+        elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+            node = node.value
+        else:
+            return None
+    return node.id
+
+
+def _is_tensor_use(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, ast.Attribute) or node.attr not in _TENSOR_USES:
+        return False
+    return isinstance(node.value, ast.Name) and node.value.id == name
 
 
 def _either(first: Kind | None, second: Kind | None) -> Kind | None:

@@ -133,19 +133,14 @@ class _Checker:
     def _misnamed(self, call: ast.Call, wrong: ast.keyword, api: _Api) -> Finding:
         change = self._change(wrong.value, call, api) or self._unknown(wrong.value)
         arguments = tuple(
-            Argument(self._spelt(wrong.value, change) if one is wrong else index, self._keyword(one, wrong, api))
-            for index, one in enumerate(_amp.written(call))
+            Argument(self._spelt(wrong.value, change), api.parameter) if one is wrong else kept
+            for kept, one in zip(_amp.kept(call), _amp.written(call))
         )
         edit = RewriteCall(self._source.span(call), None, arguments)
         name, imports = ast.unparse(call.func), change.imports if change else ()
         message = _KEYWORD.format(name=name, wrong=wrong.arg, right=api.parameter)
         is_safe = change is None or (change.safe or self._devices.kind(wrong.value) is not None)
         return self._report(call, message, is_safe, f"call the parameter `{api.parameter}`", (edit, *imports))
-
-    def _keyword(self, argument: _amp.Written, wrong: ast.keyword, api: _Api) -> str | None:
-        if argument is wrong:
-            return api.parameter
-        return argument.arg if isinstance(argument, ast.keyword) else None
 
     def _spelt(self, value: ast.expr, change: _Change | None) -> str:
         original = self._source.segment(self._source.span(value))

@@ -4,7 +4,7 @@
 
 Gives each call of `torch.autocast` and `torch.amp.autocast` its missing device type, and each `torch.amp.custom_fwd`
 and `custom_bwd` too. Which type: what another autocast in the same file has; else the type of a `torch.device` that is
-bound on every path to the call; else that of the tensor which `forward` was given; else `"cuda"`, what
+bound on every path to the call; else that of a tensor which the function was given; else `"cuda"`, what
 `torch.cuda.amp` meant.
 
 Where `autocast` comes from `torch.amp` or, if that cannot be imported, from `torch.cuda.amp`, no call is right for
@@ -142,10 +142,9 @@ class _Checker:
                 call = _amp.called(self._names, node)
                 if call is None or self._is_guarded(call, pair) or _amp.literal(_amp.device_argument(call)) != "cuda":
                     continue
-                kept = [one for one in _amp.written(call) if _value(one) is not _amp.device_argument(call)]
-                order = {one: index for index, one in enumerate(_amp.written(call))}
-                arguments = tuple(Argument(order[one], getattr(one, "arg", None)) for one in kept)
-                edit = RewriteCall(self._source.span(call), None, arguments)
+                arguments = zip(_amp.kept(call), _amp.written(call))
+                rest = tuple(kept for kept, one in arguments if _value(one) is not _amp.device_argument(call))
+                edit = RewriteCall(self._source.span(call), None, rest)
                 yield self._finding(call, _SCALER, Fix(Safety.SAFE, "leave the device to the default", (edit,)))
 
     def custom(self) -> Iterator[Finding]:
@@ -165,8 +164,9 @@ class _Checker:
         call = _amp.called(self._names, node)
         if call is None or _amp.has_double_star(call) or _amp.keyword(call, "device_type", "device"):
             return None
-        kept = tuple(Argument(index, getattr(one, "arg", None)) for index, one in enumerate(_amp.written(call)))
-        return RewriteCall(self._source.span(call), None, (*kept, Argument(device, "device_type")))
+        kept = _amp.kept(call)
+        arguments = (*kept[: len(call.args)], Argument(device, "device_type"), *kept[len(call.args) :])
+        return RewriteCall(self._source.span(call), None, arguments)
 
     def _finding(self, node: ast.expr, message: str, fix: Fix | None) -> Finding:
         advice = None if fix else _ADVICE
@@ -199,12 +199,9 @@ class _Checker:
         return self._names.qualified(node) in _DTYPES
 
     def _rewritten(self, call: ast.Call, device: _Type) -> Edit:
-        order = {one: index for index, one in enumerate(_amp.written(call))}
         names = _OLD_ORDER if call.args and self._is_boolean(call.args[0]) else _NEW_ORDER
-        positional = [Argument(order[one], name) for one, name in zip(call.args, names)]
-        keywords = [Argument(order[one], one.arg) for one in call.keywords]
         first = Argument(device.code, device.keyword)
-        return RewriteCall(self._source.span(call), None, (first, *positional, *keywords))
+        return RewriteCall(self._source.span(call), None, (first, *_amp.kept(call, names)))
 
     def _pairs(self, symbol: str) -> dict[_Pair, list[ast.Name | ast.Attribute]]:
         """The references to each `symbol` that is imported from `torch.amp` or else from `torch.cuda.amp`."""
@@ -245,7 +242,7 @@ class _Checker:
         known = [*lacking, *typed]
         if not known or not all_known or not self._covers(pair, known):
             return None
-        edits = [self._rewritten(one, self._sibling or _Type(self._cuda)) for one in lacking]
+        edits = [self._rewritten(one, self._type(one)) for one in lacking]
         move = MoveImportedName(self._source.span(pair.fall_back), "autocast", "torch")
         title = "give `autocast` its device type, and import one that takes it in the fall-back"
         return Fix(Safety.SAFE, title, (*edits, move), (1, 10))
@@ -266,9 +263,9 @@ class _Checker:
             return self._sibling
         if (near := self._near_sibling(call)) is not None:
             return near
-        if (device := self._devices.bound_device(call)) is not None:
-            return _Type(f"{device}.type")
-        if (tensor := self._devices.forward_tensor(call)) is not None:
+        if (device := self._devices.bound_type(call)) is not None:
+            return _Type(device)
+        if (tensor := self._devices.bound_tensor(call)) is not None:
             return _Type(f"{tensor}.device.type")
         return _Type(self._cuda)
 

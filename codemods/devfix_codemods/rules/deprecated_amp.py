@@ -42,8 +42,9 @@ Safe: the old classes only pass the device type on. The literal is written, not 
 `torch.cuda.amp` switches itself off where there is no CUDA, and `autocast("cpu")` and `GradScaler("cpu")` do not.
 Two defaults differ where contexts are nested: the old `autocast()` always means `float16`, the new one whatever the
 context around it means, so inside of an autocast with another dtype in the same function the fix is unsafe. It is
-unsafe too where `isinstance` asks for `torch.cuda.amp.GradScaler`, a subclass of `torch.amp.GradScaler`: the test then
-accepts more; and for a `partial(autocast, ...)` that code elsewhere may call with positional arguments.
+unsafe too where `isinstance` asks for a `torch.cuda.amp.GradScaler`, a subclass of `torch.amp.GradScaler`, that is
+made elsewhere: the test then accepts more; and for a `partial(autocast, ...)` that code elsewhere may call with
+positional arguments.
 
 ## Since torch
 
@@ -111,7 +112,8 @@ def _advice(api: _amp.Old, obstacle: str | None) -> str:
 
 def _fix(uses: list[Use], edits: list[Edit]) -> Fix:
     symbols = sorted({one.api.symbol for one in uses})
-    risks = [one.risk for one in uses if one.risk]
+    makes = any(one.shape is Shape.CALL and one.api.symbol == "GradScaler" for one in uses)
+    risks = [one.risk for one in uses if one.risk and not (makes and one.is_tested_class)]
     title = "use " + " and ".join(f"`torch.amp.{one}`" for one in symbols)
     return Fix(
         Safety.UNSAFE if risks else Safety.SAFE,
@@ -229,7 +231,8 @@ class _Grouping:
         """A spelling of `functools.partial` that means nothing else in this file, and its import."""
         named = [one for one in ast.walk(self._program.tree) if isinstance(one, ast.Name) and one.id == "partial"]
         is_known = bool(named) and all(self._names.qualified(one) == "functools.partial" for one in named)
-        if is_known or "partial" not in self._source.text:
+        is_imported = any(one.id == "functools" for one in ast.walk(self._program.tree) if isinstance(one, ast.Name))
+        if is_known or ("partial" not in self._source.text and not is_imported):
             return "partial", AddImport("functools", "partial")
         return "functools.partial", AddImport("functools")
 
@@ -241,7 +244,7 @@ class _Grouping:
         yield from self._renaming(use, function)
         call = self._names.parent(use.node)
         if isinstance(call, ast.Call):
-            first, *rest = _kept(call)
+            first, *rest = _amp.kept(call)
             yield RewriteCall(self._source.span(call), None, (first, Argument(device), *rest))
 
     def _call_edit(self, use: Use, function: str) -> Edit:
@@ -253,22 +256,12 @@ class _Grouping:
     def _arguments(self, api: _amp.Old, call: ast.Call) -> tuple[Argument, ...]:
         device = _amp.quoted(self._source, api.device)
         if api.symbol.startswith("custom_"):
-            return (*_kept(call), Argument(device, "device_type"))
+            kept = _amp.kept(call)
+            return (*kept[: len(call.args)], Argument(device, "device_type"), *kept[len(call.args) :])
         if _has_device(api, call):
-            return tuple(_kept(call))
-        if api.symbol == "GradScaler":
-            return (Argument(device), *_kept(call))
-        names = dict(zip(call.args, _AUTOCAST_ORDER))
-        written = enumerate(_amp.written(call))
-        return (Argument(device), *(Argument(index, _keyword(one, names)) for index, one in written))
-
-
-def _kept(call: ast.Call) -> list[Argument]:
-    return [Argument(index, _keyword(one, {})) for index, one in enumerate(_amp.written(call))]
-
-
-def _keyword(argument: _amp.Written, names: dict[ast.expr, str]) -> str | None:
-    return argument.arg if isinstance(argument, ast.keyword) else names.get(argument)
+            return tuple(_amp.kept(call))
+        names = _AUTOCAST_ORDER if api.symbol == "autocast" else ()
+        return (Argument(device), *_amp.kept(call, names))
 
 
 def _has_device(api: _amp.Old, call: ast.Call) -> bool:
