@@ -246,9 +246,9 @@ class Calls(Expressions):
         text = self.chosen_by_name(node, value)
         if text is None:
             return UNKNOWN
-        identity = value.token or f"name#{text}"
+        identity = value.token or value.qualified or f"name#{text}"
         place = Symbol(f"{identity}#{text}", chosen=True)
-        if "." in text:
+        if "." in text or value.kind is Kind.API:
             state.devices[text] = place
         return place
 
@@ -356,10 +356,14 @@ class Calls(Expressions):
     def _module_call(self, node: ast.Call, callee_node: ast.expr, callee: Value, arguments: Arguments, state: State) -> Value:
         """`model(x, …)`: parameters and arguments meet."""
         self.check_stale(callee_node, callee, state, escapes=False)
-        managed = callee.token is not None and callee.token in state.objects and state.objects[callee.token].managed
-        operands = [Operand(callee_node, callee, state.place_of(callee), "module")]
+        known = state.objects.get(callee.token or "")
+        managed = known is not None and known.managed
+        if known is not None and isinstance(known.born, Origin) and callee.definition is None:
+            self.facts.tensors.update(value.token for _, value in arguments.all()[:1] if value.token)
+        operands = [Operand(callee_node, callee, self.place_of_module(callee, state), "module")]
         for expression, value in arguments.all():
             operands.append(Operand(expression, value, self._argument_place(value, state)))
+        self.infer(operands[0], operands[1:])
         if managed:
             return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{dotted(callee_node) or 'the module'}`", operands, state)
@@ -574,7 +578,7 @@ class Calls(Expressions):
         if value.kind is Kind.DTYPE or (value.kind is Kind.API and (value.qualified or "").startswith("torch.")):
             return None
         place = self.device_of(expression, value, state)
-        if place == UNKNOWN and value.kind in {Kind.STRING, Kind.API}:
+        if place == UNKNOWN and value.kind is Kind.STRING:
             return None
         if place == UNKNOWN and "dtype" in (dotted(expression) or "").lower():
             return None

@@ -318,8 +318,14 @@ class Expressions(Machine):
         token = f"batch@{self.position(node)}"
         origin = Origin(Birth.LOADER, statement)
         prototype = loader.element
-        batch = Value(Kind.UNKNOWN, place, origin, batch=BatchItem(token, (), statement))
+        loaded = loader.kind is Kind.LOADER or any("loader" in text.lower() for text in _dotted_parts(node))
+        batch = Value(Kind.UNKNOWN, place, origin, batch=BatchItem(token, (), statement, loaded))
         return _shaped(batch, prototype) if prototype is not None else batch
+
+
+def _dotted_parts(node: ast.AST) -> list[str]:
+    """The names from which an iterable is taken."""
+    return [text for one in ast.walk(node) if isinstance(one, ast.expr) and (text := dotted(one)) is not None]
 
 
 def _shaped(batch: Value, prototype: Value) -> Value:
@@ -330,7 +336,7 @@ def _shaped(batch: Value, prototype: Value) -> Value:
     if prototype.items is not None and batch.batch is not None:
         path = batch.batch
         items = tuple(
-            (key, _shaped(replace(batch, batch=BatchItem(path.token, (*path.path, key), path.statement)), one))
+            (key, _shaped(replace(batch, batch=path.child(key)), one))
             for key, one in prototype.items
         )
     return replace(batch, kind=prototype.kind, items=items)
@@ -341,7 +347,7 @@ def child_of_batch(base: Value, key: int | str | None, node: ast.AST) -> Value:
     assert base.batch is not None
     if key is not None and (known := base.item(key)) is not None:
         return replace(known, origin=Origin(Birth.LOADER, node)) if known.batch else known
-    path = BatchItem(base.batch.token, (*base.batch.path, "*" if key is None else key), base.batch.statement)
+    path = base.batch.child("*" if key is None else key)
     birth = base.origin.birth if base.origin else Birth.LOADER
     origin = base.origin if birth is Birth.MOVE else Origin(Birth.LOADER, node)
     return replace(base, kind=Kind.UNKNOWN, items=None, element=None, batch=path, origin=origin, token=None)

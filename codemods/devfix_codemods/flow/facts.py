@@ -115,7 +115,7 @@ class Update:
 class Facts:
     """Everything that the rules may ask.
 
-    `devices_at` are the device names bound when a statement starts, `evidence` is what uses say, by function (or
+    `tensors` are the tokens of values that an operation uses as tensors, `devices_at` are the device names bound when a statement starts, `evidence` is what uses say, by function (or
     module, under the tree itself), `incomplete` the reason why the analysis stopped early, where it did.
     """
 
@@ -123,6 +123,7 @@ class Facts:
     moves: list[Move] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
+    tensors: set[str] = field(default_factory=set)
     devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
     evidence: dict[ast.AST, Evidence] = field(default_factory=dict)
     incomplete: str | None = None

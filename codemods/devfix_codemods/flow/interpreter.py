@@ -28,6 +28,9 @@ def interpret(source: Source, names: Names) -> Facts:
     machine = Interpreter(source, names)
     try:
         machine.run()
+        if machine.unplaced and machine.inferred:
+            machine = machine.again()
+            machine.run()
     except OutOfBudget:
         machine.facts.incomplete = "the file is too large to be followed to its end"
     except RecursionError:
@@ -39,6 +42,12 @@ class Interpreter(Functions):
     """Runs statements."""
 
     # -- the whole file
+
+    def again(self) -> "Interpreter":
+        """A second run that knows where modules live by what their calls got in the first."""
+        second = Interpreter(self.source, self.names)
+        second.inferred = {token: place for token, place in self.inferred.items() if place != UNKNOWN}
+        return second
 
     def run(self) -> None:
         tree = self.source.tree
@@ -362,7 +371,7 @@ class Interpreter(Functions):
             return value.element or NOTHING
         if value.place != UNKNOWN:
             return Value(Kind.UNKNOWN, value.place, value.origin)
-        return NOTHING
+        return Value(token=f"{value.token}[{index}]") if value.token else NOTHING
 
     def _assign_attribute(self, target: ast.Attribute, value: Value, state: State) -> None:
         owner = self.evaluate(target.value, state)

@@ -50,6 +50,8 @@ class Machine:
         self.frame = self.module_frame
         self.calls: list[Function | ast.Lambda] = []
         self.steps = 0
+        self.inferred: dict[str, Place] = {}
+        self.unplaced = False
         self._seen_meetings: set[tuple[ast.AST, ast.AST]] = set()
         self._seen_moves: set[ast.AST] = set()
 
@@ -107,6 +109,8 @@ class Machine:
 
     def meet(self, node: ast.expr, operation: str, operands: list[Operand], state: State) -> Place:
         """Record every operand that is elsewhere than the place the program chose; give the place of the result."""
+        if all(one.role != "module" for one in operands):
+            self.facts.tensors.update(one.value.token for one in operands if one.value.token)
         anchor = self._anchor(operands)
         if anchor is None:
             return _common(operands)
@@ -127,7 +131,11 @@ class Machine:
         if relation(operand.place, anchor.place) is Relation.DIFFERENT:
             return True
         batch = operand.value.batch
-        return batch is not None and anchor.place in state.moved.get(batch.token, ()) and operand.place != anchor.place
+        if batch is None or operand.place == anchor.place:
+            return False
+        if anchor.role == "module" and batch.loaded and operand.place == Symbol(batch.token):
+            return True
+        return anchor.place in state.moved.get(batch.token, ())
 
     def _record(
         self,
@@ -146,6 +154,26 @@ class Machine:
         self.facts.meetings.append(
             Meeting(node, operation, misplaced, anchor, tuple(operands), _moved(anchor, state), devices, self.frame.context)
         )
+
+    def place_of_module(self, value: Value, state: State) -> Place:
+        """Where a module lives: by its own moves, or by what its other calls get."""
+        place = state.place_of(value)
+        if may_be_device(place) or place == HOST or value.token is None:
+            return place
+        return self.inferred.get(value.token, place)
+
+    def infer(self, module: Operand, arguments: list[Operand]) -> None:
+        """A module that gets moved values lives where they are; remember it for the calls that get unmoved ones."""
+        token = module.value.token
+        if token is None or module.place == HOST or may_be_device(module.place):
+            return
+        places = {one.place for one in arguments if may_be_device(one.place) and _is_moved(one.value)}
+        if len(places) == 1:
+            place = places.pop()
+            known = self.inferred.get(token, place)
+            self.inferred[token] = place if known == place else UNKNOWN
+        elif any(one.value.batch is not None and one.value.batch.loaded for one in arguments):
+            self.unplaced = True
 
     def record_move(self, move: Move) -> None:
         if move.node not in self._seen_moves:
@@ -171,7 +199,8 @@ class Machine:
     def chosen_by_name(self, node: ast.expr, value: Value) -> str | None:
         """The text of a dotted expression whose value is unknown but whose last part says `device`."""
         text = dotted(node)
-        if text is None or value.kind not in {Kind.UNKNOWN, Kind.DEVICE, Kind.NUMBER}:
+        imported = value.kind is Kind.API and not (value.qualified or "").startswith("torch")
+        if text is None or not (imported or value.kind in {Kind.UNKNOWN, Kind.DEVICE, Kind.NUMBER}):
             return None
         last = text.rpartition(".")[2].lower()
         return text if "dtype" not in last and any(word in last for word in _DEVICE_WORDS) else None
@@ -198,6 +227,10 @@ _NEVER_MEETS = frozenset(
         Kind.GENERATOR,
     }
 )
+
+
+def _is_moved(value: Value) -> bool:
+    return value.origin is not None and value.origin.birth is Birth.MOVE
 
 
 def _names_device(value: Value) -> bool:

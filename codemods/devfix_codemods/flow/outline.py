@@ -15,7 +15,7 @@ class Outline:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._moves = [
-            node for node in names.calls if isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda"}
+            node for node in names.calls if isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda", "cpu"}
         ]
 
     @cached_property

@@ -71,12 +71,17 @@ class BatchItem:
     """An element of what a loop over a loader yields.
 
     `token` identifies the batch, `path` the element: `(1,)`, `("labels",)`, `()` for the batch itself. `statement` is
-    the loop (or the assignment from `next(iter(…))`) that yields it.
+    the loop (or the assignment from `next(iter(…))`) that yields it. `loaded` says that a loader yields it, as against
+    some iterable of which nothing is known.
     """
 
     token: str
     path: tuple[int | str, ...]
     statement: ast.AST
+    loaded: bool = False
+
+    def child(self, key: int | str) -> "BatchItem":
+        return replace(self, path=(*self.path, key))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from collections.abc import Iterable, Iterator
 
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting, Move
 from devfix_codemods.flow.places import Host, may_be_device
 from devfix_codemods.flow.tables import sounds_like_length, sounds_like_text
@@ -108,7 +109,18 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
         return True
     if not isinstance(meeting.misplaced.place, Host) and not _enters_call(meeting):
         return True
-    return _only_passed_on(meeting) and (sounds_like_text(name) or sounds_like_length(name))
+    if not _only_passed_on(meeting):
+        return False
+    return sounds_like_text(name) or sounds_like_length(name) or not _has_counterpart(program, meeting, name)
+
+
+def _has_counterpart(program: Program, meeting: Meeting, name: str) -> bool:
+    """Something moved speaks for the element: a sibling, one of its name in another loop, or the loader's kind."""
+    batch = meeting.misplaced.value.batch
+    if batch is None or isinstance(meeting.misplaced.place, Host):
+        return True
+    moved = [one for one in program.facts.moves if one.value.batch is not None and may_be_device(one.target)]
+    return any(one.value.batch.token == batch.token or dotted(one.receiver) == name for one in moved if one.value.batch)
 
 
 def _enters_call(meeting: Meeting) -> bool:

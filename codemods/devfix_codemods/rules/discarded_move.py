@@ -21,8 +21,8 @@ Finds `x.to(device)` and `x.cuda()` as statements of their own where `x` is a te
 
 ## Fix safety
 
-Safe where the tensor is used as a tensor afterwards. Unsafe where it is also turned into a numpy array, which needs the
-host. Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place.
+Safe for moves to a device. Unsafe for moves to the host, and where the tensor is also turned into a numpy array, which
+needs the host. Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place.
 
 ## Since torch
 
@@ -36,7 +36,7 @@ from devfix_codemods.edits.operations import ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Move
-from devfix_codemods.flow.places import may_be_device
+from devfix_codemods.flow.places import HOST, UNKNOWN
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
@@ -47,8 +47,15 @@ def check(program: Program) -> Iterator[Finding]:
     if not program.outline.discards_moves:
         return
     for move in program.facts.moves:
-        if not move.result_used and move.value.kind is Kind.TENSOR and may_be_device(move.target):
+        if not move.result_used and _is_tensor(program, move) and move.target != UNKNOWN:
             yield _finding(program, move)
+
+
+def _is_tensor(program: Program, move: Move) -> bool:
+    """By its birth, or because an operation of torch uses the same value as a tensor."""
+    if move.value.kind is Kind.TENSOR:
+        return True
+    return move.value.kind is Kind.UNKNOWN and move.value.token in program.facts.tensors
 
 
 def _finding(program: Program, move: Move) -> Finding:
@@ -73,7 +80,7 @@ def _fix(program: Program, move: Move, name: str) -> Fix | None:
     if not isinstance(statement, ast.Expr) or dotted(move.receiver) is None:
         return None
     function = move.context.function or program.tree
-    safe = name not in program.facts.evidence[function].numpy
+    safe = move.target != HOST and name not in program.facts.evidence[function].numpy
     code = f"{name} = {program.source.segment(program.source.span(move.node))}"
     edit = ReplaceStatement(program.source.span(statement), code)
     return Fix(Safety.SAFE if safe else Safety.UNSAFE, f"Assign the moved tensor to `{name}`", (edit,))
