@@ -52,7 +52,8 @@ def _refuse_unless_as_read(path: str, before: bytes) -> None:
     status = Path(path).lstat()
     if not stat.S_ISREG(status.st_mode):
         raise WriteError("is no longer a regular file")
-    if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
+    effective = os.access in os.supports_effective_ids
+    if not status.st_mode & 0o222 or not os.access(path, os.W_OK, effective_ids=effective):
         raise WriteError("is read-only; it was left as it was")
     if Path(path).read_bytes() != before:
         raise WriteError("changed on disk while devfix was at work; it was left as it is, run again")

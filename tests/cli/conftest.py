@@ -5,16 +5,23 @@ gives it an unsafe fix, one with `# manual` only advice.
 """
 
 import ast
+import contextlib
+import io
+import json
 import os
 import re
 import signal
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 from devfix import explaining, selection
+from devfix.__main__ import main
 from devfix_codemods import engine
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
@@ -25,11 +32,6 @@ from devfix_codemods.source import Source, SourceError, Span
 BUGGY = "import torch\nloader = 1\nx = wrong(loader)\n"
 FIXED = BUGGY.replace("wrong", "right")
 WORD = re.compile(r"\bwrong\b")
-
-
-class TextEdit(NamedTuple):
-    span: Span
-    text: str
 
 
 def fake_check(source: Source, options: Options) -> CheckOutcome:
@@ -56,7 +58,7 @@ def fake_rewrite(source: Source, options: Options, accept: Callable[[Finding], b
     fixed = tuple(found for found in outcome.findings if found.fix is not None and found.fix.safety in wanted)
     if not fixed:
         return Clean(outcome.findings)
-    lines = source.text.splitlines(keepends=True)
+    lines = re.split(r"(?<=\n)", source.text)
     for finding in fixed:
         lines[finding.span.line - 1] = WORD.sub("right", lines[finding.span.line - 1])
     data = source.data[: len(source.data) - len(source.text.encode(source.encoding))]
@@ -87,10 +89,6 @@ def _finding(source: Source, call: ast.Call) -> Finding:
     return Finding("DVF101", "batch-not-moved", "`loader` is on the host", span, trail[0].span, trail, fix, advice)
 
 
-def _text_edits(source: Source, fix: Fix) -> list[TextEdit]:
-    return [TextEdit(edit.span, edit.code) for edit in fix.edits if isinstance(edit, ReplaceExpression)]
-
-
 RULES = (
     Rule("DVF101", "batch-not-moved", ((b"wrong",),), lambda program: (), "Batches that stay behind.\n\nWhy: torch."),
     Rule("DVF102", "encoding-not-moved", ((b"encoding",),), lambda program: (), "Encodings that stay behind."),
@@ -103,7 +101,6 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in in the place of the library."""
     monkeypatch.setattr(engine, "check", fake_check)
     monkeypatch.setattr(engine, "rewrite", fake_rewrite)
-    monkeypatch.setattr(engine, "text_edits", _text_edits, raising=False)
     monkeypatch.setattr(selection, "all_rules", lambda: RULES)
     monkeypatch.setattr(explaining, "all_rules", lambda: RULES)
 
@@ -130,3 +127,85 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.chdir(folder)
     return folder
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command line gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Devfix:
+    """Runs command lines in this process."""
+
+    def __init__(self, capture: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._capture = capture
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, *arguments: str, stdin: bytes | None = None) -> Ran:
+        self._capture.readouterr()
+        if stdin is not None:
+            self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = main(arguments)
+        out, err = self._capture.readouterr()
+        return Ran(code, os.fsdecode(out), os.fsdecode(err))
+
+
+@pytest.fixture
+def devfix(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Devfix:
+    return Devfix(capfdbinary, monkeypatch)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in `folder`, untouched by the settings of whoever runs the tests."""
+    identity = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def repository(tree: Path) -> Path:
+    """The working directory as a git repository without commits."""
+    git(tree, "init", "-q")
+    return tree
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "as it was")
+
+
+@contextlib.contextmanager
+def as_nobody() -> Iterator[None]:
+    """Without the rights of root, which permissions do not hold back. Someone else has no such rights anyway."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def open_tree(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory and a home that belong to nobody."""
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name)
+        top.chmod(0o755)
+        for part in ("tree", "home"):
+            (top / part).mkdir()
+            (top / part).chmod(0o777)
+        for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"):
+            monkeypatch.setenv(variable, str(top / "home"))
+        monkeypatch.chdir(top / "tree")
+        yield top / "tree"
+        monkeypatch.undo()

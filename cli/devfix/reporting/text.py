@@ -128,15 +128,14 @@ def _fixable(tally: Tally, unsafe: bool) -> str:
 
 
 def _remedy(problem: Problem, text: str | None, width: int) -> list[Line]:
-    lines: list[Line] = []
-    if problem.repair is not None and problem.repair.safety != "manual":
-        lines.append(_fix_title(problem.repair))
-        if text is not None:
-            lines += [[("  ", ""), *line] for line in fix_frame(text, problem.repair.edits, width - 2)]
-    if problem.advice:
-        lines.append([("  = advice: ", "fix"), (one_line(problem.advice), "")])
-    elif problem.repair is not None and problem.repair.safety == "manual":
-        lines.append([("  = advice: ", "fix"), (one_line(problem.repair.title), "")])
+    """The fix with the lines that it changes, or what to do by hand."""
+    repair = problem.repair
+    if repair is None or not problem.fixable:
+        advice = problem.advice or (repair.title if repair is not None else None)
+        return [[("  = advice: ", "fix"), (one_line(advice), "")]] if advice else []
+    lines = [_fix_title(repair)]
+    if text is not None:
+        lines += [[("  ", ""), *line] for line in fix_frame(text, repair.edits, width - 2)]
     return lines
 
 
