@@ -23,10 +23,9 @@ class ResBlock(nn.Module):
 def main(args):
     torch.manual_seed(2)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = nn.Sequential(nn.Conv2d(1, 4, 3), ResBlock(4), nn.Flatten(), nn.LazyLinear(3)).to(device)
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), ResBlock(4), nn.Flatten(), nn.Linear(144, 3)).to(device)
     images = torch.rand(6, 1, 8, 8).to(device)
     labels = torch.arange(6).remainder(3).to(device)
-    model(images)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     scaler = GradScaler(enabled=device.type == "cuda")
 
