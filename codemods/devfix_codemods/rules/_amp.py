@@ -130,9 +130,7 @@ def _strings(text: str) -> Iterator[str]:
 
 def exported(program: Program, name: str, statement: ast.stmt) -> bool:
     """Whether the module-level name that `statement` binds is offered to other modules."""
-    if not isinstance(program.names.parent(statement), ast.Module | ast.If | ast.Try):
-        return False
-    if next((True for one in program.names.ancestors(statement) if isinstance(one, _Function)), False):
+    if any(isinstance(one, _Function | ast.ClassDef) for one in program.names.ancestors(statement)):
         return False
     is_package = program.source.path.replace("\\", "/").endswith("__init__.py")
     return is_package or name in _declared_exports(program.tree)

@@ -146,10 +146,10 @@ class Devices:
         return Kind.INDEXED if is_indexed else None
 
     def _reaching(self, found: list[_Binding], at: ast.expr) -> list[_Binding]:
-        """The last binding that certainly precedes `at`, and all that may come after it."""
+        """The last binding that certainly precedes `at` and all that may come after it; without such a one, all."""
         certain = [one for one in found if self._dominates(one, at)]
         if not certain:
-            return []
+            return found
         last = max(certain, key=lambda one: one.start)
         return [one for one in found if one.start >= last.start]
 

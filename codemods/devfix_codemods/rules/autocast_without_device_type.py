@@ -76,6 +76,7 @@ _ADVICE = (
 _DTYPES = frozenset({"torch.float16", "torch.half", "torch.bfloat16", "torch.float32", "torch.float"})
 _OLD_ORDER = ("enabled", "dtype", "cache_enabled")
 _NEW_ORDER = ("dtype", "enabled", "cache_enabled")
+_SCALER_ORDER = ("device", "init_scale", "growth_factor", "backoff_factor", "growth_interval", "enabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class _Checker:
                 call = _amp.called(self._names, node)
                 if call is None or self._is_guarded(call, pair) or _amp.literal(_amp.device_argument(call)) != "cuda":
                     continue
-                arguments = zip(_amp.kept(call), _amp.written(call))
+                arguments = zip(_amp.kept(call, _SCALER_ORDER), _amp.written(call))
                 rest = tuple(kept for kept, one in arguments if _value(one) is not _amp.device_argument(call))
                 edit = RewriteCall(self._source.span(call), None, rest)
                 yield self._finding(call, _SCALER, Fix(Safety.SAFE, "leave the device to the default", (edit,)))

@@ -1,0 +1,251 @@
+"""DVF303: devices where a device type is wanted."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.engine import check, rewrite
+from devfix_codemods.findings import Finding, Safety
+from devfix_codemods.outcomes import Changed, Checked, Clean, Options
+from devfix_codemods.source import Source
+
+SELECT = frozenset({"DVF303"})
+IMPORTS = "import torch\nfrom torch.amp import GradScaler, custom_fwd, is_autocast_available\n"
+
+
+def findings(code: str) -> tuple[Finding, ...]:
+    outcome = check(Source("train.py", dedent(code).encode()), Options(SELECT))
+    assert isinstance(outcome, Checked)
+    return outcome.findings
+
+
+def fixed(code: str, unsafe: bool = False) -> str:
+    options = Options(SELECT, unsafe=unsafe)
+    outcome = rewrite(Source("train.py", dedent(code).encode()), options)
+    assert isinstance(outcome, Changed), outcome
+    again = rewrite(Source("train.py", outcome.data), options)
+    assert isinstance(again, Clean), again
+    return outcome.data.decode()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "torch.autocast('cuda')",
+        "torch.autocast(device_type='cpu')",
+        "torch.autocast(device.type)",
+        "torch.autocast(self.device.type)",
+        "torch.autocast(x.device.type)",
+        "torch.autocast(torch.device(name).type)",
+        "torch.autocast(device)",
+        "torch.autocast(self.device)",
+        "torch.autocast(args.device)",
+        "torch.autocast(x.device)",
+        "torch.autocast(str(device).split(':')[0])",
+        "torch.autocast(str(kind))",
+        "torch.autocast(f'{name}')",
+        "torch.autocast(f'{name}:0')",
+        "torch.autocast(*options)",
+        "torch.autocast(**options)",
+        "torch.autocast()",
+        "torch.cuda.amp.autocast('cuda:0')",
+        "accelerator.autocast(device='cuda:0')",
+        "maybe_autocast(device='cuda:0')",
+        "GradScaler('cuda')",
+        "GradScaler(device)",
+        "GradScaler(device.type)",
+        "is_autocast_available('cuda:0')",
+        "custom_fwd(f, device_type='cuda')",
+        "torch.zeros(3, device='cuda:0')",
+    ],
+)
+def test_is_silent(code: str) -> None:
+    assert findings(f"{IMPORTS}{code}\n") == ()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'device = "cuda" if torch.cuda.is_available() else "cpu"\ntorch.autocast(device)\n',
+        "device = torch.device('cuda')\ndevice = device.type\ntorch.autocast(device)\n",
+        "device = torch.device('cuda')\ndevice = pick(device)\ntorch.autocast(device)\n",
+        "def train(device: torch.device):\n    device = name_of(device)\n    torch.autocast(device)\n",
+        "def train(device: str):\n    torch.autocast(device)\n",
+        "def train(device: str | torch.device):\n    torch.autocast(device)\n",
+        "def train(device: torch.device = 'cuda'):\n    torch.autocast(device)\n",
+        "if gpu:\n    device = torch.device('cuda')\nelse:\n    device = 'cpu'\ntorch.autocast(device)\n",
+        "for device in devices:\n    torch.autocast(device)\n",
+        "device = torch.device('cuda')\ndef train(device):\n    torch.autocast(device)\n",
+        "args.device = torch.device('cuda')\nargs = other()\ntorch.autocast(args.device)\n",
+        "with torch.device('cuda') as device:\n    torch.autocast(device)\n",
+        "parser.add_argument('--device', default='cuda')\ntorch.autocast(args.device)\n",
+        "parser.add_argument('--device', type=parse, default='cuda:0')\ntorch.autocast(args.device)\n",
+    ],
+)
+def test_a_name_that_may_hold_the_type_is_left_alone(lines: str) -> None:
+    assert findings(IMPORTS + lines) == ()
+
+
+def test_an_attribute_that_only_some_methods_make_a_device() -> None:
+    code = """
+        import torch
+        class Trainer:
+            def __init__(self, device):
+                self.device = device
+            def move(self):
+                self.device = torch.device("cuda")
+            def step(self):
+                with torch.autocast(self.device): pass
+    """
+    assert findings(code) == ()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "device = torch.device('cuda')\ntorch.autocast({})\n",
+        "def train(device: torch.device):\n    torch.autocast({})\n",
+        "def train(device: 'torch.device'):\n    torch.autocast({})\n",
+        "def train(*, device: torch.device):\n    for x in y:\n        torch.autocast({})\n",
+        "def train(device):\n    device = torch.device(device)\n    torch.autocast({})\n",
+        "device: torch.device = pick()\ntorch.autocast({})\n",
+        "device = next(model.parameters()).device\ntorch.autocast({})\n",
+        "device = torch.device('cuda') if gpu else torch.device('cpu')\ntorch.autocast({})\n",
+        "device = torch.device('cuda')\ndef train():\n    torch.autocast({})\n",
+        "if gpu:\n    device = torch.device('cuda')\nelse:\n    device = torch.device('cpu')\ntorch.autocast({})\n",
+        "def train(x: torch.Tensor):\n    device = x.device\n    torch.autocast({})\n",
+        "def train(device: torch.device):\n    def inner():\n        torch.autocast({})\n",
+    ],
+)
+def test_a_name_that_certainly_holds_a_device(lines: str) -> None:
+    code = IMPORTS + lines
+    (finding,) = findings(code.format("device"))
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.SAFE
+    assert fixed(code.format("device")) == code.format("device.type")
+
+
+def test_the_device_of_the_class() -> None:
+    code = """
+        import torch
+        class Trainer:
+            def __init__(self, name):
+                self.device = torch.device(name)
+            def step(self):
+                with torch.autocast(device_type=self.device, enabled=True): pass
+    """
+    assert "torch.autocast(device_type=self.device.type, enabled=True)" in fixed(code)
+
+
+def test_a_property_that_says_what_it_returns() -> None:
+    code = """
+        import torch
+        class Model:
+            @property
+            def device(self) -> torch.device:
+                return self._device
+            def step(self):
+                with torch.autocast(self.device): pass
+    """
+    assert "torch.autocast(self.device.type)" in fixed(code)
+
+
+def test_a_device_that_the_program_keeps_in_its_arguments() -> None:
+    code = IMPORTS + "args = parse()\nargs.device = torch.device(args.device)\ntorch.autocast(args.device)\n"
+    assert "torch.autocast(args.device.type)" in fixed(code)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('torch.autocast("cuda:0")', 'torch.autocast("cuda")'),
+        ("torch.autocast('cuda:1', torch.half)", "torch.autocast('cuda', torch.half)"),
+        ('torch.autocast(f"cuda:{rank}")', 'torch.autocast("cuda")'),
+        ("torch.autocast(device_type=f'cuda:{rank}')", "torch.autocast(device_type='cuda')"),
+        ("torch.autocast(torch.device('cuda:0'))", "torch.autocast(torch.device('cuda:0').type)"),
+        ("torch.autocast(next(m.parameters()).device)", "torch.autocast(next(m.parameters()).device.type)"),
+        ("is_autocast_available(torch.device('cuda'))", "is_autocast_available(torch.device('cuda').type)"),
+        ("custom_fwd(f, device_type=torch.device('cuda'))", "custom_fwd(f, device_type=torch.device('cuda').type)"),
+    ],
+)
+def test_expressions(before: str, after: str) -> None:
+    assert fixed(f"{IMPORTS}x = {before}\n") == f"{IMPORTS}x = {after}\n"
+
+
+def test_text_of_a_known_device() -> None:
+    code = IMPORTS + "device = torch.device('cuda:0')\ntorch.autocast(str(device))\n"
+    assert fixed(code).endswith("torch.autocast(device.type)\n")
+
+
+def test_text_of_an_unknown_device_is_unsafe() -> None:
+    code = IMPORTS + "torch.autocast(str(self.device))\n"
+    (finding,) = findings(code)
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.UNSAFE
+    assert fixed(code, unsafe=True).endswith("torch.autocast(torch.device(self.device).type)\n")
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        'device = "cuda:0"\n',
+        'device = "cuda:0" if torch.cuda.is_available() else "cpu"\n',
+        'device = f"cuda:{rank}"\n',
+        'if gpu:\n    device = "cuda:0"\nelse:\n    device = "cpu"\n',
+    ],
+)
+def test_a_variable_that_may_have_an_index(assignment: str) -> None:
+    code = f"{IMPORTS}{assignment}def train():\n    torch.autocast(device)\n"
+    assert fixed(code).endswith("torch.autocast(torch.device(device).type)\n")
+
+
+def test_the_name_of_torch_and_its_import() -> None:
+    code = "from torch import autocast\ndevice = 'cuda:0'\nautocast(device)\n"
+    assert fixed(code).endswith("autocast(torch.device(device).type)\n")
+    assert "import torch\n" in fixed(code)
+    code = "import torch as th\ndevice = 'cuda:0'\nth.autocast(device)\n"
+    assert fixed(code).endswith("th.autocast(th.device(device).type)\n")
+
+
+def test_an_option_whose_default_has_an_index() -> None:
+    code = IMPORTS + "parser.add_argument('--device', default='cuda:0')\ntorch.autocast(args.device)\n"
+    assert fixed(code).endswith("torch.autocast(torch.device(args.device).type)\n")
+    code = IMPORTS + "parser.add_argument('--device', type=torch.device)\ntorch.autocast(args.device)\n"
+    assert fixed(code).endswith("torch.autocast(args.device.type)\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torch.autocast(device='cuda')", "torch.autocast(device_type='cuda')"),
+        ("torch.autocast(enabled=on, device=x.type)", "torch.autocast(enabled=on, device_type=x.type)"),
+        ("torch.autocast(device='cuda:0', enabled=on)", "torch.autocast(device_type='cuda', enabled=on)"),
+        ("torch.autocast(device=torch.device(n))", "torch.autocast(device_type=torch.device(n).type)"),
+        ("GradScaler(device_type='cuda', enabled=on)", "GradScaler(device='cuda', enabled=on)"),
+        ("custom_fwd(f, device_type='cuda')", "custom_fwd(f, device_type='cuda')"),
+    ],
+)
+def test_the_keyword_of_the_other_class(before: str, after: str) -> None:
+    code = f"{IMPORTS}x = {before}\n"
+    if before == after:
+        assert findings(code) == ()
+        return
+    text = fixed(code, unsafe="x.type" in before)
+    assert text == f"{IMPORTS}x = {after}\n"
+
+
+def test_a_keyword_with_an_unknown_device_is_unsafe() -> None:
+    code = IMPORTS + "torch.autocast(device=device)\n"
+    (finding,) = findings(code)
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.UNSAFE
+    assert fixed(code, unsafe=True).endswith("torch.autocast(device_type=torch.device(device).type)\n")
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["GradScaler('cuda:0')", "GradScaler(torch.device('cuda'))", "custom_fwd(f, device_type='cuda:0')"],
+)
+def test_what_works_in_another_way_today_is_unsafe(use: str) -> None:
+    (finding,) = findings(f"{IMPORTS}{use}\n")
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.UNSAFE
