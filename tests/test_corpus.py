@@ -24,7 +24,7 @@ from devfix_codemods.source import Source
 CORPUS = Path(__file__).parents[1] / "corpus"
 KEYS = {"rule": str, "unsafe": bool, "error": str, "line": int, "seconds": int, "source": str}
 OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str}
-"""`cpu_fails`: the program fails without an accelerator too. `needs`: a package without which it cannot run."""
+"""`cpu_fails`: the program fails without an accelerator too. `needs`: packages without which it cannot run."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,14 @@ def difference(expected: bytes, actual: bytes) -> str:
     return "".join(difflib.unified_diff(*lines, "expected", "devfix", n=1))
 
 
-def needed(path: Path) -> str | None:
-    """The package that the program at `path` cannot run without."""
-    match = re.match(r"# needs: (\w+)\n", path.read_text(encoding="utf-8"))
-    return match[1] if match else None
+def needs(path: Path) -> str:
+    """The packages, by commas, that the program at `path` cannot run without."""
+    match = re.match(r"# needs: (.+)\n", path.read_text(encoding="utf-8"))
+    return match[1] if match else ""
+
+
+def installed(packages: str) -> bool:
+    return all(importlib.util.find_spec(name) is not None for name in packages.replace(",", " ").split())
 
 
 # The folders
@@ -158,7 +162,7 @@ def test_clean_program_stays(path: Path, unsafe: bool) -> None:
 
 def run(paths: list[Path], seconds: float) -> dict[Path, dict[str, Any]]:
     """What the programs did, all in one interpreter that sees no accelerator."""
-    if importlib.util.find_spec("torch") is None:
+    if not installed("torch"):
         pytest.skip("torch is not installed")
     command = [sys.executable, str(CORPUS / "run.py"), *map(str, paths)]
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
@@ -171,7 +175,7 @@ def run(paths: list[Path], seconds: float) -> dict[Path, dict[str, Any]]:
 @pytest.mark.parametrize("group", GROUPS)
 def test_cases_run_on_the_host(group: str) -> None:
     cases = [case for case in CASES if case.folder.parent.name == group]
-    cases = [case for case in cases if importlib.util.find_spec(case.about.get("needs", "json")) is not None]
+    cases = [case for case in cases if installed(case.about.get("needs", ""))]
     results = run([path for case in cases for path in (case.before, case.after)], 60 + 2 * len(cases))
     for case in cases:
         before, after = results[case.before.resolve()], results[case.after.resolve()]
@@ -187,7 +191,7 @@ def test_cases_run_on_the_host(group: str) -> None:
 
 @pytest.mark.parametrize("part", range(2))
 def test_clean_programs_run_on_the_host(part: int) -> None:
-    paths = [path for path in CLEAN[part::2] if importlib.util.find_spec(needed(path) or "json") is not None]
+    paths = [path for path in CLEAN[part::2] if installed(needs(path))]
     for path, result in run(paths, 60 + 2 * len(paths)).items():
         assert result["error"] is None, f"{path}: {result['error']}"
         assert re.search(r"loss -?\d", result["output"].splitlines()[-1]), path

@@ -1,4 +1,6 @@
 # needs: transformers
+import os
+
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -6,6 +8,10 @@ NAME = "a-local-folder/with-a-model"
 
 
 def main():
+    if not os.path.isdir(NAME):
+        print("no model here")
+        print("loss 0.0000")
+        return
     tokenizer = AutoTokenizer.from_pretrained(NAME)
     model = AutoModelForCausalLM.from_pretrained(NAME, device_map="auto", torch_dtype=torch.bfloat16)
     model.lm_head = torch.nn.Sequential(model.lm_head, torch.nn.Identity())
@@ -14,7 +20,7 @@ def main():
         tokens = model.generate(**inputs, max_new_tokens=8)
         print(tokenizer.decode(tokens[0]))
     length = tokenizer("How long is this?", return_tensors="pt")["input_ids"].shape[1]
-    print(length)
+    print(f"loss {1 / length:.4f}")
 
 
 if __name__ == "__main__":

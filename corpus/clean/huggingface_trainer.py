@@ -1,4 +1,6 @@
-# needs: transformers
+# needs: transformers, accelerate
+import tempfile
+
 import torch
 from torch import nn
 from torch.utils.data import Dataset
@@ -33,6 +35,6 @@ class WeightedTrainer(Trainer):
 
 
 if __name__ == "__main__":
-    arguments = TrainingArguments("out", num_train_epochs=1, report_to=[], save_strategy="no", seed=17)
+    arguments = TrainingArguments(tempfile.mkdtemp(), num_train_epochs=1, report_to=[], save_strategy="no", seed=17)
     result = WeightedTrainer(Model(), arguments, train_dataset=Points()).train()
     print(f"loss {result.training_loss:.4f}")
