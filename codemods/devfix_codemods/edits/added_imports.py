@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
-from libcst.helpers import get_full_name_for_node
-
 from devfix_codemods.edits.blocks import Insert
 from devfix_codemods.edits.document import Statement
 from devfix_codemods.edits.operations import AddImport
+from libcst.helpers import get_full_name_for_node
 
 Import = cst.Import | cst.ImportFrom
 

@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 import libcst as cst
-
 from devfix_codemods.edits import calls
 from devfix_codemods.edits.blocks import Blocks
 from devfix_codemods.edits.conflicts import refuse_conflicts

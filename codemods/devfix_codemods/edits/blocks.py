@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import libcst as cst
-
 from devfix_codemods.edits import fragments
 
 Whole = cst.SimpleStatementLine | cst.BaseCompoundStatement

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import libcst as cst
-
 from devfix_codemods.edits import brackets, fragments
 from devfix_codemods.edits.listing import Listing
 from devfix_codemods.edits.operations import Argument

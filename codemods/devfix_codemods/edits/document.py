@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
-
 from devfix_codemods.edits import depth
 from devfix_codemods.edits.errors import NotEditable
 from devfix_codemods.source import Source, SourceError, Span
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 Place = tuple[int, int]

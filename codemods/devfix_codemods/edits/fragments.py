@@ -4,7 +4,6 @@ from functools import lru_cache
 from textwrap import dedent
 
 import libcst as cst
-
 from devfix_codemods.edits.errors import InvalidCode
 
 # What equals these defaults is stored as "the file's own" and written that way.

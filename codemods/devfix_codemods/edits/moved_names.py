@@ -5,13 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
-from libcst.helpers import get_full_name_for_node
-
 from devfix_codemods.edits import fragments
 from devfix_codemods.edits.document import Document
 from devfix_codemods.edits.errors import AnchorMissing
 from devfix_codemods.edits.listing import Listing
 from devfix_codemods.edits.operations import MoveImportedName
+from libcst.helpers import get_full_name_for_node
 
 _NOTHING = cst.SimpleWhitespace("")
 Names = Sequence[cst.ImportAlias]

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import libcst as cst
-
 from devfix_codemods.edits import added_imports, moved_names
 from devfix_codemods.edits.blocks import Insert, Work
 from devfix_codemods.edits.conflicts import place

@@ -1,7 +1,6 @@
 """New code in the place of an expression, with the brackets that either needs."""
 
 import libcst as cst
-
 from devfix_codemods.edits import brackets, fragments
 from devfix_codemods.edits.operations import NODE
 
