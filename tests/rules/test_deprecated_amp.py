@@ -42,6 +42,10 @@ def fixed(code: str, unsafe: bool = False) -> str:
         "from .compat import torch\nwith torch.cuda.amp.autocast(): pass\n",
         "from torch.cuda.amp import *\nwith autocast(): pass\n",
         "import torch\ntorch.cuda.amp.autocast = wrapped\n",
+        "import torch\nCLASSES = [torch.autocast, torch.cuda.amp.autocast]\n",
+        "import torch\nif kind is torch.cuda.amp.autocast: pass\n",
+        "import torch\nisinstance(context, torch.cuda.amp.autocast)\n",
+        "import torch\nfamily = {torch.cuda.amp.autocast: 'cuda'}\n",
         "from torch.cuda.amp import autocast\nautocast = wrap(autocast)\nwith autocast(): pass\n",
     ],
 )
@@ -147,6 +151,13 @@ def test_one_use_without_a_place_for_the_type_leaves_the_whole_name_alone(use: s
     found = findings(code)
     assert len(found) == 2
     assert all(one.fix is None and one.advice for one in found)
+
+
+def test_a_class_that_is_asked_for_keeps_the_name() -> None:
+    code = "from torch.cuda.amp import autocast\nc = autocast()\nassert isinstance(c, autocast)\n"
+    (finding,) = findings(code)
+    assert finding.fix is None
+    assert finding.advice is not None
 
 
 def test_other_names_of_the_same_import_are_still_moved() -> None:

@@ -109,6 +109,8 @@ class Uses:
     def _handed_on(self, use: Use) -> Use:
         """A class that is a value, to be called later: `partial(autocast, …)`, `autocast if amp else nullcontext`."""
         outer = self._names.parent(use.node)
+        if _is_compared(outer, use.node) or _is_tested(self._names, use.node):
+            return replace(use, silent=True)  # which class it is matters, and nothing warns
         if use.api.symbol.startswith("custom_"):
             return replace(use, obstacle="it is handed on without a call")
         if isinstance(outer, ast.Call) and self._names.qualified(outer.func) == "functools.partial":
@@ -149,6 +151,13 @@ def _is_off(call: ast.Call) -> bool:
     enabled = _amp.keyword(call, "enabled")
     given = call.args[0] if call.args else enabled.value if enabled else None
     return isinstance(given, ast.Constant) and given.value is False
+
+
+def _is_compared(outer: ast.AST | None, node: ast.expr) -> bool:
+    """Whether the class is compared, or stands in a collection of classes."""
+    if isinstance(outer, ast.Dict):
+        return node in outer.keys
+    return isinstance(outer, ast.Compare | ast.List | ast.Tuple | ast.Set)
 
 
 def _is_annotation(names: Names, node: ast.expr) -> bool:

@@ -106,7 +106,7 @@ def _message(api: _amp.Old) -> str:
 
 
 def _advice(api: _amp.Old, obstacle: str | None) -> str:
-    reason = obstacle or "another use of this name is chosen by torch's version"
+    reason = obstacle or "another use of this name depends on torch's version, or on which class it is"
     return f"not rewritten: {reason}; use `torch.amp.{api.symbol}` with the device type `{api.device}` throughout"
 
 
