@@ -17,12 +17,15 @@ NODE = "__node__"
 class InsertStatement:
     """Put `code` (whole statements, unindented) before or after the statement at `anchor`, at its indentation.
 
-    Equal inserts of several fixes at one anchor are made once.
+    Equal inserts of several fixes at one anchor are made once. Different ones stand in the order of `rank`, whichever
+    fix comes first. A `spaced` one gets a blank line towards the code around it.
     """
 
     anchor: Span
     where: Literal["before", "after"]
     code: str
+    rank: tuple[int, ...] = ()
+    spaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,10 +106,10 @@ def _plan_imports(plan: Plan, document: Document, edits: Sequence[Edit]) -> None
 
 
 def _plan_statements(plan: Plan, document: Document, edits: Iterable[Edit]) -> None:
-    for edit in edits:
+    for edit in sorted(edits, key=lambda one: one.rank if isinstance(one, InsertStatement) else ()):
         if isinstance(edit, InsertStatement):
             anchor = document.chain_head(_statement(document, edit, edit.anchor))
-            plan.insert(anchor, edit.where, Insert(edit.code))
+            plan.insert(anchor, edit.where, Insert(edit.code, edit.spaced))
         elif isinstance(edit, RemoveStatement | ReplaceStatement):
             anchor = _statement(document, edit, edit.span)
             _end_statement(plan.work(anchor), edit, anchor, document)

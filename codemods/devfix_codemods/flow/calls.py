@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.expressions import Expressions, device_constant, sequence
+from devfix_codemods.flow.expressions import Expressions, derived, device_constant, sequence
 from devfix_codemods.flow.facts import Attachment, Move, Operand, Update
-from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, choice, may_be_device
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,
@@ -81,6 +81,8 @@ class Calls(Expressions):
 
     def apply(self, node: ast.Call, callee: Value, arguments: Arguments, state: State) -> Value:
         """Call a value."""
+        if _returns_tensors(node):
+            return self._encode(node, "__call__", arguments)
         if callee.kind is Kind.API and callee.qualified:
             return self._api_call(node, callee.qualified, arguments, state)
         if callee.kind is Kind.FUNCTION and callee.definition is not None:
@@ -130,6 +132,10 @@ class Calls(Expressions):
             return Value(Kind.SEQUENCE, element=sequence([NUMBER, self._element_of(arguments.positional[:1], node)]))
         if name == "zip":
             return Value(Kind.SEQUENCE, element=sequence([self._element_of([one], node) for one in arguments.positional]))
+        if name == "dict":
+            pair = self._element_of(arguments.positional[:1], node)
+            held = pair.item(1) if pair.kind is Kind.SEQUENCE else None
+            return Value(Kind.MAPPING, element=held) if held is not None else first
         if name == "super":
             return state.env.get("self", NOTHING)
         if name == "getattr" and len(arguments.positional) >= 2:
@@ -149,8 +155,6 @@ class Calls(Expressions):
         """Something that cannot be followed: what is handed over may be changed by it."""
         for expression, value in arguments.all():
             self._hand_over(expression, value, state)
-        if any(keyword.arg == "return_tensors" for keyword in node.keywords):
-            return self._encode(node, "__call__", arguments)
         return Value(token=f"call@{self.position(node)}")
 
     def _hand_over(self, expression: ast.expr, value: Value, state: State) -> None:
@@ -183,8 +187,7 @@ class Calls(Expressions):
         if name in tables.LOADERS:
             return self._loader(node, arguments)
         if name in tables.TENSOR_DATASETS:
-            parts = [tensor(HOST) for _ in arguments.positional]
-            return Value(Kind.DATASET, element=sequence(parts))
+            return Value(Kind.DATASET, element=sequence([tensor(value.place) for _, value in arguments.positional]))
         if name == "torch.utils.data.random_split":
             first = arguments.positional[0][1] if arguments.positional else NOTHING
             return Value(Kind.SEQUENCE, element=replace(first, kind=Kind.DATASET))
@@ -192,6 +195,11 @@ class Calls(Expressions):
             return arguments.positional[0][1] if arguments.positional else NOTHING
         if name in tables.ITERATOR_WRAPPERS:
             return arguments.positional[0][1] if arguments.positional else NOTHING
+        if name.endswith("DataParallel"):
+            inner = arguments.positional[0][1] if arguments.positional else NOTHING
+            token = self.new_token(node)
+            state.objects[token] = Object(managed=True)
+            return Value(inner.kind, UNKNOWN, token=token)
         if name in tables.WRAPPERS:
             return arguments.positional[0][1] if arguments.positional else NOTHING
         if name in {"copy.deepcopy", "copy.copy"}:
@@ -202,7 +210,7 @@ class Calls(Expressions):
         if name == "torch.autograd.Variable":
             return arguments.positional[0][1] if arguments.positional else NOTHING
         if name.startswith(tables.OPTIMIZER_PREFIX):
-            return Value(Kind.OPTIMIZER, token=f"new@{self.position(node)}")
+            return Value(Kind.OPTIMIZER, token=self.new_token(node))
         if name in tables.SCALERS:
             return Value(Kind.SCALER)
         return self._module_or_unknown(node, name, arguments, state)
@@ -210,9 +218,11 @@ class Calls(Expressions):
     def _module_or_unknown(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         if name in tables.PARAMETER_CLASSES:
             inner = arguments.positional[0][1] if arguments.positional else NOTHING
-            return replace(inner, kind=Kind.TENSOR)
+            return replace(inner, kind=Kind.TENSOR, qualified=name)
         if is_module_api(name):
             return self._torch_module(node, name, arguments, state)
+        if name in {"torch.nn.Embedding.from_pretrained", "torch.nn.EmbeddingBag.from_pretrained"}:
+            return self.new_module(node, HOST, state)
         if is_tokenizer_api(name):
             return Value(Kind.TOKENIZER)
         if is_model_factory(name):
@@ -238,6 +248,8 @@ class Calls(Expressions):
     def device_of(self, node: ast.expr, value: Value, state: State) -> Place:
         """The place that an expression names where a device is wanted; Unknown for a dtype, a tensor of unknown place."""
         if value.denotes != UNKNOWN:
+            if (text := dotted(node)) is not None and "." in text:
+                state.devices[text] = value.denotes
             return value.denotes
         if value.kind is Kind.TENSOR:
             return value.place
@@ -273,7 +285,7 @@ class Calls(Expressions):
         if "device" in arguments.keywords:
             return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
         first = arguments.positional[0][1] if arguments.positional else NOTHING
-        return tensor(first.place, Origin(Birth.OPERATION, node), scalar=first.scalar)
+        return derived(node, first.place, [Operand(node, first, first.place)])
 
     def _functional(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         operands = [
@@ -281,7 +293,7 @@ class Calls(Expressions):
             for index, (expression, value) in enumerate(arguments.all())
         ]
         place = self.meet(node, name.removeprefix("torch.nn."), operands, state)
-        return tensor(place, Origin(Birth.OPERATION, node))
+        return derived(node, place, operands)
 
     def _one_place(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         operands: list[Operand] = []
@@ -293,7 +305,7 @@ class Calls(Expressions):
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
         place = self.meet(node, f"`{name}`", operands, state)
-        return tensor(place, Origin(Birth.OPERATION, node))
+        return derived(node, place, operands)
 
     def _parts(self, node: ast.expr, value: Value, state: State) -> list[Operand]:
         """The tensors inside a sequence argument, each with its own expression where it is spelled out."""
@@ -308,13 +320,13 @@ class Calls(Expressions):
     def _loader(self, node: ast.Call, arguments: Arguments) -> Value:
         dataset = arguments.get(0, "dataset")
         custom = any(key.arg in {"collate_fn", None} for key in node.keywords) or len(node.args) > 6
-        prototype = dataset[1].element if dataset and not custom else None
-        return Value(Kind.LOADER, element=prototype, token=f"new@{self.position(node)}")
+        prototype = _item_of(dataset[1]) if dataset and not custom else None
+        return Value(Kind.LOADER, element=prototype, token=self.new_token(node))
 
     # -- modules
 
     def new_module(self, node: ast.AST, place: Place, state: State, attributes: dict[str, Value] | None = None) -> Value:
-        token = f"new@{self.position(node)}"
+        token = self.new_token(node)
         origin = Origin(Birth.MODULE, node)
         state.objects[token] = Object(place, born=origin, attributes=attributes or {})
         return Value(Kind.MODULE, place, origin, token=token)
@@ -345,7 +357,7 @@ class Calls(Expressions):
         first = arguments.positional[0][1] if arguments.positional else NOTHING
         if first.kind is not Kind.MODULE and (first.token is None or first.kind is not Kind.UNKNOWN):
             return first
-        token = f"new@{self.position(node)}"
+        token = self.new_token(node)
         place = state.place_of(first)
         if place == UNKNOWN and first.token:
             place = Symbol(first.token)
@@ -367,7 +379,7 @@ class Calls(Expressions):
         if managed:
             return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{dotted(callee_node) or 'the module'}`", operands, state)
-        return Value(Kind.UNKNOWN, place, Origin(Birth.OPERATION, node))
+        return replace(derived(node, place, operands[1:]), kind=Kind.UNKNOWN)
 
     def _argument_place(self, value: Value, state: State) -> Place:
         """Where an argument lives; a sequence or mapping lives where its elements do."""
@@ -387,8 +399,7 @@ class Calls(Expressions):
     # -- tokenizers
 
     def _encode(self, node: ast.Call, method: str, arguments: Arguments) -> Value:
-        wanted = arguments.keywords.get("return_tensors")
-        if wanted is None or wanted[1].const not in {"pt", None} or wanted[1].kind is Kind.NONE:
+        if not _returns_tensors(node):
             return NOTHING
         kind = Kind.TENSOR if method in tables.TENSOR_TOKENIZER_METHODS else Kind.ENCODING
         flag = arguments.keywords.get("return_dict")
@@ -400,6 +411,8 @@ class Calls(Expressions):
 
     def _method(self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State) -> Value:
         name = function.attr
+        if _returns_tensors(node):
+            return self._encode(node, name, arguments)
         if name in {"to", "cuda", "cpu", "to_empty"} and base.kind not in {Kind.API, Kind.CLASS}:
             return self._move(node, function, base, arguments, state)
         if base.token is not None and (held := state.attribute(base.token, name)) is not None:
@@ -428,6 +441,9 @@ class Calls(Expressions):
         name = function.attr
         if base.kind is Kind.UNKNOWN and (text := dotted(function)) and text in self._module_evidence():
             return self._module_call(node, function, replace(base, kind=Kind.MODULE), arguments, state)
+        if name in {"append", "insert"} and arguments.positional and arguments.positional[-1][1].kind is Kind.MODULE:
+            self.attach(node, function.value, base, name, arguments.positional[-1][1], state)
+            return NONE
         update = self._update(node, function, base, arguments, state)
         if name in tables.TENSOR_SHAPE_METHODS or name == "numpy":
             return Value(Kind.ARRAY) if name == "numpy" else NUMBER
@@ -440,7 +456,7 @@ class Calls(Expressions):
             return self._pairs(name, base, node)
         if base.kind is Kind.TENSOR or (base.place != UNKNOWN and base.kind is Kind.UNKNOWN) or base.batch is not None:
             kind = Kind.TENSOR if name in tables.TENSOR_EVIDENCE_METHODS else base.kind
-            return replace(base, kind=kind, token=None, const=None, items=None)
+            return replace(base, kind=kind, token=None, const=None, items=None, computed=True)
         if base.kind is Kind.ENCODING:
             return NOTHING
         return self._unknown_call(node, arguments, state)
@@ -461,7 +477,7 @@ class Calls(Expressions):
         if base.kind is Kind.UNKNOWN and not may_be_device(operands[0].place):
             return replace(base, token=None)
         place = operands[0].place if update else self.meet(node, f"`.{function.attr}`", operands, state)
-        return tensor(place, Origin(Birth.OPERATION, node))
+        return derived(node, place, operands)
 
     def _pairs(self, name: str, base: Value, node: ast.Call) -> Value:
         if base.kind is Kind.ENCODING or base.batch is not None:
@@ -521,6 +537,9 @@ class Calls(Expressions):
         if name == "add_module" and len(arguments.positional) == 2:
             self.attach(node, function.value, base, str(arguments.positional[0][1].const), arguments.positional[1][1], state)
             return NONE
+        if name in {"append", "insert", "extend"} and arguments.positional:
+            self.attach(node, function.value, base, name, arguments.positional[-1][1], state)
+            return base
         if name == "register_buffer":
             return NONE
         if any(value.kind is Kind.MODULE for _, value in arguments.all()):
@@ -550,6 +569,8 @@ class Calls(Expressions):
         moved = replace(base, place=target, origin=Origin(Birth.MOVE, node), token=None, scalar=base.scalar)
         if base.items is not None:
             moved = replace(moved, items=tuple((key, _relocated(one, target, node)) for key, one in base.items))
+        if base.kind is Kind.ENCODING and isinstance(function.value, ast.Name):
+            state.env[function.value.id] = moved  # encodings move in place, and return themselves
         return moved
 
     def _is_object(self, base: Value, function: ast.Attribute) -> bool:
@@ -559,7 +580,7 @@ class Calls(Expressions):
         return base.kind is Kind.UNKNOWN and base.token is not None and text in self._module_evidence()
 
     def _move_object(self, node: ast.Call, base: Value, target: Place, state: State) -> Value:
-        token = base.token or f"new@{self.position(node)}"
+        token = base.token or self.new_token(node)
         known = state.objects.setdefault(token, Object())
         origin = Origin(Birth.MOVE, node)
         state.relocate(token, target, moved=origin, visited=known.visited | {target}, stale=())
@@ -570,7 +591,8 @@ class Calls(Expressions):
         if function.attr == "cpu":
             return HOST
         if function.attr == "cuda":
-            return self._cuda_target(arguments, state)
+            target = self._cuda_target(arguments, state)
+            return choice(target, HOST) if self.frame.guards and isinstance(target, Device) else target
         found = arguments.keywords.get("device") or (arguments.positional[0] if arguments.positional else None)
         if found is None:
             return None
@@ -578,6 +600,8 @@ class Calls(Expressions):
         if value.kind is Kind.DTYPE or (value.kind is Kind.API and (value.qualified or "").startswith("torch.")):
             return None
         place = self.device_of(expression, value, state)
+        if self.frame.guards and isinstance(place, Device):
+            return choice(place, HOST)
         if place == UNKNOWN and value.kind is Kind.STRING:
             return None
         if place == UNKNOWN and "dtype" in (dotted(expression) or "").lower():
@@ -602,10 +626,11 @@ class Calls(Expressions):
         """Record `shadow.lerp_(live, …)` and its relatives; whether the call is one."""
         name = function.attr
         shadow, receiver = function.value, base
-        if name == "add_" and isinstance(shadow, ast.Call) and isinstance(shadow.func, ast.Attribute):
-            if shadow.func.attr != "mul_":
+        if name == "add_":
+            scaled = self._scaled_before(node, function)
+            if scaled is None:
                 return False
-            shadow = shadow.func.value
+            shadow = scaled
         elif name not in {"lerp_", "copy_"}:
             return False
         live = arguments.get(0, "end" if name == "lerp_" else "other") or arguments.get(1, "other")
@@ -620,11 +645,42 @@ class Calls(Expressions):
             self.facts.updates.append(fact)
         return True
 
+    def _scaled_before(self, node: ast.Call, function: ast.Attribute) -> ast.expr | None:
+        """The shadow of `shadow.mul_(…).add_(…)`, or of `shadow.mul_(…)` on the line before `shadow.add_(…)`."""
+        inner = function.value
+        if isinstance(inner, ast.Call):
+            return inner.func.value if isinstance(inner.func, ast.Attribute) and inner.func.attr == "mul_" else None
+        before = self._statement_before(self.names.statement(node))
+        call = before.value if isinstance(before, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "mul_":
+            return None
+        return inner if ast.dump(call.func.value) == ast.dump(inner) else None
+
+    def _statement_before(self, statement: ast.stmt) -> ast.stmt | None:
+        body = getattr(self.names.parent(statement), "body", None)
+        if not isinstance(body, list) or statement not in body or body[0] is statement:
+            return None
+        before: ast.stmt = body[body.index(statement) - 1]
+        return before
+
     def _visited(self, value: Value, state: State) -> frozenset[Place]:
         """Where the module that holds a parameter was ever moved."""
         owner = value.receiver
         known = state.objects.get(owner.token) if owner is not None and owner.token else None
         return known.visited if known is not None else frozenset()
+
+
+def _returns_tensors(node: ast.Call) -> bool:
+    """`return_tensors="pt"`: the call of a tokenizer or a processor, by whichever name."""
+    return any(
+        one.arg == "return_tensors" and isinstance(one.value, ast.Constant) and one.value.value == "pt"
+        for one in node.keywords
+    )
+
+
+def _item_of(dataset: Value) -> Value | None:
+    """What one item of a dataset is: a tensor's rows are tensors."""
+    return tensor(dataset.place) if dataset.kind is Kind.TENSOR else dataset.element
 
 
 def _parameter(base: Value, place: Place) -> Value:
@@ -651,8 +707,9 @@ def is_tokenizer_api(name: str) -> bool:
 def is_model_factory(name: str) -> bool:
     """Functions of well-known libraries that build a model on the host."""
     last = name.rpartition(".")[2]
-    if name.startswith("transformers.") and last in {"from_pretrained", "from_config"}:
-        return "Config" not in name
+    if name.startswith("transformers."):
+        built = last in {"from_pretrained", "from_config"} or "For" in last or last.endswith("Model")
+        return built and last[:1].isalpha() and "Config" not in name
     return name == "timm.create_model" or (name.startswith("torchvision.models.") and last[:1].islower())
 
 

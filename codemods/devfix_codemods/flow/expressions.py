@@ -129,6 +129,8 @@ class Expressions(Machine):
         return Value(Kind.UNKNOWN, place, token=None, spelled=dotted(node))
 
     def _tensor_attribute(self, base: Value, name: str, node: ast.Attribute) -> Value:
+        if base.kind is Kind.ENCODING:
+            return encoding_part(base, node, node.value)
         if name in tables.TENSOR_ATTRIBUTES and base.kind is Kind.TENSOR:
             return replace(base, token=None)
         if base.batch is not None:
@@ -166,12 +168,14 @@ class Expressions(Machine):
         """`base[key]`; `key` is None where it is not constant."""
         if key is not None and (known := base.item(key)) is not None:
             return replace(known, origin=Origin(known.origin.birth, node)) if _born_in_batch(known) else known
+        if base.kind is Kind.SEQUENCE and isinstance(node.slice, ast.Slice):
+            return replace(base, items=None)
         if base.batch is not None and base.kind is not Kind.TENSOR:
             return child_of_batch(base, key, node) if key is not None else replace(base, kind=Kind.UNKNOWN, batch=None)
         if base.kind in {Kind.SEQUENCE, Kind.MAPPING, Kind.LOADER}:
             return base.element or NOTHING
         if base.kind is Kind.ENCODING:
-            return Value(Kind.TENSOR, base.place, _encoding_part(base, node), batch=base.batch)
+            return encoding_part(base, node, node.value)
         if base.kind is Kind.TENSOR:
             self._indexing(base, node, index, state)
             return replace(base, token=None, origin=base.origin)
@@ -233,8 +237,7 @@ class Expressions(Machine):
         if not any(value.kind is Kind.TENSOR or may_be_device(value.place) for _, value in tensors):
             return Value(place=self._quiet_place(operands), origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{sign}`", operands, state) if operands else tensors[0][1].place
-        scalar = all(value.scalar for _, value in tensors)
-        return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node), scalar=scalar, batch=_shared_batch(tensors))
+        return replace(derived(node, place, operands), scalar=all(value.scalar for _, value in tensors))
 
     def _quiet_place(self, operands: list[Operand]) -> Place:
         places = {one.place for one in operands}
@@ -320,7 +323,9 @@ class Expressions(Machine):
         prototype = loader.element
         loaded = loader.kind is Kind.LOADER or any("loader" in text.lower() for text in _dotted_parts(node))
         batch = Value(Kind.UNKNOWN, place, origin, batch=BatchItem(token, (), statement, loaded))
-        return _shaped(batch, prototype) if prototype is not None else batch
+        shaped = _shaped(batch, prototype) if prototype is not None else batch
+        self.facts.batches.setdefault(token, shaped)
+        return shaped
 
 
 def _dotted_parts(node: ast.AST) -> list[str]:
@@ -332,6 +337,10 @@ def _shaped(batch: Value, prototype: Value) -> Value:
     """`batch` with the structure that the dataset's items have."""
     if prototype.kind in {Kind.STRING, Kind.NONE}:
         return replace(prototype, place=UNKNOWN)
+    if may_be_device(prototype.place):
+        return replace(prototype, batch=None)
+    if isinstance(prototype.place, Symbol):
+        return replace(batch, kind=prototype.kind, place=UNKNOWN)
     items = None
     if prototype.items is not None and batch.batch is not None:
         path = batch.batch
@@ -339,7 +348,8 @@ def _shaped(batch: Value, prototype: Value) -> Value:
             (key, _shaped(replace(batch, batch=path.child(key)), one))
             for key, one in prototype.items
         )
-    return replace(batch, kind=prototype.kind, items=items)
+    element = _join_all([value for _, value in items]) if items else None
+    return replace(batch, kind=prototype.kind, items=items, element=element)
 
 
 def child_of_batch(base: Value, key: int | str | None, node: ast.AST) -> Value:
@@ -392,16 +402,26 @@ def _absorb(state: State, joined: State | None) -> None:
         state.env, state.objects, state.moved = joined.env, joined.objects, joined.moved
 
 
-def _shared_batch(parts: list[tuple[ast.expr, Value]]) -> BatchItem | None:
-    return parts[0][1].batch if len(parts) == 1 else None
+def derived(node: ast.expr, place: Place, operands: list[Operand]) -> Value:
+    """The result of an operation. On the host, it is still the batch or the encoding that it was computed from."""
+    if not may_be_device(place):
+        for one in operands:
+            origin = one.value.origin
+            if origin is not None and origin.birth in {Birth.LOADER, Birth.ENCODING}:
+                return Value(Kind.TENSOR, place, origin, batch=one.value.batch, computed=True)
+    return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node))
 
 
 def _born_in_batch(value: Value) -> bool:
     return value.batch is not None and value.origin is not None and value.origin.birth is Birth.LOADER
 
 
-def _encoding_part(base: Value, node: ast.AST) -> Origin | None:
-    return base.origin if base.origin and base.origin.birth is Birth.MOVE else Origin(Birth.ENCODING, node)
+def encoding_part(base: Value, node: ast.expr, owner: ast.expr) -> Value:
+    """One tensor of an encoding. Taken straight from the call it is born there; else the encoding stays its origin."""
+    if base.origin is None or base.origin.birth is Birth.MOVE:
+        return Value(Kind.TENSOR, base.place, base.origin)
+    born = Origin(Birth.ENCODING, node) if isinstance(owner, ast.Call) else base.origin
+    return Value(Kind.TENSOR, base.place, born, spelled=dotted(owner), definition=node)
 
 
 def _symbol(op: ast.AST) -> str:

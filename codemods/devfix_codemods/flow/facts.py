@@ -13,7 +13,8 @@ class Context:
     """Where in the program a fact holds.
 
     `function` is the definition around it (None at module level); `managed` says that a framework places values here;
-    `worker` that the code runs in a loader's worker; `symbolic` that parameters are not bound to a caller's values.
+    `worker` that the code runs in a loader's worker; `symbolic` that parameters are not bound to a caller's values. `sites` are the
+    calls through which it was reached, the outermost first.
     """
 
     function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
@@ -22,6 +23,7 @@ class Context:
     worker: bool = False
     symbolic: bool = False
     forward: bool = False
+    sites: tuple[ast.Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Update:
 class Facts:
     """Everything that the rules may ask.
 
-    `tensors` are the tokens of values that an operation uses as tensors, `devices_at` are the device names bound when a statement starts, `evidence` is what uses say, by function (or
+    `batches` are the values that loops over loaders yield, by token, `tensors` are the tokens of values that an operation uses as tensors, `devices_at` are the device names bound when a statement starts, `evidence` is what uses say, by function (or
     module, under the tree itself), `incomplete` the reason why the analysis stopped early, where it did.
     """
 
@@ -123,6 +125,7 @@ class Facts:
     moves: list[Move] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
+    batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
     devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
     evidence: dict[ast.AST, Evidence] = field(default_factory=dict)

@@ -53,13 +53,18 @@ class Functions(Calls):
         self._observe(definition, env)
         if definition in self.calls or len(self.calls) >= DEPTH:
             return self._unknown_call(node, arguments, state)
-        return self._activate(definition, env, state)
+        return self._activate(definition, env, state, node)
 
-    def _activate(self, definition: Function | ast.Lambda, env: dict[str, Value], state: State) -> Value:
+    def _activate(
+        self, definition: Function | ast.Lambda, env: dict[str, Value], state: State, site: ast.Call | None = None
+    ) -> Value:
         """Run a body in a frame of its own; its effects on objects reach the caller."""
         caller = self.frame
         caller.env = state.env
-        frame = Frame(self.context_of(definition, symbolic=False), self._scope_of(definition), evidence=self.evidence(definition))
+        context = self.context_of(definition, symbolic=False)
+        if site is not None:
+            context = replace(context, sites=(*caller.context.sites, site))
+        frame = Frame(context, self._scope_of(definition), evidence=self.evidence(definition))
         self.frame = frame
         self.calls.append(definition)
         try:
@@ -203,9 +208,9 @@ class Functions(Calls):
     # -- classes
 
     def instantiate(self, definition: ast.ClassDef, node: ast.Call, arguments: Arguments, state: State) -> Value:
-        token = f"new@{self.position(node)}"
+        token = self.new_token(node)
         if self.classes.is_dataset(definition):
-            return Value(Kind.DATASET, token=token, element=self._item_of(definition, state), definition=definition)
+            return Value(Kind.DATASET, token=token, element=self._item_of(definition, node, arguments, state), definition=definition)
         is_module = self.classes.is_module(definition)
         kind = Kind.MODULE if is_module else Kind.INSTANCE
         origin = Origin(Birth.MODULE, node)
@@ -227,14 +232,19 @@ class Functions(Calls):
         if HOST in parts and all(place in {HOST, UNKNOWN} for place in parts):
             state.objects[token] = replace(known, place=HOST, managed=self.classes.is_managed(definition))
 
-    def _item_of(self, definition: ast.ClassDef, state: State) -> Value | None:
+    def _item_of(
+        self, definition: ast.ClassDef, node: ast.Call, arguments: Arguments, state: State
+    ) -> Value | None:
         """What one item of a dataset looks like, by its `__getitem__`."""
-        method = self.classes.methods(definition).get("__getitem__")
+        methods = self.classes.methods(definition)
+        method = methods.get("__getitem__")
         if method is None or method in self.calls or len(self.calls) >= DEPTH:
             return None
-        receiver = Value(Kind.INSTANCE, token=f"dataset:{definition.name}", definition=definition)
-        found = self._activate(method, self.symbolic_parameters(method, receiver, UNKNOWN), state.copy())
-        return _collated(found)
+        inner = state.copy()
+        receiver = Value(Kind.INSTANCE, token=self.new_token(node), definition=definition)
+        if (constructor := methods.get("__init__")) is not None:
+            self.follow(constructor, node, arguments, inner, receiver)
+        return _collated(self._activate(method, self.symbolic_parameters(method, receiver, UNKNOWN), inner))
 
 
 _ANNOTATIONS = {
@@ -295,7 +305,9 @@ def _is_part(value: Value) -> bool:
 def _collated(value: Value) -> Value | None:
     """The structure that default collation gives to items: numbers and arrays become tensors, strings lists of them."""
     match value.kind:
-        case Kind.NUMBER | Kind.ARRAY | Kind.TENSOR:
+        case Kind.TENSOR:
+            return Value(Kind.TENSOR, value.place)
+        case Kind.NUMBER | Kind.ARRAY:
             return Value(Kind.TENSOR)
         case Kind.STRING:
             return Value(Kind.STRING)

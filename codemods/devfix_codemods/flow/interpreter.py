@@ -8,6 +8,7 @@ read as well as a script. A fact holds on some run that the program provides for
 import ast
 from dataclasses import replace
 
+from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import child_of_batch
 from devfix_codemods.flow.facts import Facts, Operand
@@ -186,10 +187,13 @@ class Interpreter(Functions):
             if not (target.scalar and may_be_device(value.place)):
                 self.meet(node.value, "in-place update", operands, state)
             return state
+        if target.kind is Kind.SEQUENCE:
+            self.assign(node.target, _extended(target, self.elements(value, node.value, None)), state)
+            return state
         result = NOTHING
         if target.kind in {Kind.NUMBER, Kind.UNKNOWN} and may_be_device(value.place):
             result = replace(value, token=None)
-        self.assign(node.target, result if target.kind is not Kind.SEQUENCE else replace(target, items=None), state)
+        self.assign(node.target, result, state)
         return state
 
     def _run_return(self, node: ast.Return, state: State) -> None:
@@ -246,8 +250,40 @@ class Interpreter(Functions):
         test = self.evaluate(node.test, state)
         if isinstance(test.const, bool):
             return self.run_block(node.body if test.const else node.orelse, state)
+        if (taken := self._guard(node.test, state)) is not None:
+            return self._run_guarded(node, taken, state)
         other = self.run_block(node.orelse, state.copy())
         return join_states(self.run_block(node.body, state), other)
+
+    def _guard(self, test: ast.expr, state: State) -> bool | None:
+        """Whether a condition asks for an accelerator: True or False is how it turns out where there is one."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            inner = self._guard(test.operand, state)
+            return None if inner is None else not inner
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            return True if any(self._guard(one, state) for one in test.values) else None
+        if isinstance(test, ast.Call):
+            return True if self.api(test.func) in tables.AVAILABILITY else None
+        text = dotted(test)
+        return True if text is not None and _says_accelerator(text) else None
+
+    def _run_guarded(self, node: ast.If, taken: bool, state: State) -> State | None:
+        """Follow the branch of a machine with an accelerator; the other one is read for its facts alone.
+
+        What is moved there lives on the device or, without one, on the host.
+        """
+        chosen, other = (node.body, node.orelse) if taken else (node.orelse, node.body)
+        without = self.run_block(other, state.copy())
+        self.frame.guards += 1
+        try:
+            end = self.run_block(chosen, state)
+        finally:
+            self.frame.guards -= 1
+        if end is None:
+            return without
+        for name in end.env.keys() - (without.env.keys() if without is not None else set()):
+            end.env[name] = replace(end.env[name], optional=True)
+        return _with_fallbacks(end, without)
 
     def _run_match(self, node: ast.Match, state: State) -> State | None:
         self.evaluate(node.subject, state)
@@ -345,7 +381,7 @@ class Interpreter(Functions):
     def _named(self, target: ast.Name, value: Value) -> Value:
         """A fresh batch, or an element of one, takes the name it gets, and what the uses of the name say of its kind."""
         value = self.as_module(value, target.id)
-        if value.batch is None or value.origin is None or value.origin.birth is not Birth.LOADER:
+        if value.computed or value.batch is None or value.origin is None or value.origin.birth is not Birth.LOADER:
             return value
         node = target if isinstance(value.origin.node, (ast.For, ast.AsyncFor, ast.Name)) else value.origin.node
         evidence = self.frame.evidence
@@ -416,6 +452,7 @@ class Interpreter(Functions):
         assert holder.token is not None
         known = state.objects[holder.token]
         part = Attached(self.names.statement(node), expression, attribute, child)
+        self.note_devices(part.statement, state)
         kept = tuple(one for one in known.stale if one.statement is not part.statement)
         state.objects[holder.token] = replace(known, stale=(*kept, part))
 
@@ -437,6 +474,21 @@ class Interpreter(Functions):
         """Remember the device names at the start of a statement at which a fix may want to insert."""
         if node not in self.facts.devices_at:
             self.facts.devices_at[node] = self.device_names(state)
+
+
+def _with_fallbacks(end: State, without: State | None) -> State:
+    """Devices that the two branches name differently are a choice, as in `device = "cuda" if … else "cpu"`."""
+    for name, value in end.env.items():
+        other = without.env.get(name) if without is not None else None
+        if other is not None and value.denotes != UNKNOWN and other.denotes != UNKNOWN and other.denotes != value.denotes:
+            end.env[name] = join_values(value, other)
+    return end
+
+
+def _says_accelerator(text: str) -> bool:
+    """A flag such as `use_cuda`, `args.gpu`, `cuda_available`."""
+    last = text.rpartition(".")[2].lower()
+    return any(word in last.split("_") for word in ("cuda", "gpu", "gpus"))
 
 
 def _changes_self(method: Function) -> bool:
@@ -467,6 +519,12 @@ def _with_item(owner: Value, key: object, value: Value) -> Value:
     if kind is Kind.TENSOR:
         return owner
     return Value(kind, token=owner.token, element=element if owner.batch is None else None)
+
+
+def _extended(known: Value, added: Value) -> Value:
+    """A list after `xs += ys`."""
+    element = added if known.element is None else join_values(known.element, added)
+    return Value(Kind.SEQUENCE, element=element)
 
 
 def _is_fresh(value: Value) -> bool:

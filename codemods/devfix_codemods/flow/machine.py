@@ -36,6 +36,7 @@ class Frame:
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
     statement: ast.stmt | None = None
+    guards: int = 0
     loops: list[ast.For | ast.AsyncFor] = field(default_factory=list)
 
 
@@ -76,6 +77,11 @@ class Machine:
     def evidence(self, root: ast.AST) -> Evidence:
         """What uses in `root` (the module, a class, a function) say of its names."""
         return self.facts.evidence[root]
+
+    def new_token(self, node: ast.AST) -> str:
+        """The identity of an object made at `node`, told apart by the calls that led there."""
+        sites = "".join(f"<{self.position(one)}" for one in self.frame.context.sites)
+        return f"new@{self.position(node)}{sites}"
 
     def position(self, node: ast.AST) -> str:
         return f"{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
@@ -150,7 +156,7 @@ class Machine:
         if key in self._seen_meetings:
             return
         self._seen_meetings.add(key)
-        devices = self.device_names(state)
+        devices = (*self.device_names(state), *self._spelled(anchor.place, state))
         self.facts.meetings.append(
             Meeting(node, operation, misplaced, anchor, tuple(operands), _moved(anchor, state), devices, self.frame.context)
         )
@@ -174,6 +180,16 @@ class Machine:
             self.inferred[token] = place if known == place else UNKNOWN
         elif any(one.value.batch is not None and one.value.batch.loaded for one in arguments):
             self.unplaced = True
+
+    def _spelled(self, place: Place, state: State) -> list[DeviceName]:
+        """An attribute of something at hand that is this place: `args.device`, where the caller's `args` is ours too."""
+        if not isinstance(place, Symbol):
+            return []
+        path = place.token.partition("#")[0]
+        owners = [(name, value.token) for name, value in state.env.items() if value.token and not value.optional]
+        return [
+            DeviceName(f"{name}{path[len(token):]}", place, False) for name, token in owners if path.startswith(f"{token}.")
+        ]
 
     def record_move(self, move: Move) -> None:
         if move.node not in self._seen_moves:

@@ -91,7 +91,8 @@ class Value:
     `token` is its identity where it is an object with state (a module, an instance, an unknown object whose attributes
     matter): places of modules and attributes are kept in the state under the token, since moves change them in place.
     `denotes` is, for a device, the place it names. `items` are the elements of a sequence or mapping with known keys,
-    `element` stands for any element otherwise.
+    `element` stands for any element otherwise. `computed` says that the value was computed from its origin and is not
+    the thing itself.
     """
 
     kind: Kind = Kind.UNKNOWN
@@ -109,6 +110,7 @@ class Value:
     scalar: bool = False
     optional: bool = False
     spelled: str | None = None
+    computed: bool = False
 
     def with_place(self, place: Place, origin: Origin | None = None) -> "Value":
         return replace(self, place=place, origin=origin or self.origin)
@@ -183,6 +185,7 @@ def join_values(first: Value, second: Value) -> Value:
         scalar=first.scalar and second.scalar,
         optional=optional,
         spelled=first.spelled if first.spelled == second.spelled else None,
+        computed=first.computed or second.computed,
     )
 
 

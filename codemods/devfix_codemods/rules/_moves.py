@@ -2,9 +2,9 @@
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from devfix_codemods.edits.operations import Edit, InsertStatement
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Context, DeviceName, Meeting
@@ -70,12 +70,17 @@ def device_words(meeting: Meeting) -> str:
     return f"on `{name}`" if name else describe(meeting.anchor.place)
 
 
-def mover_for(program: Program, meeting: Meeting, bound: tuple[DeviceName, ...] | None, *, blocking: bool = False) -> Mover | None:
-    """How to take a host value to the anchor's place, by a name in `bound` (those at the operation, by default)."""
-    names = meeting.devices if bound is None else bound
+def mover_for(
+    program: Program, meeting: Meeting, bound: tuple[DeviceName, ...], *, blocking: bool = False
+) -> Mover | None:
+    """How to take a host value to the anchor's place, where the names in `bound` are bound.
+
+    In the order of preference: a name for the device, the literal that the anchor was moved by, the device of the
+    anchor's parameters, a new name near the imports.
+    """
     tail = "" if blocking else ", non_blocking=True"
     place = meeting.anchor.place
-    if (name := device_for(place, names)) is not None:
+    if (name := device_for(place, bound)) is not None:
         return Mover(f".to({name}{tail})", name)
     move = meeting.moved.node if meeting.moved else None
     if isinstance(place, Device):
@@ -83,24 +88,62 @@ def mover_for(program: Program, meeting: Meeting, bound: tuple[DeviceName, ...] 
             inner = "" if blocking else "non_blocking=True"
             return Mover(f".cuda({inner})", "cuda") if not move.args else None
         return Mover(f'.to("{place.name}"{tail})', place.name)
-    return _declared(program, meeting, move, tail)
+    return _of_parameters(program, meeting, tail) or _declared(program, meeting, move, tail)
+
+
+def _of_parameters(program: Program, meeting: Meeting, tail: str) -> Mover | None:
+    """`next(model.parameters()).device`, for a function that is given the model and no device."""
+    function, name = meeting.context.function, dotted(meeting.anchor.node)
+    if meeting.anchor.role != "module" or name is None or function is None or meeting.context.forward:
+        return None
+    if name.partition(".")[0] not in {one.arg for one in (*function.args.posonlyargs, *function.args.args)}:
+        return None
+    text = f"{name}.device" if _has_device(program, meeting, name) else f"next({name}.parameters()).device"
+    return Mover(f".to({text}{tail})", text)
+
+
+def _has_device(program: Program, meeting: Meeting, name: str) -> bool:
+    """Whether the model is seen to have `.device`, as those of transformers do and plain modules do not."""
+    origin = meeting.anchor.value.origin
+    built = program.names.qualified(origin.node.func) if origin and isinstance(origin.node, ast.Call) else None
+    if built is not None and built.startswith("transformers."):
+        return True
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "device" and dotted(node.value) == name
+        for node in ast.walk(meeting.context.function or program.tree)
+    )
 
 
 def _declared(program: Program, meeting: Meeting, move: ast.AST | None, tail: str) -> Mover | None:
-    """A new `device` near the imports, for a script that spells out its choice where it needs it."""
-    if not _is_cuda_or_cpu(meeting.anchor.place) or not isinstance(move, ast.Call):
+    """A new `device` near the imports, for a script that spells out its choice where it needs it.
+
+    The expression that it replaces is the move's own, so that both keep naming one place.
+    """
+    if not _is_cuda_or_cpu(meeting.anchor.place) or not isinstance(move, ast.Call) or len(move.args) != 1:
         return None
-    edits = declare_device(program, meeting.context)
+    if isinstance(move.args[0], ast.Constant) or dotted(move.args[0]) is not None:
+        return None
+    edits = declare_device(program)
     if edits is None:
         return None
-    return Mover(f".to(device{tail})", "device", edits, Safety.UNSAFE)
+    return Mover(f".to(device{tail})", "device", (*edits, *_named_anew(program, move.args[0])), Safety.UNSAFE)
+
+
+def _named_anew(program: Program, expression: ast.expr) -> list[Edit]:
+    """Every move by this very expression, now by the name."""
+    wanted = ast.dump(expression)
+    return [
+        ReplaceExpression(program.source.span(one.args[0]), "device")
+        for one in program.names.calls
+        if isinstance(one.func, ast.Attribute) and one.func.attr == "to" and one.args and ast.dump(one.args[0]) == wanted
+    ]
 
 
 def _is_cuda_or_cpu(place: Place) -> bool:
     return isinstance(place, Choice) and place.options == frozenset({Device("cuda"), Host()})
 
 
-def declare_device(program: Program, context: Context) -> tuple[Edit, ...] | None:
+def declare_device(program: Program) -> tuple[Edit, ...] | None:
     """The edits that bind `device` at module level, or None where the name is taken or `torch` is not at hand."""
     body = program.tree.body
     imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -109,7 +152,7 @@ def declare_device(program: Program, context: Context) -> tuple[Edit, ...] | Non
     if not imports or not has_torch or taken:
         return None
     anchor = program.source.span(imports[-1])
-    return (InsertStatement(anchor, "after", f"\n{DECLARATION}"),)
+    return (InsertStatement(anchor, "after", DECLARATION, spaced=True),)
 
 
 def _binds_torch(alias: ast.alias) -> bool:
@@ -120,6 +163,37 @@ def _bound_name(node: ast.Name | ast.arg) -> str | None:
     if isinstance(node, ast.arg):
         return node.arg
     return node.id if isinstance(node.ctx, ast.Store) else None
+
+
+def names_at(program: Program, statement: ast.stmt, meeting: Meeting) -> tuple[DeviceName, ...]:
+    """Device names bound at `statement` that denote the anchor's place: by what held there, or by what holds at the meeting."""
+    bound = program.facts.devices_at.get(statement, ())
+    here = {one.text for one in meeting.devices if one.place == meeting.anchor.place}
+    function = enclosing_function(program, statement)
+    shared = function is meeting.context.function
+    known = tuple(
+        replace(one, place=meeting.anchor.place)
+        for one in bound
+        if one.place == meeting.anchor.place or (shared and one.text in here)
+    )
+    given = _parameter_names(function) if shared else set()
+    extra = (one for one in meeting.devices if one.text in here and one.text.partition(".")[0] in given)
+    return known + tuple(one for one in extra if one.text not in {name.text for name in known})
+
+
+def _parameter_names(function: ast.AST | None) -> set[str]:
+    """Names that are bound from the first line of a function on."""
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set()
+    spec = function.args
+    return {one.arg for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+
+
+def enclosing_function(program: Program, node: ast.AST) -> ast.AST | None:
+    """The function definition around `node`, or None at module level."""
+    return next(
+        (one for one in program.names.ancestors(node) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))), None
+    )
 
 
 def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:

@@ -41,7 +41,8 @@ Any.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
@@ -49,7 +50,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting, Move
 from devfix_codemods.flow.places import Host, may_be_device
 from devfix_codemods.flow.tables import sounds_like_length, sounds_like_text
-from devfix_codemods.flow.values import BatchItem, Birth, Kind
+from devfix_codemods.flow.values import BatchItem, Birth, Kind, Value
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._moves import (
@@ -57,8 +58,10 @@ from devfix_codemods.rules._moves import (
     block_of,
     copied_suffix,
     device_words,
+    enclosing_function,
     insertable,
     mover_for,
+    names_at,
     roots,
     text_of,
     within,
@@ -68,17 +71,27 @@ from devfix_codemods.rules._moves import (
 def check(program: Program) -> Iterator[Finding]:
     if not program.outline.moves_loop_items:
         return
-    seen: set[tuple[ast.AST, str]] = set()
+    groups: dict[tuple[ast.AST, str], list[Meeting]] = {}
     for meeting in program.facts.meetings:
         batch = meeting.misplaced.value.batch
         if batch is None or meeting.misplaced.role == "module" or not insertable(meeting.context):
             continue
-        if not _is_element(meeting):
-            continue
-        key = (_birth_node(meeting), _name(program, meeting))
-        if key not in seen and not _looks_untouchable(program, meeting):
-            seen.add(key)
-            yield _finding(program, meeting, batch)
+        if _is_element(meeting) and not _looks_untouchable(program, meeting) and not _moved_in_vain(program, batch):
+            groups.setdefault((_birth_node(meeting), _name(program, meeting)), []).append(meeting)
+    whole: set[str] = set()
+    for meetings in groups.values():
+        finding = _finding(program, meetings, whole)
+        if finding is not None:
+            yield finding
+
+
+def _moved_in_vain(program: Program, batch: BatchItem) -> bool:
+    """A move of this element whose result is thrown away: that line is the bug, and another rule's."""
+    return any(
+        not one.result_used and one.value.batch is not None and one.value.batch.token == batch.token
+        and one.value.batch.path in {batch.path, (*batch.path[:-1], "*"), ()}
+        for one in program.facts.moves
+    )
 
 
 def _is_element(meeting: Meeting) -> bool:
@@ -139,13 +152,23 @@ def _only_passed_on(meeting: Meeting) -> bool:
     return through_module and meeting.misplaced.value.kind is not Kind.TENSOR
 
 
-def _finding(program: Program, meeting: Meeting, batch: BatchItem) -> Finding:
+def _finding(program: Program, meetings: list[Meeting], whole: set[str]) -> Finding | None:
+    """One element, and all operations in which it meets what was moved. `whole` are batches moved as one already."""
+    meeting = _nearest(program, meetings)
+    batch = meeting.misplaced.value.batch
+    assert batch is not None
+    if batch.token in whole:
+        return None
     name = _name(program, meeting)
     moves = _sibling_moves(program, meeting, batch)
-    fix = _fix(program, meeting, batch, moves)
+    fix = _whole_batch(program, meeting, batch, moves)
+    if fix is not None:
+        whole.add(batch.token)
+    else:
+        fix = _fix(program, meeting, meetings, batch, moves)
     origin = program.source.span(_origin_node(meeting))
     trail = [Step(origin, f"`{name}` comes from the loader here, on the host")]
-    trail.extend(Step(program.source.span(one.node), f"its sibling `{text_of(program, one.receiver)}` is moved here") for one in moves[-1:])
+    trail.extend(_sibling_step(program, one) for one in moves[-1:])
     anchor = text_of(program, meeting.anchor.node)
     trail.append(Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {device_words(meeting)}, here"))
     return Finding(
@@ -158,6 +181,26 @@ def _finding(program: Program, meeting: Meeting, batch: BatchItem) -> Finding:
         fix=fix,
         advice=None if fix else f"move `{name}` to the device of `{anchor}` before this line",
     )
+
+
+def _sibling_step(program: Program, move: Move) -> Step:
+    return Step(program.source.span(move.node), f"its sibling `{text_of(program, move.receiver)}` is moved here")
+
+
+def _nearest(program: Program, meetings: list[Meeting]) -> Meeting:
+    """The operation in the element's own function, where there is one: its names are those that a fix may use."""
+    birth = _birth_node(meetings[0])
+    function = enclosing_function(program, birth)
+    return next((one for one in meetings if one.context.function is function), meetings[0])
+
+
+def _sink(program: Program, meeting: Meeting) -> ast.stmt:
+    """The statement of the operation in the element's own function: where it lies in a callee, that of the call."""
+    function = enclosing_function(program, _birth_node(meeting))
+    for node in (*meeting.context.sites, meeting.node):
+        if enclosing_function(program, node) is function:
+            return program.names.statement(node)
+    return program.names.statement(meeting.node)
 
 
 def _origin_node(meeting: Meeting) -> ast.AST:
@@ -180,20 +223,53 @@ def _sibling_moves(program: Program, meeting: Meeting, batch: BatchItem) -> list
     return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
 
 
-def _fix(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Fix | None:
+def _fix(
+    program: Program, meeting: Meeting, meetings: list[Meeting], batch: BatchItem, moves: list[Move]
+) -> Fix | None:
     mover = _mover(program, meeting, batch, moves)
-    if mover is None or (not batch.path and meeting.misplaced.value.kind is not Kind.TENSOR):
+    if not batch.path and _only_passed_on(meeting) and not any(not _only_passed_on(one) for one in meetings):
         return _mapping_fix(program, meeting, mover)
+    if mover is None:
+        return None
     name = _name(program, meeting)
-    edits = _edits(program, meeting, batch, moves, mover)
+    edits = _edits(program, meeting, meetings, batch, moves, mover)
     if edits is None:
         return None
     title = f"Move `{name}` to `{mover.device}`" + (f", as `{text_of(program, moves[-1].receiver)}` is" if moves else "")
-    return Fix(max(mover.safety, _safety(meeting, moves), key=list(Safety).index), title, (*mover.edits, *edits))
+    return Fix(max(mover.safety, _safety(meetings, moves), key=list(Safety).index), title, (*mover.edits, *edits))
 
 
-def _safety(meeting: Meeting, moves: list[Move]) -> Safety:
-    return Safety.SAFE if moves or not _only_passed_on(meeting) else Safety.UNSAFE
+def _whole_batch(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Fix | None:
+    """A mapping whose items are all known to be tensors, none of them moved yet: moved as one."""
+    root = _root_of(program, meeting)
+    if root is None or moves:
+        return None
+    items, start = root
+    if not items or any(one.kind is not Kind.TENSOR for one in items):
+        return None
+    mover = _mover(program, meeting, batch, moves)
+    if mover is None or not isinstance(start.target, ast.Name):
+        return None
+    name = start.target.id
+    code = f"{name} = {{k: v{mover.suffix} for k, v in {name}.items()}}"
+    edit = InsertStatement(program.source.span(start.body[0]), "before", code)
+    return Fix(mover.safety, f"Move every tensor of `{name}` to `{mover.device}`", (*mover.edits, edit))
+
+
+def _root_of(program: Program, meeting: Meeting) -> tuple[list[Value], ast.For] | None:
+    """The items of the mapping that the loop yields, where the element is one of them."""
+    batch = meeting.misplaced.value.batch
+    assert batch is not None
+    loop = batch.statement
+    known = program.facts.batches.get(batch.token)
+    if known is None or known.kind is not Kind.MAPPING or known.items is None or not isinstance(loop, ast.For):
+        return None
+    return [value for _, value in known.items], loop
+
+
+def _safety(meetings: list[Meeting], moves: list[Move]) -> Safety:
+    certain = moves or any(not _only_passed_on(one) for one in meetings)
+    return Safety.SAFE if certain else Safety.UNSAFE
 
 
 def _mover(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Mover | None:
@@ -202,10 +278,8 @@ def _mover(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Mov
         suffix = copied_suffix(program, moves[-1].node)
         assert suffix is not None
         return Mover(suffix, _device_in(suffix))
-    statement = batch.statement
-    bound = program.facts.devices_at.get(statement) if isinstance(statement, ast.stmt) else None
-    names = None if bound is None else tuple(one for one in meeting.devices if one.text in {name.text for name in bound})
-    return mover_for(program, meeting, names, blocking=_file_blocks(program))
+    start = program.names.statement(_birth_node(meeting))
+    return mover_for(program, meeting, names_at(program, start, meeting), blocking=_file_blocks(program))
 
 
 def _device_in(suffix: str) -> str:
@@ -224,34 +298,55 @@ def _file_blocks(program: Program) -> bool:
 
 
 def _edits(
-    program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move], mover: Mover
+    program: Program,
+    meeting: Meeting,
+    meetings: list[Meeting],
+    batch: BatchItem,
+    moves: list[Move],
+    mover: Mover,
 ) -> tuple[Edit, ...] | None:
     birth = _birth_node(meeting)
     if not isinstance(birth, ast.Name):
-        return _at_expression(program, meeting, birth, mover)
-    if birth.id in program.facts.evidence[meeting.context.function or program.tree].numpy:
-        return _at_expression(program, meeting, meeting.misplaced.node, mover)
-    anchor = _insertion(program, meeting, birth, batch, moves, mover)
+        return _at_expressions(program, [birth], mover)
+    evidence = program.facts.evidence[meeting.context.function or program.tree]
+    inline = bool(moves) and not any(_is_own_assignment(program, one) for one in moves)
+    own = enclosing_function(program, birth)
+    sinks = [one.misplaced.node for one in meetings if one.context.function is own]
+    if birth.id in evidence.numpy or (inline and sinks):
+        return _at_expressions(program, sinks, mover) if len(sinks) == len(meetings) else None
+    anchor = _insertion(program, meeting, birth, moves, mover)
     if anchor is None:
-        return _at_expression(program, meeting, meeting.misplaced.node, mover)
+        return _at_expressions(program, sinks, mover) if sinks else None
     statement, where = anchor
-    return (InsertStatement(program.source.span(statement), where, f"{birth.id} = {birth.id}{mover.suffix}"),)
+    rank = (birth.lineno, birth.col_offset)
+    return (InsertStatement(program.source.span(statement), where, f"{birth.id} = {birth.id}{mover.suffix}", rank),)
 
 
-def _at_expression(program: Program, meeting: Meeting, node: ast.AST, mover: Mover) -> tuple[Edit, ...] | None:
-    if not isinstance(node, (ast.Subscript, ast.Attribute, ast.Name, ast.Call)):
+def _is_own_assignment(program: Program, move: Move) -> bool:
+    """`x = x.to(device)`, or the tuple form: a line of its own, beside which another may stand."""
+    statement = program.names.statement(move.node)
+    if not isinstance(statement, ast.Assign):
+        return False
+    targets = {node.id for one in statement.targets for node in ast.walk(one) if isinstance(node, ast.Name)}
+    names = {node.id for node in ast.walk(move.receiver) if isinstance(node, ast.Name)}
+    return bool(targets & names) or isinstance(move.receiver, (ast.Subscript, ast.Attribute))
+
+
+def _at_expressions(program: Program, nodes: Sequence[ast.AST], mover: Mover) -> tuple[Edit, ...] | None:
+    if not nodes or not all(isinstance(node, (ast.Subscript, ast.Attribute, ast.Name, ast.Call)) for node in nodes):
         return None
-    return (ReplaceExpression(program.source.span(node), f"__node__{mover.suffix}"),)
+    return tuple(ReplaceExpression(program.source.span(node), f"__node__{mover.suffix}") for node in nodes)
 
 
 def _insertion(
-    program: Program, meeting: Meeting, birth: ast.Name, batch: BatchItem, moves: list[Move], mover: Mover
-) -> tuple[ast.stmt, str] | None:
+    program: Program, meeting: Meeting, birth: ast.Name, moves: list[Move], mover: Mover
+) -> tuple[ast.stmt, Literal["before", "after"]] | None:
     """Beside the last sibling's line that surely runs before the operation; else right where the element gets its name."""
-    sink = program.names.statement(meeting.node)
+    sink = _sink(program, meeting)
     start = program.names.statement(birth)
     block = start.body if isinstance(start, (ast.For, ast.AsyncFor)) else block_of(program, start)
-    beside = [one for one in map(program.names.statement, (one.node for one in moves)) if _is_beside(program, one, block, sink)]
+    beside = [program.names.statement(one.node) for one in moves if _is_own_assignment(program, one)]
+    beside = [one for one in beside if _runs_before(program, one, block, sink)]
     if beside:
         return beside[-1], "after"
     if roots(mover.suffix) & _stored_between(block, sink):
@@ -261,8 +356,11 @@ def _insertion(
     return (start, "after") if isinstance(start, ast.Assign) else None
 
 
-def _is_beside(program: Program, statement: ast.stmt, block: list[ast.stmt], sink: ast.stmt) -> bool:
-    return statement in block and isinstance(statement, ast.Assign) and statement.lineno < sink.lineno
+def _runs_before(program: Program, statement: ast.stmt, block: list[ast.stmt], sink: ast.stmt) -> bool:
+    """In the loop's own block, or in a guard that lies in it; and above the operation."""
+    guard = program.names.parent(statement)
+    inside = statement in block or (isinstance(guard, ast.If) and guard in block and statement in guard.body)
+    return inside and statement.lineno < sink.lineno
 
 
 def _stored_between(block: list[ast.stmt], sink: ast.stmt) -> set[str]:

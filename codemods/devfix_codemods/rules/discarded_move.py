@@ -55,7 +55,21 @@ def _is_tensor(program: Program, move: Move) -> bool:
     """By its birth, or because an operation of torch uses the same value as a tensor."""
     if move.value.kind is Kind.TENSOR:
         return True
-    return move.value.kind is Kind.UNKNOWN and move.value.token in program.facts.tensors
+    if move.value.kind is not Kind.UNKNOWN:
+        return False
+    name = dotted(move.receiver)
+    evidence = program.facts.evidence[move.context.function or program.tree]
+    used = evidence.numpy if move.value.batch is None else evidence.tensors | evidence.numpy
+    return move.value.token in program.facts.tensors or name in used or _meets(program, move)
+
+
+def _meets(program: Program, move: Move) -> bool:
+    """Whether the same batch element, still on the host, is seen to meet a moved value in a loss or in arithmetic."""
+    batch = move.value.batch
+    return batch is not None and any(
+        one.misplaced.value.batch == batch and (bool(batch.path) or one.misplaced.value.kind is Kind.TENSOR)
+        for one in program.facts.meetings
+    )
 
 
 def _finding(program: Program, move: Move) -> Finding:
@@ -77,13 +91,43 @@ def _finding(program: Program, move: Move) -> Finding:
 
 def _fix(program: Program, move: Move, name: str) -> Fix | None:
     statement = program.names.statement(move.node)
-    if not isinstance(statement, ast.Expr) or dotted(move.receiver) is None:
+    target = _target(program, move)
+    if not isinstance(statement, ast.Expr) or target is None:
         return None
-    function = move.context.function or program.tree
-    safe = move.target != HOST and name not in program.facts.evidence[function].numpy
-    code = f"{name} = {program.source.segment(program.source.span(move.node))}"
+    code = f"{target} = {program.source.segment(program.source.span(move.node))}"
     edit = ReplaceStatement(program.source.span(statement), code)
-    return Fix(Safety.SAFE if safe else Safety.UNSAFE, f"Assign the moved tensor to `{name}`", (edit,))
+    return Fix(_safety(program, move, name), f"Assign the moved tensor to `{target}`", (edit,))
+
+
+def _safety(program: Program, move: Move, name: str) -> Safety:
+    """A tensor that becomes an array must be on the host: that asks for a move there, and forbids one away."""
+    to_numpy = name in program.facts.evidence[move.context.function or program.tree].numpy
+    return Safety.SAFE if to_numpy == (move.target == HOST) else Safety.UNSAFE
+
+
+def _target(program: Program, move: Move) -> str | None:
+    """What the result is assigned to: the receiver; for the value of a loop over `d.items()`, the item of `d`."""
+    receiver = move.receiver
+    if isinstance(receiver, ast.Name):
+        return _item_target(program, move, receiver.id) or receiver.id
+    if isinstance(receiver, ast.Subscript) and isinstance(receiver.slice, (ast.Constant, ast.Name)):
+        return text_of(program, receiver) if dotted(receiver.value) else None
+    return dotted(receiver)
+
+
+def _item_target(program: Program, move: Move, name: str) -> str | None:
+    loop = program.names.parent(program.names.statement(move.node))
+    if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Tuple) or len(loop.target.elts) != 2:
+        return None
+    key, value = loop.target.elts
+    call = loop.iter
+    items = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "items"
+    if not items or not isinstance(key, ast.Name) or not isinstance(value, ast.Name) or value.id != name:
+        return None
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Attribute)
+    owner = dotted(call.func.value)
+    return f"{owner}[{key.id}]" if owner else None
 
 
 RULE = Rule("DVF103", "discarded-move", ((b".to(",), (b".cuda(",)), check)

@@ -31,6 +31,7 @@ Safe: where both are on one device already, `.to` returns the tensor itself.
 Any.
 """
 
+import ast
 from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
@@ -77,11 +78,18 @@ def _finding(program: Program, update: Update) -> Finding:
 
 
 def _fix(program: Program, update: Update, shadow: str, live: str) -> Fix | None:
-    if dotted(update.shadow) is None or dotted(update.live) is None:
+    if not _is_plain(update.shadow):
         return None
     edits = [_edit(program, update, shadow)]
     edits.extend(_edit(program, one, shadow) for one in _copies_beside(program, update))
     return Fix(Safety.SAFE, f"Take `{live}` to the device of `{shadow}`", tuple(dict.fromkeys(edits)))
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """An expression that may be read twice: a dotted name, or an item of one under a name or a constant."""
+    if isinstance(node, ast.Subscript):
+        return dotted(node.value) is not None and isinstance(node.slice, (ast.Name, ast.Constant))
+    return dotted(node) is not None
 
 
 def _edit(program: Program, update: Update, shadow: str) -> Edit:

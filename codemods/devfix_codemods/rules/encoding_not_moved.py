@@ -39,11 +39,11 @@ from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.facts import DeviceName, Meeting
-from devfix_codemods.flow.values import Birth, Kind
+from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
-from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, insertable, mover_for, text_of
+from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, insertable, mover_for, names_at, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -84,39 +84,29 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
 
 
 def _fix(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:
-    if not isinstance(birth, (ast.Call, ast.Subscript, ast.Attribute)):
+    part = meeting.misplaced.value.definition
+    sibling = _sibling_mover(program, part) if isinstance(part, ast.expr) else None
+    node = part if sibling is not None else birth
+    if not isinstance(node, (ast.Call, ast.Subscript, ast.Attribute)):
         return None
-    mover = _sibling_mover(program, birth) or mover_for(program, meeting, _bound_at(program, meeting, birth), blocking=True)
-    if mover is None or _unknown_shape(meeting):
+    names = names_at(program, program.names.statement(node), meeting)
+    mover = sibling or mover_for(program, meeting, names, blocking=True)
+    if mover is None:
         return None
-    edits: tuple[Edit, ...] = (*mover.edits, ReplaceExpression(program.source.span(birth), f"__node__{mover.suffix}"))
+    edits: tuple[Edit, ...] = (*mover.edits, ReplaceExpression(program.source.span(node), f"__node__{mover.suffix}"))
     return Fix(mover.safety, f"Move the encoding to `{mover.device}` where it is made", edits)
 
 
-def _unknown_shape(meeting: Meeting) -> bool:
-    """`apply_chat_template` gives a tensor or a mapping, by its arguments; both have `.to`, a list has not."""
-    return meeting.misplaced.value.kind not in {Kind.ENCODING, Kind.TENSOR, Kind.UNKNOWN}
-
-
-def _bound_at(program: Program, meeting: Meeting, birth: ast.expr) -> tuple[DeviceName, ...] | None:
-    """Device names bound both where the encoding is made and where it is used."""
-    bound = program.facts.devices_at.get(program.names.statement(birth))
-    if bound is None:
-        return None
-    texts = {one.text for one in bound}
-    return tuple(one for one in meeting.devices if one.text in texts)
-
-
-def _sibling_mover(program: Program, birth: ast.expr) -> Mover | None:
+def _sibling_mover(program: Program, part: ast.expr) -> Mover | None:
     """For one part of an encoding: the style in which another part of the same one is moved."""
-    if not isinstance(birth, (ast.Subscript, ast.Attribute)):
+    if not isinstance(part, (ast.Subscript, ast.Attribute)):
         return None
-    base = ast.dump(birth.value)
+    base = ast.dump(part.value)
     for move in program.facts.moves:
-        if isinstance(move.receiver, type(birth)) and ast.dump(move.receiver.value) == base:
+        if isinstance(move.receiver, type(part)) and ast.dump(move.receiver.value) == base and move.result_used:
             suffix = copied_suffix(program, move.node)
             if suffix is not None:
-                return Mover(suffix, suffix, (), Safety.SAFE)
+                return Mover(suffix, suffix.removeprefix(".to(").removesuffix(")"), (), Safety.SAFE)
     return None
 
 

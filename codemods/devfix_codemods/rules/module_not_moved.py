@@ -44,12 +44,12 @@ from collections.abc import Iterator
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import DeviceName, Meeting
+from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
-from devfix_codemods.rules._moves import Mover, block_of, device_words, insertable, mover_for, text_of
+from devfix_codemods.rules._moves import Mover, block_of, device_words, insertable, mover_for, names_at, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -89,8 +89,7 @@ def _fix(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:
     if not isinstance(birth, ast.Call):
         return None
     statement = program.names.statement(birth)
-    at_birth = _common(meeting, program.facts.devices_at.get(statement, ()))
-    mover = mover_for(program, meeting, at_birth, blocking=True)
+    mover = mover_for(program, meeting, names_at(program, statement, meeting), blocking=True)
     edits: tuple[Edit, ...]
     if mover is not None:
         edits = (*mover.edits, ReplaceExpression(program.source.span(birth), f"__node__{mover.suffix}"))
@@ -100,12 +99,6 @@ def _fix(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:
             return None
         mover, edits = later
     return Fix(mover.safety, f"Move the module to `{mover.device}` where it is built", edits)
-
-
-def _common(meeting: Meeting, bound: tuple[DeviceName, ...]) -> tuple[DeviceName, ...]:
-    """Names that denote the device where the module is built. Its own function may know the place by another name."""
-    places = {one.place for one in meeting.devices} | {meeting.anchor.place}
-    return tuple(one for one in bound if one.place in places)
 
 
 def _after_device(program: Program, meeting: Meeting, statement: ast.stmt) -> tuple[Mover, tuple[Edit, ...]] | None:
