@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import Expressions, derived, device_constant, sequence
-from devfix_codemods.flow.facts import Attachment, Move, Operand, Update
-from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, choice, may_be_device
+from devfix_codemods.flow.facts import Attachment, Meeting, Move, Operand, Update
+from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Device, Place, Symbol, choice, may_be_device
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,
@@ -260,7 +260,9 @@ class Calls(Expressions):
             return UNKNOWN
         identity = value.token or value.qualified or f"name#{text}"
         place = Symbol(f"{identity}#{text}", chosen=True)
-        if "." in text or value.kind is Kind.API:
+        if value.kind is Kind.API:
+            self.imported_devices[text] = place
+        elif "." in text:
             state.devices[text] = place
         return place
 
@@ -336,7 +338,7 @@ class Calls(Expressions):
             return self.new_module(node, self.device_of(*arguments.keywords["device"], state), state)
         children = {str(index): value for index, (_, value) in enumerate(arguments.all()) if value.kind is Kind.MODULE}
         if name in tables.PARAMETERLESS_MODULES or _is_loss(name):
-            return self.new_module(node, UNKNOWN, state)
+            return self.new_module(node, ANYWHERE, state)
         if name in tables.CONTAINER_MODULES:
             return self._container(node, arguments, children, state)
         place = state.default if state.default is not None else HOST
@@ -349,9 +351,10 @@ class Calls(Expressions):
             if value.kind in {Kind.SEQUENCE, Kind.MAPPING} and value.element is not None:
                 children["*"] = value.element
                 parts.remove(value)
-        places = {state.place_of(one) for one in children.values()} - {UNKNOWN}
-        known = len(places) == 1 and not parts
-        return self.new_module(node, places.pop() if known else UNKNOWN, state, children)
+        places = {state.place_of(one) for one in children.values()}
+        needed = places - {ANYWHERE} or {ANYWHERE}
+        known = len(needed) == 1 and not parts and bool(children)
+        return self.new_module(node, needed.pop() if known else UNKNOWN, state, children)
 
     def _copy(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         first = arguments.positional[0][1] if arguments.positional else NOTHING
@@ -376,10 +379,23 @@ class Calls(Expressions):
         for expression, value in arguments.all():
             operands.append(Operand(expression, value, self._argument_place(value, state)))
         self.infer(operands[0], operands[1:])
+        self._note_followers(node, operands, state)
         if managed:
             return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{dotted(callee_node) or 'the module'}`", operands, state)
         return replace(derived(node, place, operands[1:]), kind=Kind.UNKNOWN)
+
+    def _note_followers(self, node: ast.Call, operands: list[Operand], state: State) -> None:
+        """Host encodings that a model of unknown place gets."""
+        model = operands[0]
+        if model.place == HOST or may_be_device(model.place):
+            return
+        for one in operands[1:]:
+            origin = one.value.origin
+            if one.place == HOST and origin is not None and origin.birth is Birth.ENCODING:
+                devices = self.device_names(state)
+                fact = Meeting(node, "the model call", one, model, tuple(operands), None, devices, self.frame.context)
+                self.facts.followers.append(fact)
 
     def _argument_place(self, value: Value, state: State) -> Place:
         """Where an argument lives; a sequence or mapping lives where its elements do."""

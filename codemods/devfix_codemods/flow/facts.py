@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, field
 
 from devfix_codemods.flow.evidence import Evidence
-from devfix_codemods.flow.places import Place
+from devfix_codemods.flow.places import Place, Symbol
 from devfix_codemods.flow.values import Attached, Origin, Value
 
 
@@ -33,6 +33,18 @@ class DeviceName:
     text: str
     place: Place
     is_torch_device: bool
+
+
+def spelled(
+    place: Place, owners: tuple[tuple[str, str], ...], known: tuple[DeviceName, ...]
+) -> tuple[DeviceName, ...]:
+    """Attributes of objects at hand that are `place`: `args.device`, where the caller's `args` is ours too."""
+    if not isinstance(place, Symbol):
+        return ()
+    path = place.token.partition("#")[0]
+    texts = {one.text for one in known}
+    found = (f"{name}{path[len(token) :]}" for name, token in owners if path.startswith(f"{token}."))
+    return tuple(DeviceName(text, place, False) for text in found if text not in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +129,18 @@ class Update:
 class Facts:
     """Everything that the rules may ask.
 
-    `batches` are the values that loops over loaders yield, by token, `tensors` are the tokens of values that an operation uses as tensors, `devices_at` are the device names bound when a statement starts, `evidence` is what uses say, by function (or
+    `followers` are encodings given to a model that lives wherever its owner put it. `batches` are the values that loops over loaders yield, by token, `tensors` are the tokens of values that an operation uses as tensors, `devices_at` are the device names bound when a statement starts, `owners_at` the names bound to objects there, `evidence` is what uses say, by function (or
     module, under the tree itself), `incomplete` the reason why the analysis stopped early, where it did.
     """
 
     meetings: list[Meeting] = field(default_factory=list)
+    followers: list[Meeting] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
     batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
     devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
+    owners_at: dict[ast.stmt, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     evidence: dict[ast.AST, Evidence] = field(default_factory=dict)
     incomplete: str | None = None

@@ -9,7 +9,7 @@ from devfix_codemods.flow.classes import ClassTable, FileTraits
 from devfix_codemods.flow.facts import Context
 from devfix_codemods.flow.machine import DEPTH, Frame, Function
 from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol
+from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
 from devfix_codemods.flow.state import State, join_states
 from devfix_codemods.flow.values import NONE, NOTHING, Birth, Kind, Object, Origin, Value, join_values
 from devfix_codemods.source import Source
@@ -53,7 +53,10 @@ class Functions(Calls):
         self._observe(definition, env)
         if definition in self.calls or len(self.calls) >= DEPTH:
             return self._unknown_call(node, arguments, state)
-        return self._activate(definition, env, state, node)
+        result = self._activate(definition, env, state, node)
+        if result.kind is Kind.MODULE and result.origin is not None and result.origin.birth is Birth.MODULE:
+            return replace(result, origin=Origin(Birth.MODULE, node))  # for the caller, it is built by this call
+        return result
 
     def _activate(
         self, definition: Function | ast.Lambda, env: dict[str, Value], state: State, site: ast.Call | None = None
@@ -229,7 +232,7 @@ class Functions(Calls):
         if known.place != UNKNOWN or known.moved is not None:
             return
         parts = [state.place_of(one) for one in known.attributes.values() if _is_part(one)]
-        if HOST in parts and all(place in {HOST, UNKNOWN} for place in parts):
+        if HOST in parts and all(place in {HOST, UNKNOWN, ANYWHERE} for place in parts):
             state.objects[token] = replace(known, place=HOST, managed=self.classes.is_managed(definition))
 
     def _item_of(

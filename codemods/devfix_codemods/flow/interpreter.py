@@ -47,6 +47,7 @@ class Interpreter(Functions):
     def again(self) -> "Interpreter":
         """A second run that knows where modules live by what their calls got in the first."""
         second = Interpreter(self.source, self.names)
+        second.imported_devices = self.imported_devices
         second.inferred = {token: place for token, place in self.inferred.items() if place != UNKNOWN}
         return second
 
@@ -474,6 +475,7 @@ class Interpreter(Functions):
         """Remember the device names at the start of a statement at which a fix may want to insert."""
         if node not in self.facts.devices_at:
             self.facts.devices_at[node] = self.device_names(state)
+            self.facts.owners_at[node] = self.owners(state)
 
 
 def _with_fallbacks(end: State, without: State | None) -> State:

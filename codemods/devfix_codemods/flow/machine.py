@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence, dotted, gather
-from devfix_codemods.flow.facts import Context, DeviceName, Facts, Meeting, Move, Operand
+from devfix_codemods.flow.facts import Context, DeviceName, Facts, Meeting, Move, Operand, spelled
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.state import State
@@ -53,6 +53,7 @@ class Machine:
         self.steps = 0
         self.inferred: dict[str, Place] = {}
         self.unplaced = False
+        self.imported_devices: dict[str, Place] = {}
         self._seen_meetings: set[tuple[ast.AST, ast.AST]] = set()
         self._seen_moves: set[ast.AST] = set()
 
@@ -107,7 +108,7 @@ class Machine:
                 if _names_device(held):
                     text = f"{name}.{attribute}"
                     found.setdefault(text, DeviceName(text, held.denotes, held.qualified == "torch.device"))
-        for text, place in state.devices.items():
+        for text, place in (state.devices | self.imported_devices).items():
             found.setdefault(text, DeviceName(text, place, False))
         return tuple(sorted(found.values(), key=lambda one: (one.text.count("."), len(one.text), one.text)))
 
@@ -156,7 +157,8 @@ class Machine:
         if key in self._seen_meetings:
             return
         self._seen_meetings.add(key)
-        devices = (*self.device_names(state), *self._spelled(anchor.place, state))
+        devices = self.device_names(state)
+        devices = (*devices, *spelled(anchor.place, self.owners(state), devices))
         self.facts.meetings.append(
             Meeting(node, operation, misplaced, anchor, tuple(operands), _moved(anchor, state), devices, self.frame.context)
         )
@@ -181,15 +183,9 @@ class Machine:
         elif any(one.value.batch is not None and one.value.batch.loaded for one in arguments):
             self.unplaced = True
 
-    def _spelled(self, place: Place, state: State) -> list[DeviceName]:
-        """An attribute of something at hand that is this place: `args.device`, where the caller's `args` is ours too."""
-        if not isinstance(place, Symbol):
-            return []
-        path = place.token.partition("#")[0]
-        owners = [(name, value.token) for name, value in state.env.items() if value.token and not value.optional]
-        return [
-            DeviceName(f"{name}{path[len(token):]}", place, False) for name, token in owners if path.startswith(f"{token}.")
-        ]
+    def owners(self, state: State) -> tuple[tuple[str, str], ...]:
+        """Names bound to objects, with the identity of the object."""
+        return tuple((name, value.token) for name, value in state.env.items() if value.token and not value.optional)
 
     def record_move(self, move: Move) -> None:
         if move.node not in self._seen_moves:

@@ -46,9 +46,15 @@ class Unknown:
     """Nothing is known. It never produces a finding by itself."""
 
 
-Place = Host | Device | Symbol | Choice | Unknown
+@dataclass(frozen=True, slots=True)
+class Anywhere:
+    """No place is needed: a module without parameters works wherever its input is."""
+
+
+Place = Host | Device | Symbol | Choice | Unknown | Anywhere
 
 HOST = Host()
+ANYWHERE = Anywhere()
 UNKNOWN = Unknown()
 
 
@@ -70,7 +76,9 @@ def choice(*places: Place) -> Place:
 
 def join(first: Place, second: Place) -> Place:
     """The place of a value after two branches: Unknown where they disagree."""
-    return first if first == second else UNKNOWN
+    if first == second or second == ANYWHERE:
+        return first
+    return second if first == ANYWHERE else UNKNOWN
 
 
 def may_be_device(place: Place) -> bool:
@@ -87,7 +95,7 @@ def may_be_device(place: Place) -> bool:
 
 def relation(first: Place, second: Place) -> Relation:
     """Whether tensors at two places may meet. DIFFERENT means: on some run that the program provides for, they may not."""
-    if isinstance(first, Unknown) or isinstance(second, Unknown):
+    if {first, second} & {UNKNOWN, ANYWHERE}:
         return Relation.UNKNOWN
     if first == second:
         return Relation.SAME

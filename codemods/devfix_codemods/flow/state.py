@@ -1,9 +1,10 @@
 """The interpreter's state at one point of the program, and how two states join."""
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from devfix_codemods.flow.places import UNKNOWN, Place, choice, join
-from devfix_codemods.flow.values import Birth, Object, Value, join_values
+from devfix_codemods.flow.values import Object, Value, join_values
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ def join_states(first: State | None, second: State | None) -> State | None:
         joined.env[name] = _join_binding(first.env.get(name), second.env.get(name))
     for token in first.objects.keys() | second.objects.keys():
         joined.objects[token] = _join_known(first.objects.get(token), second.objects.get(token))
-    _add_merged_objects(joined, first, second)
+    _add_merged_objects(joined)
     for batch in first.moved.keys() | second.moved.keys():
         joined.moved[batch] = first.moved.get(batch, frozenset()) | second.moved.get(batch, frozenset())
     joined.devices = {text: place for text, place in first.devices.items() if second.devices.get(text) == place}
@@ -120,18 +121,12 @@ def _join_attribute(first: Value | None, second: Value | None) -> Value:
     return join_values(first, second)
 
 
-def _add_merged_objects(joined: State, first: State, second: State) -> None:
-    """A name bound to one object in one branch and another in the other gets an object of its own."""
-    for name, value in list(joined.env.items()):
+def _add_merged_objects(joined: State) -> None:
+    """What is one object after one branch and another after the other gets a state of its own."""
+    held = [value for known in list(joined.objects.values()) for value in known.attributes.values()]
+    for value in (*joined.env.values(), *held):
         if value.token is None or "|" not in value.token or value.token in joined.objects:
             continue
-        left, right = first.env.get(name), second.env.get(name)
-        one = first.objects.get(left.token) if left and left.token else None
-        other = second.objects.get(right.token) if right and right.token else None
-        if one is not None and other is not None:
-            joined.objects[value.token] = join_objects(one, other)
-
-
-def was_moved(value: Value) -> bool:
-    """Whether the value's last step was a move."""
-    return value.origin is not None and value.origin.birth is Birth.MOVE
+        parts = [joined.objects[token] for token in value.token.split("|") if token in joined.objects]
+        if parts:
+            joined.objects[value.token] = reduce(join_objects, parts)

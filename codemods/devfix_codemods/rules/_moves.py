@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import Context, DeviceName, Meeting
+from devfix_codemods.flow.facts import Context, DeviceName, Meeting, spelled
 from devfix_codemods.flow.places import Choice, Device, Host, Place, describe
 from devfix_codemods.program import Program
 from devfix_codemods.source import Span
@@ -168,6 +168,7 @@ def _bound_name(node: ast.Name | ast.arg) -> str | None:
 def names_at(program: Program, statement: ast.stmt, meeting: Meeting) -> tuple[DeviceName, ...]:
     """Device names bound at `statement` that denote the anchor's place: by what held there, or by what holds at the meeting."""
     bound = program.facts.devices_at.get(statement, ())
+    bound += spelled(meeting.anchor.place, program.facts.owners_at.get(statement, ()), bound)
     here = {one.text for one in meeting.devices if one.place == meeting.anchor.place}
     function = enclosing_function(program, statement)
     shared = function is meeting.context.function

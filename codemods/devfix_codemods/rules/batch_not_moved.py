@@ -161,6 +161,8 @@ def _finding(program: Program, meetings: list[Meeting], whole: set[str]) -> Find
         return None
     name = _name(program, meeting)
     moves = _sibling_moves(program, meeting, batch)
+    if len({_device_in(copied_suffix(program, one.node) or "") for one in moves}) > 1:
+        return None
     fix = _whole_batch(program, meeting, batch, moves)
     if fix is not None:
         whole.add(batch.token)
@@ -283,6 +285,7 @@ def _mover(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Mov
 
 
 def _device_in(suffix: str) -> str:
+    """The device expression of a move's text."""
     tree = ast.parse(f"_{suffix}", mode="eval").body
     if isinstance(tree, ast.Call):
         argument = next((one.value for one in tree.keywords if one.arg == "device"), tree.args[0] if tree.args else None)

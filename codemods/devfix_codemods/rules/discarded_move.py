@@ -66,10 +66,16 @@ def _is_tensor(program: Program, move: Move) -> bool:
 def _meets(program: Program, move: Move) -> bool:
     """Whether the same batch element, still on the host, is seen to meet a moved value in a loss or in arithmetic."""
     batch = move.value.batch
-    return batch is not None and any(
-        one.misplaced.value.batch == batch and (bool(batch.path) or one.misplaced.value.kind is Kind.TENSOR)
-        for one in program.facts.meetings
-    )
+    if batch is None:
+        return False
+    any_item = isinstance(move.receiver, ast.Name) and _item_target(program, move, move.receiver.id) is not None
+    for one in program.facts.meetings:
+        value = one.misplaced.value
+        if value.batch is None or value.batch.token != batch.token:
+            continue
+        if any_item or (value.batch == batch and (bool(batch.path) or value.kind is Kind.TENSOR)):
+            return True
+    return False
 
 
 def _finding(program: Program, move: Move) -> Finding:

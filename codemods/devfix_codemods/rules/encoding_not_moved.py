@@ -27,7 +27,8 @@ Tokenizers and processors return host tensors. The model's embedding then raises
 ## Fix safety
 
 Safe: the output of a tokenizer with `return_tensors="pt"` has `.to`, and moving it to where the model is changes nothing
-that worked. Unsafe where a `device` must be declared first.
+that worked. Unsafe where a `device` must be declared first, and where the model comes from elsewhere and is only seen to
+be asked for its `device`.
 
 ## Since torch
 
@@ -39,6 +40,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
@@ -49,14 +51,37 @@ from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, ins
 def check(program: Program) -> Iterator[Finding]:
     seen: set[ast.AST] = set()
     for meeting in program.facts.meetings:
-        origin = meeting.misplaced.value.origin
-        if origin is None or origin.birth is not Birth.ENCODING or not insertable(meeting.context):
-            continue
-        if not _enters_model(meeting):
-            continue
-        if origin.node not in seen:
-            seen.add(origin.node)
-            yield _finding(program, meeting, origin.node)
+        birth = _birth(meeting)
+        if birth is not None and birth not in seen and insertable(meeting.context) and _enters_model(meeting):
+            seen.add(birth)
+            yield _finding(program, meeting, birth, _fix(program, meeting, birth), device_words(meeting))
+    for meeting in program.facts.followers:
+        birth = _birth(meeting)
+        if birth is not None and birth not in seen and insertable(meeting.context):
+            fix = _following(program, meeting, birth)
+            if fix is not None:
+                seen.add(birth)
+                yield _finding(program, meeting, birth, fix, "wherever that model was put")
+
+
+def _birth(meeting: Meeting) -> ast.AST | None:
+    origin = meeting.misplaced.value.origin
+    return origin.node if origin is not None and origin.birth is Birth.ENCODING else None
+
+
+def _following(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:
+    """To the model's own device, where the code is seen to ask it for that: it may have been left on the host."""
+    model = dotted(meeting.anchor.node)
+    if model is None or not isinstance(birth, (ast.Call, ast.Subscript, ast.Attribute)):
+        return None
+    asked = any(
+        isinstance(node, ast.Attribute) and node.attr == "device" and dotted(node.value) == model
+        for node in ast.walk(program.tree)
+    )
+    if not asked or model.partition(".")[0] not in program.source.segment(program.source.span(meeting.node)):
+        return None
+    edit = ReplaceExpression(program.source.span(birth), f"__node__.to({model}.device)")
+    return Fix(Safety.UNSAFE, f"Move the encoding to `{model}.device` where it is made", (edit,))
 
 
 def _enters_model(meeting: Meeting) -> bool:
@@ -64,19 +89,18 @@ def _enters_model(meeting: Meeting) -> bool:
     return isinstance(meeting.node, ast.Call) and not meeting.operation.startswith("`.")
 
 
-def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
+def _finding(program: Program, meeting: Meeting, birth: ast.AST, fix: Fix | None, where: str) -> Finding:
     anchor = text_of(program, meeting.anchor.node)
-    fix = _fix(program, meeting, birth)
     made = program.source.span(birth)
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"the encoding stays on the host, but meets `{anchor}` {device_words(meeting)} in {meeting.operation}",
+        message=f"the encoding stays on the host, but meets `{anchor}` {where} in {meeting.operation}",
         span=program.source.span(meeting.node),
         origin=made,
         trail=(
             Step(made, "the encoding is made here, on the host"),
-            Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {device_words(meeting)}, here"),
+            Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {where}, here"),
         ),
         fix=fix,
         advice=None if fix else f"move the encoding to the device of `{anchor}`",

@@ -39,10 +39,9 @@ def main():
 
     torch.manual_seed(6)
     loader = DataLoader(TensorDataset(torch.randn(40, 8), torch.randint(0, 4, (40,))), batch_size=10)
-    teacher = mlp(8, 64, 64, 4)
+    teacher = mlp(8, 64, 64, 4).to(args.device)
     student = mlp(8, 16, 4)
     student = student.to(args.device)
-    teacher = teacher.to(args.device)
     teacher.eval()
     print(f"loss {distill(student, teacher, loader, args):.4f}")
 

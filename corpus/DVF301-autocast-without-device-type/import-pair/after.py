@@ -7,8 +7,8 @@ from torch import nn
 try:
     from torch.amp import GradScaler, autocast
 except ImportError:
-    from torch import autocast
     from torch.cuda.amp import GradScaler
+    from torch import autocast
 
 
 class ResBlock(nn.Module):

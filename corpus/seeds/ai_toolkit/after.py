@@ -55,10 +55,9 @@ def main():
     torch.manual_seed(0)
     loader = DataLoader(ControlledLatents(), batch_size=4)
 
-    control_encoder = ControlEncoder()
+    control_encoder = ControlEncoder().to(device)
     transformer = LatentTransformer()
     transformer.to(device)
-    control_encoder.to(device)
     params = list(transformer.parameters()) + list(control_encoder.parameters())
     optimizer = torch.optim.AdamW(params, lr=1e-3)
 

@@ -10,8 +10,8 @@ from detector import OneBoxDetector, SetCriterion
 try:
     from torch.amp import autocast, GradScaler
 except ImportError:
-    from torch import autocast
     from torch.cuda.amp import GradScaler
+    from torch import autocast
 from misc import NestedTensor
 
 
