@@ -475,7 +475,7 @@ class Interpreter(Functions):
         """Remember the device names at the start of a statement at which a fix may want to insert."""
         if node not in self.facts.devices_at:
             self.facts.devices_at[node] = self.device_names(state)
-            self.facts.owners_at[node] = self.owners(state)
+            self.facts.owners_at[node] = self.named_objects(state)
 
 
 def _with_fallbacks(end: State, without: State | None) -> State:

@@ -158,7 +158,7 @@ class Machine:
             return
         self._seen_meetings.add(key)
         devices = self.device_names(state)
-        devices = (*devices, *spelled(anchor.place, self.owners(state), devices))
+        devices = (*devices, *spelled(anchor.place, self.named_objects(state), devices))
         self.facts.meetings.append(
             Meeting(node, operation, misplaced, anchor, tuple(operands), _moved(anchor, state), devices, self.frame.context)
         )
@@ -183,7 +183,7 @@ class Machine:
         elif any(one.value.batch is not None and one.value.batch.loaded for one in arguments):
             self.unplaced = True
 
-    def owners(self, state: State) -> tuple[tuple[str, str], ...]:
+    def named_objects(self, state: State) -> tuple[tuple[str, str], ...]:
         """Names bound to objects, with the identity of the object."""
         return tuple((name, value.token) for name, value in state.env.items() if value.token and not value.optional)
 
