@@ -14,7 +14,7 @@ from devfix.errors import UsageError
 
 WRONG_USAGE = 2
 INTERRUPTED = 130
-_BROKEN_PIPE = 141
+BROKEN_PIPE = 1  # as typer answers it
 _CommandLineError: Any = typer.BadParameter.__mro__[2]
 """`ClickException`. Some releases of typer carry their own copy of click, so it has no one name to import it by."""
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         _abandon_output()
-        return _BROKEN_PIPE
+        return BROKEN_PIPE
 
 
 def _run(arguments: list[str]) -> int:
@@ -41,6 +41,8 @@ def _run(arguments: list[str]) -> int:
         code = app(arguments or ["--help"], prog_name="devfix", standalone_mode=False)
     except _CommandLineError as error:
         return _refuse(f"{error.format_message().rstrip('.')} (`devfix --help` shows the usage)")
+    if code == INTERRUPTED:  # some releases of typer answer this where others raise
+        raise KeyboardInterrupt
     sys.stdout.flush()
     return code if arguments else WRONG_USAGE
 

@@ -196,10 +196,11 @@ class _Walk:
         settings = self._tree.of(path if is_folder else os.path.dirname(path))
         excludes = self._excludes_of(settings)
         root = repository_of(os.path.dirname(path)) or str(Path.cwd())
-        while path.startswith(root) and path != root:
-            if excludes.match(path, os.path.basename(path), is_folder):
+        inner, inner_is_folder = path, is_folder
+        while _below(inner, root):
+            if excludes.match(inner, os.path.basename(inner), inner_is_folder):
                 return True
-            path, is_folder = os.path.dirname(path), True
+            inner, inner_is_folder = os.path.dirname(inner), True
         return settings.respect_gitignore and ignored_above(path)
 
 

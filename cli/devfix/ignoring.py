@@ -72,9 +72,12 @@ class Ignores:
 
 
 def ignores_above(folder: str) -> Ignores:
-    """What holds for `folder` by the folders above it, up to its repository; nothing where it is in none."""
+    """What holds for `folder` by the folders above it, up to its repository.
+
+    Nothing where it is in none, and nothing where it is ignored itself: then the user wants what is in it.
+    """
     root = repository_of(folder)
-    if root is None or root == folder:
+    if root is None or root == folder or ignored_above(folder):
         return Ignores()
     return _descend(root, folder)
 

@@ -128,11 +128,21 @@ def _restore(run: Run, saved: Saved) -> Undone:
         return Undone(saved.path)
     if _digest(present) != saved.after:
         return Undone(saved.path, "edited since")
+    return Undone(saved.path, _put_back(run, saved, present))
+
+
+def _put_back(run: Run, saved: Saved, present: bytes) -> str | None:
+    """Why the original could not be put back, or None."""
     try:
-        write(saved.path, present, run.original(saved), run.temporary)
+        original = run.original(saved)
+        if _digest(original) != saved.before:
+            return "its saved original is damaged"
+        write(saved.path, present, original, run.temporary)
+    except OSError as error:
+        return f"its saved original cannot be read: {error.strerror}"
     except WriteError as error:
-        return Undone(saved.path, str(error))
-    return Undone(saved.path)
+        return str(error)
+    return None
 
 
 def _save_originals(location: Path, changes: Sequence[tuple[str, bytes, bytes]]) -> list[Saved]:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
@@ -25,14 +25,10 @@ _ORPHAN_CHECK_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Lost:
-    """No answer, and why: the worker died, or was ended at the time limit."""
+    """No answer, and why: the worker died, which may have been chance, or was ended at the time limit."""
 
     reason: str
-
-
-@dataclass(frozen=True)
-class _Died(Lost):
-    pass
+    may_be_chance: bool = field(default=False, compare=False)
 
 
 class _Worker(Generic[Job, Answer]):
@@ -66,11 +62,11 @@ class _Worker(Generic[Job, Answer]):
         self.process.join()
         self.pipe.close()
 
-    def _died(self) -> _Died:
+    def _died(self) -> Lost:
         self.process.join()
         code = self.process.exitcode or 0
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return _Died(f"the analysis process died ({how})")
+        return Lost(f"the analysis process died ({how})", may_be_chance=True)
 
 
 class Pool(Generic[Job, Answer]):
@@ -91,7 +87,7 @@ class Pool(Generic[Job, Answer]):
         postponed: list[tuple[int, Job]] = []
         try:
             for worker, answer in self._answers(iter(jobs)):
-                if isinstance(answer, _Died):
+                if isinstance(answer, Lost) and answer.may_be_chance:
                     postponed.append((worker.number, worker.job))
                 else:
                     yield worker.number, answer

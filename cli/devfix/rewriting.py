@@ -194,10 +194,8 @@ def _refuse_dirty(changed: Sequence[Rewritten]) -> None:
     except WriteError as error:
         raise UsageError(f"{error}; nothing was written, --allow-dirty goes on without asking git") from error
     if found:
-        files = "a file" if len(found) == 1 else f"{len(found)} files"
-        what = (
-            f"{files} to be changed with uncommitted changes; commit them, or pass --allow-dirty. Nothing was written"
-        )
+        files = "a file that has" if len(found) == 1 else f"{len(found)} files that have"
+        what = f"nothing was written: it would change {files} uncommitted changes; commit them, or pass --allow-dirty"
         raise UsageError(what, [f"{label_of(file.path)} ({file.state})" for file in found])
 
 

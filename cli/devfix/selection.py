@@ -19,9 +19,10 @@ def options_of(choice: Choice) -> Options:
     Raises:
         UsageError: a selector names no rule.
     """
-    every = frozenset(rule.code for rule in all_rules())
-    chosen = every if choice.select is None else codes_of(choice.select)
-    return Options(chosen - codes_of(choice.ignore), choice.unsafe, choice.target_torch)
+    selected = (EVERYTHING,) if choice.select is None else choice.select
+    chosen = codes_of(selected, f"{choice.origin}: [tool.devfix] select: ")
+    ignored = codes_of(choice.ignore, f"{choice.origin}: [tool.devfix] ignore or per-file-ignores: ")
+    return Options(chosen - ignored, choice.unsafe, choice.target_torch)
 
 
 @cache
@@ -31,13 +32,13 @@ def rules_of(choice: Choice) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if rule.code in selected)
 
 
-def codes_of(selectors: Iterable[str]) -> frozenset[str]:
-    """The codes that the selectors stand for.
+def codes_of(selectors: Iterable[str], where: str = "") -> frozenset[str]:
+    """The codes that the selectors stand for. `where` names their place in messages.
 
     Raises:
         UsageError: one names no rule.
     """
-    return frozenset(code for selector in selectors for code in _codes(selector))
+    return frozenset(code for selector in selectors for code in _codes(selector, where))
 
 
 def rule_named(word: str) -> Rule:
@@ -49,22 +50,22 @@ def rule_named(word: str) -> Rule:
     for rule in all_rules():
         if word.upper() == rule.code or word.lower() == rule.name:
             return rule
-    raise unknown_rule(word)
+    raise _unknown_rule(word, "")
 
 
-def unknown_rule(word: str) -> UsageError:
+def _unknown_rule(word: str, where: str) -> UsageError:
     known = [text for rule in all_rules() for text in (rule.code, rule.name)]
     folded = word.upper() if word.upper().startswith("DVF") else word.lower()
-    return UsageError(f"no rule {word!r}{close_match(folded, known)} `devfix rules` lists them")
+    return UsageError(f"{where}no rule {word!r}{close_match(folded, known) or ';'} `devfix rules` lists them")
 
 
-def _codes(selector: str) -> list[str]:
+def _codes(selector: str, where: str) -> list[str]:
     wanted = selector.upper()
     if wanted == EVERYTHING:
         return [rule.code for rule in all_rules()]
     found = [rule.code for rule in all_rules() if _matches(rule, selector, wanted)]
     if not found:
-        raise unknown_rule(selector)
+        raise _unknown_rule(selector, where)
     return found
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,13 +42,14 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 class Choice:
     """Which rules run on a file and what may be applied: all of the settings that can change an outcome.
 
-    `select` and `ignore` are as the user wrote them: codes, prefixes of codes, names.
+    `select` and `ignore` are as the user wrote them: codes, prefixes of codes, names. `origin` is where, for messages.
     """
 
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     unsafe: bool = False
     target_torch: Version | None = None
+    origin: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Settings:
     @cached_property
     def choice(self) -> Choice:
         """The choice for a file that no `per-file-ignores` names."""
-        return Choice(self.select, self.ignore, self.unsafe, self.target_torch or self.declared_torch)
+        return Choice(self.select, self.ignore, self.unsafe, self.target_torch or self.declared_torch, self.origin)
 
 
 @dataclass(frozen=True)

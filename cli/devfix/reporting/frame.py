@@ -111,14 +111,18 @@ def _marked_line(text: str, number: int, marks: list[Mark], gutter: int, width: 
 def _underline(shown: "_Window", text: str, marks: list[Mark]) -> list[Piece]:
     """One row for all marks of a line; the last one's label stands beside it."""
     row: list[tuple[str, str]] = [(" ", "")] * shown.cell(len(text))
-    for mark in sorted(marks, key=lambda mark: mark.sign == "^"):
-        start, end = mark.columns(text)
+    for start, end, mark in sorted(((*mark.columns(text), mark) for mark in marks), key=_widest_first):
         first, last = shown.cell(start), max(shown.cell(end), shown.cell(start) + 1)
         row += [(" ", "")] * (last - len(row))
         row[first:last] = [(mark.sign, mark.style)] * (last - first)
     while row and row[-1][0] == " ":
         row.pop()
     return [*row, (f" {visible(marks[-1].label)}", marks[-1].style)]
+
+
+def _widest_first(drawn: tuple[int, int, Mark]) -> int:
+    start, end, _ = drawn
+    return start - end
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ class _Window:
         for index in range(start, len(line)):
             shown = _shown(line[index], position)
             cells.append(position)
-            if position + _cells(shown) > width:
+            if position + _cells(shown) >= width and index < len(line) - 1:
                 parts.append("…")
                 break
             parts.append(shown)

@@ -1,0 +1,93 @@
+"""A rewrite that is killed leaves every file whole, and can be undone."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+FILES = 120
+BEFORE = "import torch\n\nwith torch.cuda.amp.autocast():\n    pass\n" + "# padding\n" * 200
+
+
+@pytest.fixture
+def files(tree: Path) -> list[Path]:
+    paths = [tree / f"package{number % 7}" / f"module{number}.py" for number in range(FILES)]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(BEFORE)
+    return paths
+
+
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "devfix", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def changed(files: list[Path]) -> int:
+    return sum(path.read_text() != BEFORE for path in files)
+
+
+@pytest.mark.parametrize("first", [1, FILES // 2])
+def test_killed_in_the_middle(first: int, files: list[Path], tree: Path) -> None:
+    with start("rewrite", "--select", "deprecated-amp") as process:
+        while changed(files[:first]) == 0 and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    after = {path.read_text() for path in files} - {BEFORE}
+    assert len(after) == 1
+    assert 0 < changed(files) < FILES
+    with start("undo") as undo:
+        _, err = undo.communicate()
+    assert (undo.returncode, err) == (0, b"")
+    assert changed(files) == 0
+    assert [path for path in tree.rglob("*") if path.is_file() and path.suffix != ".py"] == []
+
+
+def test_interrupted_in_the_middle(files: list[Path], tree: Path) -> None:
+    with start("rewrite", "--select", "deprecated-amp") as process:
+        while changed(files[:1]) == 0 and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert b"Undo with: devfix undo" in err
+    assert b"Traceback" not in err
+    assert 0 < changed(files) < FILES
+    assert [path for path in tree.rglob("*") if path.is_file() and path.suffix != ".py"] == []
+
+
+def test_interrupted_in_the_analysis(files: list[Path]) -> None:
+    with start("check", "--no-cache") as process:
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode in (1, 130)
+    assert b"Traceback" not in err
+    assert changed(files) == 0
+
+
+def test_workers_end_with_their_parent(files: list[Path]) -> None:
+    with start("check", "--no-cache", "--jobs", "2") as process:
+        time.sleep(0.7)
+        workers = _children(process.pid)
+        process.kill()
+    deadline = time.monotonic() + 10
+    while any(map(_alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(_alive, workers))
+
+
+def _children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(word) for word in found.read_text().split()] if found.exists() else []
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,89 @@
+"""Processes that die or hang cost only the job that they were at."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from devfix.pool import Lost, Pool, forks
+
+
+def work(job: str) -> str:
+    what, _, argument = job.partition(" ")
+    if what == "kill":
+        os.kill(os.getpid(), int(argument))
+    if what == "exit":
+        os._exit(int(argument))
+    if what == "sleep":
+        time.sleep(float(argument))
+    if what == "once":
+        if not Path(argument).exists():
+            Path(argument).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "second try"
+    return job * 2
+
+
+def run(jobs: list[str], size: int = 2, seconds: float = 30) -> list[str | Lost]:
+    answers = dict(Pool(work, size, seconds).run(enumerate(jobs)))
+    return [answers[number] for number in range(len(jobs))]
+
+
+def test_no_jobs() -> None:
+    assert run([]) == []
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_each_job_gets_its_answer(size: int) -> None:
+    jobs = [f"{number} " for number in range(40)]
+    assert run(jobs, size) == [job * 2 for job in jobs]
+
+
+def test_large_jobs_and_answers() -> None:
+    jobs = [chr(97 + number) * 2_000_000 for number in range(6)]
+    assert run(jobs) == [job * 2 for job in jobs]
+
+
+@pytest.mark.parametrize("job", [f"kill {signal.SIGSEGV:d}", f"kill {signal.SIGKILL:d}", f"kill {signal.SIGABRT:d}"])
+def test_a_worker_that_is_killed(job: str) -> None:
+    reason = f"the analysis process died (signal {job.split()[1]})"
+    assert run(["a", job, "b", "c", job, "d"]) == ["aa", Lost(reason), "bb", "cc", Lost(reason), "dd"]
+
+
+def test_a_worker_that_leaves() -> None:
+    assert run(["exit 3", "a"]) == [Lost("the analysis process died (exit code 3)"), "aa"]
+
+
+def test_a_job_whose_worker_died_is_tried_again_alone(tmp_path: Path) -> None:
+    assert run(["a", f"once {tmp_path / 'flag'}", "b"]) == ["aa", "second try", "bb"]
+
+
+def test_a_worker_that_hangs_is_ended() -> None:
+    started = time.monotonic()
+    assert run(["a", "sleep 60", "b"], seconds=0.5) == ["aa", Lost("not done within 0.5 s"), "bb"]
+    assert time.monotonic() - started < 10
+
+
+def test_a_consumer_that_stops_ends_the_workers() -> None:
+    answers = Pool(work, 2, 30).run(enumerate(["a", "sleep 60", "sleep 60"]))
+    assert next(answers) == (0, "aa")
+    answers.close()  # type: ignore[attr-defined]
+    assert multiprocessing.active_children() == []
+
+
+def test_fork_is_used_only_while_no_other_thread_runs() -> None:
+    before = forks()
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        assert not forks()
+        answers = Pool(eval, 1, 30).run(enumerate(["1 + 1", "__import__('os').abort()", "[2]"]))
+        assert dict(answers) == {0: 2, 1: Lost("the analysis process died (signal 6)"), 2: [2]}
+    finally:
+        ended.set()
+        thread.join()
+    assert forks() == before

@@ -1,0 +1,70 @@
+"""The driver: order, parallel work, and what the gate keeps from being parsed."""
+
+from pathlib import Path
+
+import pytest
+from devfix import running
+from devfix.analysis import Task
+from devfix.cache import no_cache
+from devfix.discovery import discover
+from devfix.results import Checked, Failed
+from devfix.running import Request, run
+from devfix.settings import Overrides
+
+from .conftest import BUGGY, Devfix
+
+pytestmark = pytest.mark.usefixtures("library")
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_results_come_in_the_order_of_the_files(jobs: int, tree: Path) -> None:
+    for number in range(30):
+        (tree / f"{number:02}.py").write_text(BUGGY * (30 - number) if number % 3 else "x = 1\n")
+    found = discover(["."], Overrides())
+    seen: list[tuple[int, int]] = []
+    results = run(found.files, Request(Task.CHECK, jobs), no_cache(), lambda done, total: seen.append((done, total)))
+    assert [result.target.label for result in results] == [f"{number:02}.py" for number in range(30)]
+    problems = [len(result.problems) for result in results if isinstance(result, Checked)]
+    assert problems == [30 - number if number % 3 else 0 for number in range(30)]
+    assert seen == [(number + 1, 30) for number in range(30)]
+
+
+def test_what_cannot_concern_a_rule_is_not_parsed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "a.py").write_text("import torch  # not a word of it\n")
+    (tree / "b.py").write_text("wrong(\n")
+    monkeypatch.setattr(running, "analyse", lambda job: pytest.fail("analysed"))
+    found = discover(["."], Overrides())
+    results = run(found.files, Request(Task.CHECK), no_cache(), lambda done, total: None)
+    assert all(isinstance(result, Checked) for result in results)
+
+
+def test_a_comment_for_devfix_is_looked_at(tree: Path, devfix: Devfix) -> None:
+    (tree / "a.py").write_text("x = 1  # devfix: skip-file\n")
+    assert devfix("check").err == "skipped a.py: # devfix: skip-file\n"
+
+
+def test_a_file_that_takes_too_long(tree: Path) -> None:
+    (tree / "a.py").write_text(BUGGY + "# please hang\n")
+    (tree / "b.py").write_text(BUGGY)
+    found = discover(["."], Overrides())
+    first, second = run(found.files, Request(Task.CHECK, seconds=0.5), no_cache(), lambda done, total: None)
+    assert isinstance(first, Failed)
+    assert first.reason == "not done within 0.5 s"
+    assert isinstance(second, Checked)
+
+
+def test_a_few_bytes_are_not_worth_a_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "a.py").write_text(BUGGY)
+    monkeypatch.setattr(running, "forks", lambda: False)
+    monkeypatch.setattr(running, "Pool", lambda *arguments: pytest.fail("a pool"))
+    [result] = run(discover(["."], Overrides()).files, Request(Task.CHECK), no_cache(), lambda done, total: None)
+    assert isinstance(result, Checked)
+
+
+def test_a_file_that_vanishes(tree: Path) -> None:
+    (tree / "a.py").write_text(BUGGY)
+    found = discover(["."], Overrides())
+    (tree / "a.py").unlink()
+    [result] = run(found.files, Request(Task.CHECK), no_cache(), lambda done, total: None)
+    assert isinstance(result, Failed)
+    assert result.reason == "cannot be read: No such file or directory"

@@ -1,0 +1,86 @@
+"""From what the user wrote to rules."""
+
+from pathlib import Path
+
+import pytest
+from devfix.errors import UsageError
+from devfix.selection import codes_of, options_of, rule_named, rules_of
+from devfix.settings import Choice
+
+from .conftest import BUGGY, Devfix
+
+pytestmark = pytest.mark.usefixtures("library")
+
+
+@pytest.mark.parametrize(
+    ("selectors", "codes"),
+    [
+        (["DVF101"], ["DVF101"]),
+        (["dvf101"], ["DVF101"]),
+        (["DVF1"], ["DVF101", "DVF102"]),
+        (["DVF"], ["DVF101", "DVF102", "DVF201"]),
+        (["all"], ["DVF101", "DVF102", "DVF201"]),
+        (["batch-not-moved", "DVF2"], ["DVF101", "DVF201"]),
+        (["Batch-Not-Moved"], ["DVF101"]),
+        ([], []),
+    ],
+)
+def test_selectors(selectors: list[str], codes: list[str]) -> None:
+    assert sorted(codes_of(selectors)) == codes
+
+
+@pytest.mark.parametrize(
+    ("selector", "hint"),
+    [
+        ("DVF109", "did you mean 'DVF10"),
+        ("batch-not-move", "did you mean 'batch-not-moved'?"),
+        ("D", "`devfix rules` lists them"),
+        ("E501", "`devfix rules` lists them"),
+        ("", "`devfix rules` lists them"),
+    ],
+)
+def test_what_names_no_rule_is_refused(selector: str, hint: str) -> None:
+    with pytest.raises(UsageError) as error:
+        codes_of([selector])
+    assert hint in str(error.value)
+    with pytest.raises(UsageError):
+        rule_named(selector)
+
+
+def test_the_place_of_a_mistake() -> None:
+    with pytest.raises(UsageError, match=r"^x\.toml: \[tool\.devfix\] ignore or per-file-ignores: no rule 'DVF9'"):
+        options_of(Choice(ignore=("DVF9",), origin="x.toml"))
+
+
+def test_everything_is_the_default() -> None:
+    assert len(rules_of(Choice())) == 3
+    assert options_of(Choice(ignore=("DVF1",))).select == {"DVF201"}
+
+
+def test_ignore_is_stronger_than_select() -> None:
+    assert not rules_of(Choice(select=("DVF101",), ignore=("DVF1",)))
+
+
+def test_on_the_command_line(tree: Path, devfix: Devfix) -> None:
+    (tree / "a.py").write_text(BUGGY)
+    assert devfix("check", "--select", "DVF2,DVF102").code == 0
+    assert devfix("check", "--select", "DVF2", "--select", "batch-not-moved").code == 1
+    assert devfix("check", "--ignore", "DVF1").code == 0
+    ran = devfix("check", "--select", "batch-not-move")
+    assert (ran.code, ran.out, ran.err) == (
+        2,
+        "",
+        "devfix: error: no rule 'batch-not-move'; did you mean 'batch-not-moved'? `devfix rules` lists them\n",
+    )
+
+
+def test_rules_are_listed_and_explained(devfix: Devfix) -> None:
+    assert devfix("rules").out.splitlines()[0] == "DVF101 batch-not-moved       Batches that stay behind."
+    assert [rule["code"] for rule in devfix("rules", "--output-format", "json").json["rules"]] == [
+        "DVF101",
+        "DVF102",
+        "DVF201",
+    ]
+    page = "DVF101 batch-not-moved\n\nBatches that stay behind.\n\nWhy: torch.\n"
+    assert devfix("rule", "DVF101").out == devfix("rule", "batch-not-moved").out == page
+    assert devfix("rule", "DVF999").code == 2

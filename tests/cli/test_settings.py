@@ -1,0 +1,138 @@
+"""`[tool.devfix]`: whose settings hold, and how each mistake is named."""
+
+from pathlib import Path
+
+import pytest
+from devfix.errors import UsageError
+from devfix.settings import Overrides, SettingsTree
+
+from .conftest import BUGGY, Devfix
+
+MISTAKES = {
+    "unknown = 1": "unknown: is not a setting of devfix",
+    'ignores = ["DVF1"]': "ignores: is not a setting of devfix; did you mean 'ignore'?",
+    'target_torch = "2.4"': "target_torch: is not a setting of devfix; did you mean 'target-torch'?",
+    'select = "DVF1"': "select: expected `array | null`, got `str`",
+    'select = ["DVF1", 2]': "select[1]: expected `str`, got `int`",
+    'unsafe = "yes"': "unsafe: expected `bool`, got `str`",
+    "target-torch = 2.10": "target-torch: expected `str | null`, got `float`",
+    'target-torch = "new"': "target-torch: 'new' is no torch version; write it like \"2.4\"",
+    'max-file-size = "big"': "max-file-size: 'big' is no size",
+    "max-file-size = -1": "max-file-size: -1 is no size",
+    "jobs = 0": "jobs: must be at least 1, not 0",
+    'per-file-ignores = ["x"]': "per-file-ignores: expected `object`, got `array`",
+}
+
+
+def write(folder: Path, table: str) -> None:
+    folder.mkdir(exist_ok=True, parents=True)
+    (folder / "pyproject.toml").write_text(table)
+
+
+@pytest.mark.parametrize(("line", "message"), MISTAKES.items(), ids=MISTAKES.keys())
+def test_a_mistake_is_named_with_its_file_and_key(line: str, message: str, tree: Path, devfix: Devfix) -> None:
+    (tree / "a.py").write_text(BUGGY)
+    write(tree, f"[tool.devfix]\n{line}\n")
+    ran = devfix("check")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ran.err.startswith(f"devfix: error: {tree}/pyproject.toml: [tool.devfix] {message}")
+
+
+def test_a_table_that_is_no_table(tree: Path, devfix: Devfix) -> None:
+    write(tree, "[tool]\ndevfix = 1\n")
+    assert "[tool.devfix] the table: expected `object`, got `int`" in devfix("check").err
+
+
+def test_a_broken_file_matters_only_if_it_speaks_of_devfix(tree: Path, devfix: Devfix) -> None:
+    write(tree, "[tool.other\ntorch\n")
+    assert devfix("check").code == 0
+    write(tree, "[tool.devfix\n")
+    ran = devfix("check")
+    assert ran.code == 2
+    assert f"{tree}/pyproject.toml: not valid TOML" in ran.err
+
+
+def test_an_unknown_rule_in_a_file_is_named_with_the_file(tree: Path, devfix: Devfix) -> None:
+    (tree / "a.py").write_text(BUGGY)
+    write(tree, '[tool.devfix]\nselect = ["DVF999"]\n')
+    ran = devfix("check")
+    assert ran.code == 2
+    assert f"{tree}/pyproject.toml: [tool.devfix] select: no rule 'DVF999'" in ran.err
+
+
+def test_the_closest_table_holds(tree: Path) -> None:
+    write(tree, '[tool.devfix]\nignore = ["DVF1"]\nunsafe = true\n')
+    write(tree / "a", '[tool.devfix]\nignore = ["DVF2"]\n')
+    write(tree / "a" / "b", "[tool.other]\n")
+    settings = SettingsTree(Overrides())
+    assert settings.of(str(tree)).ignore == ("DVF1",)
+    assert settings.of(str(tree / "c")).ignore == ("DVF1",)
+    for folder in (tree / "a", tree / "a" / "b"):
+        assert settings.of(str(folder)).ignore == ("DVF2",)
+        assert not settings.of(str(folder)).unsafe
+
+
+def test_the_command_line_wins(tree: Path) -> None:
+    write(
+        tree, '[tool.devfix]\nselect = ["DVF2"]\nignore = ["DVF203"]\nunsafe = true\ntarget-torch = "2.1"\njobs = 3\n'
+    )
+    plain = SettingsTree(Overrides()).of(str(tree))
+    assert (plain.select, plain.unsafe, plain.choice.target_torch, plain.jobs) == (("DVF2",), True, (2, 1), 3)
+    overrides = Overrides(select=("DVF1",), ignore=("DVF101",), unsafe=False, target_torch=(2, 6), jobs=1)
+    settings = SettingsTree(overrides).of(str(tree))
+    assert settings.select == ("DVF1",)
+    assert settings.ignore == ("DVF203", "DVF101")
+    assert (settings.unsafe, settings.choice.target_torch, settings.jobs) == (False, (2, 6), 1)
+
+
+def test_the_projects_own_torch_is_the_target(tree: Path) -> None:
+    write(tree, '[project]\ndependencies = ["numpy", "torch>=2.2,<3"]\n')
+    (tree / "sub").mkdir()
+    (tree / "sub" / "requirements.txt").write_text("torch==2.5.1\n")
+    write(tree / "stated", '[tool.devfix]\ntarget-torch = "2.7"\n[project]\ndependencies = ["torch>=2.3"]\n')
+    write(tree / "table", "[tool.devfix]\nunsafe = true\n")
+    settings = SettingsTree(Overrides())
+    assert settings.of(str(tree)).choice.target_torch == (2, 2)
+    assert settings.of(str(tree / "sub")).choice.target_torch == (2, 5)
+    assert settings.of(str(tree / "stated")).choice.target_torch == (2, 7)
+    assert settings.of(str(tree / "table")).choice.target_torch == (2, 2)
+    assert SettingsTree(Overrides(target_torch=(2, 9))).of(str(tree)).choice.target_torch == (2, 9)
+
+
+def test_a_named_file_holds_everywhere(tree: Path) -> None:
+    write(tree, "[tool.devfix]\nunsafe = true\n")
+    (tree / "other.toml").write_text('[tool.devfix]\nmax-file-size = "2KB"\n')
+    settings = SettingsTree(Overrides(config="other.toml"))
+    assert settings.of(str(tree)).max_file_size == 2000
+    assert not settings.of(str(tree)).unsafe
+    for name, text in {"no.toml": None, "empty.toml": ""}.items():
+        if text is not None:
+            (tree / name).write_text(text)
+        with pytest.raises(UsageError, match=f"--config {name}: "):
+            SettingsTree(Overrides(config=name))
+
+
+def test_isolated_reads_nothing(tree: Path, devfix: Devfix) -> None:
+    write(tree, "[tool.devfix]\nnonsense = 1\n")
+    assert devfix("check", "--isolated").code == 0
+    assert devfix("check", "--isolated", "--config", "x").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("10", 10), ("2 KB", 2000), ("2KiB", 2048), ("1MB", 10**6), ("3MiB", 3 << 20)]
+)
+def test_sizes(text: str, size: int, tree: Path) -> None:
+    write(tree, f'[tool.devfix]\nmax-file-size = "{text}"\n')
+    assert SettingsTree(Overrides()).of(str(tree)).max_file_size == size
+
+
+@pytest.mark.usefixtures("library")
+def test_rules_can_be_ignored_for_some_files(tree: Path, devfix: Devfix) -> None:
+    write(tree, '[tool.devfix.per-file-ignores]\n"tests/" = ["DVF1"]\n"conf*.py" = ["batch-not-moved"]\n')
+    for name in ("tests/deep/a.py", "sub/conftest.py", "b.py"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(BUGGY)
+    found = devfix("check", "--output-format", "json").json["findings"]
+    assert [entry["path"] for entry in found] == ["b.py"]
+    assert "1 fixed" in devfix("rewrite").out
+    assert (tree / "tests/deep/a.py").read_text() == BUGGY
