@@ -20,7 +20,6 @@ class On(StrEnum):
     XPU = "xpu"
     MPS = "mps"
     NPU = "npu"
-    SIMULATED = "simulated"
     CPU = "cpu"
 
 
