@@ -81,7 +81,7 @@ class Calls(Expressions):
 
     def apply(self, node: ast.Call, callee: Value, arguments: Arguments, state: State) -> Value:
         """Call a value."""
-        if _returns_tensors(node):
+        if returns_tensors(node):
             return self._encode(node, "__call__", arguments)
         if callee.kind is Kind.API and callee.qualified:
             return self._api_call(node, callee.qualified, arguments, state)
@@ -415,7 +415,7 @@ class Calls(Expressions):
     # -- tokenizers
 
     def _encode(self, node: ast.Call, method: str, arguments: Arguments) -> Value:
-        if not _returns_tensors(node):
+        if not returns_tensors(node):
             return NOTHING
         kind = Kind.TENSOR if method in tables.TENSOR_TOKENIZER_METHODS else Kind.ENCODING
         flag = arguments.keywords.get("return_dict")
@@ -427,7 +427,7 @@ class Calls(Expressions):
 
     def _method(self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State) -> Value:
         name = function.attr
-        if _returns_tensors(node):
+        if returns_tensors(node):
             return self._encode(node, name, arguments)
         if name in {"to", "cuda", "cpu", "to_empty"} and base.kind not in {Kind.API, Kind.CLASS}:
             return self._move(node, function, base, arguments, state)
@@ -546,8 +546,10 @@ class Calls(Expressions):
             return Value(Kind.SEQUENCE, element=sequence([STRING, _parameter(base, place)]))
         if name == "state_dict":
             return Value(Kind.MAPPING, element=_parameter(base, place))
-        if name in {"modules", "children", "named_modules", "named_children"}:
-            return NOTHING
+        if name in {"modules", "children"}:
+            return Value(Kind.SEQUENCE, element=Value(Kind.MODULE, place))
+        if name in {"named_modules", "named_children"}:
+            return Value(Kind.SEQUENCE, element=sequence([STRING, Value(Kind.MODULE, place)]))
         if name in {"load_state_dict", "zero_grad"}:
             return NONE
         if name == "add_module" and len(arguments.positional) == 2:
@@ -686,7 +688,7 @@ class Calls(Expressions):
         return known.visited if known is not None else frozenset()
 
 
-def _returns_tensors(node: ast.Call) -> bool:
+def returns_tensors(node: ast.Call) -> bool:
     """`return_tensors="pt"`: the call of a tokenizer or a processor, by whichever name."""
     return any(
         one.arg == "return_tensors" and isinstance(one.value, ast.Constant) and one.value.value == "pt"

@@ -8,6 +8,7 @@ from devfix_codemods.flow.facts import Context, DeviceName, Facts, Meeting, Move
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.state import State
+from devfix_codemods.flow.tables import canonical
 from devfix_codemods.flow.values import Birth, Kind, Origin, Value
 from devfix_codemods.source import Source
 
@@ -54,6 +55,7 @@ class Machine:
         self.inferred: dict[str, Place] = {}
         self.unplaced = False
         self.imported_devices: dict[str, Place] = {}
+        self._apis: dict[ast.expr, str | None] = {}
         self._seen_meetings: set[tuple[ast.AST, ast.AST]] = set()
         self._seen_moves: set[ast.AST] = set()
 
@@ -196,10 +198,10 @@ class Machine:
 
     def api(self, node: ast.expr) -> str | None:
         """The canonical qualified name `node` refers to through imports."""
-        from devfix_codemods.flow.tables import canonical
-
-        name = self.names.qualified(node)
-        return canonical(name) if name else None
+        if node not in self._apis:
+            name = self.names.qualified(node)
+            self._apis[node] = canonical(name) if name else None
+        return self._apis[node]
 
     def as_module(self, value: Value, name: str, evidence: Evidence | None = None) -> Value:
         """An unknown object that is used as a module under `name` is one, wherever it lives."""

@@ -3,7 +3,7 @@
 import ast
 from functools import cached_property
 
-from devfix_codemods.flow.calls import is_model_factory, is_module_api
+from devfix_codemods.flow.calls import is_model_factory, is_module_api, returns_tensors
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tables import LOADERS, canonical
@@ -22,6 +22,11 @@ class Outline:
     def moves_loop_items(self) -> bool:
         """Some loop, comprehension or `next` yields a value that is moved, or a `DataLoader` is built."""
         return any(self._in_loop(one) for one in self._moves) or self._builds_loader()
+
+    @cached_property
+    def encodes(self) -> bool:
+        """Some call asks for `return_tensors="pt"`; docstrings that show one do not count."""
+        return any(returns_tensors(node) for node in self._names.calls)
 
     @cached_property
     def discards_moves(self) -> bool:

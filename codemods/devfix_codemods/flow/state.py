@@ -68,11 +68,11 @@ def join_states(first: State | None, second: State | None) -> State | None:
     """The state after two paths meet; None is a path that does not get here."""
     if first is None or second is None:
         return first or second
-    joined = State(default=first.default if first.default == second.default else UNKNOWN)
-    for name in first.env.keys() | second.env.keys():
-        joined.env[name] = _join_binding(first.env.get(name), second.env.get(name))
-    for token in first.objects.keys() | second.objects.keys():
-        joined.objects[token] = _join_known(first.objects.get(token), second.objects.get(token))
+    joined = State(
+        {name: _join_binding(first.env.get(name), second.env.get(name)) for name in first.env | second.env},
+        {token: _join_known(first.objects.get(token), second.objects.get(token)) for token in first.objects | second.objects},
+        default=first.default if first.default == second.default else UNKNOWN,
+    )
     _add_merged_objects(joined)
     for batch in first.moved.keys() | second.moved.keys():
         joined.moved[batch] = first.moved.get(batch, frozenset()) | second.moved.get(batch, frozenset())
@@ -81,6 +81,8 @@ def join_states(first: State | None, second: State | None) -> State | None:
 
 
 def _join_binding(first: Value | None, second: Value | None) -> Value:
+    if first is second and first is not None:
+        return first
     if first is None or second is None:
         known = first or second
         assert known is not None
@@ -93,7 +95,7 @@ def _join_known(first: Object | None, second: Object | None) -> Object:
         known = first or second
         assert known is not None
         return known
-    return first if first == second else join_objects(first, second)
+    return first if first is second or first == second else join_objects(first, second)
 
 
 def join_objects(first: Object, second: Object) -> Object:
@@ -123,10 +125,12 @@ def _join_attribute(first: Value | None, second: Value | None) -> Value:
 
 def _add_merged_objects(joined: State) -> None:
     """What is one object after one branch and another after the other gets a state of its own."""
-    held = [value for known in list(joined.objects.values()) for value in known.attributes.values()]
-    for value in (*joined.env.values(), *held):
-        if value.token is None or "|" not in value.token or value.token in joined.objects:
+    tokens = {value.token for value in joined.env.values()}
+    for known in joined.objects.values():
+        tokens.update(value.token for value in known.attributes.values())
+    for token in tokens:
+        if token is None or "|" not in token or token in joined.objects:
             continue
-        parts = [joined.objects[token] for token in value.token.split("|") if token in joined.objects]
+        parts = [joined.objects[part] for part in token.split("|") if part in joined.objects]
         if parts:
-            joined.objects[value.token] = reduce(join_objects, parts)
+            joined.objects[token] = reduce(join_objects, parts)

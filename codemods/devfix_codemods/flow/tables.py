@@ -78,7 +78,7 @@ TENSOR_EVIDENCE_METHODS = frozenset(
     "view reshape permute transpose squeeze unsqueeze float long half int bool double bfloat16 type_as contiguous "
     "flatten expand expand_as repeat_interleave argmax argmin softmax log_softmax sigmoid tanh relu detach clone "
     "requires_grad_ backward numel dim new_zeros new_ones new_tensor scatter_ masked_fill masked_fill_ unbind chunk "
-    "narrow index_select gather mean std var norm clamp t cpu cuda".split()
+    "narrow index_select gather mean std var norm clamp t".split()
 )
 """Methods that, called on a value, say that it is a tensor. `size`, `sum`, `split`, `to` and `copy` say nothing."""
 

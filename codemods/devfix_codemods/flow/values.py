@@ -162,7 +162,7 @@ class Attached:
 
 def join_values(first: Value, second: Value) -> Value:
     """What a name holds after two branches that may each have bound it."""
-    if first == second:
+    if first is second or first == second:
         return first
     optional = first.optional or second.optional
     if first.kind is Kind.NONE or second.kind is Kind.NONE:

@@ -49,6 +49,8 @@ from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, ins
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if not program.outline.encodes:
+        return
     seen: set[ast.AST] = set()
     for meeting in program.facts.meetings:
         birth = _birth(meeting)
