@@ -9,7 +9,7 @@ from devfix_codemods.findings import Finding
 class Options:
     """What to look for and what may be applied.
 
-    `target_torch` is the (major, minor) release that written code must run on; None stands for any that devfix supports.
+    `target_torch` is the (major, minor) release that written code must run on; None stands for any.
     """
 
     select: frozenset[str]

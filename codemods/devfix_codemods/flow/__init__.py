@@ -1,5 +1,6 @@
 """Where does every value live? The abstract interpreter over one file.
 
 `interpret(source, names)` walks the module, its functions and its classes and returns `Facts`: the operations in which
-values of different places meet, the moves, the batches, the calls of interest. Rules read facts; none of them walks code.
+values of different places meet, the moves, the batches, the averages in place. Rules read facts; none of them
+interprets code.
 """

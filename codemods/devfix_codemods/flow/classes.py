@@ -63,7 +63,9 @@ class ClassTable:
             parent = self._local(base)
             if parent is not None:
                 found.update(self.methods(parent))
-        found.update({one.name: one for one in definition.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))})
+        found.update(
+            {one.name: one for one in definition.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        )
         return found
 
     def _walk(self, definition: ast.ClassDef, seen: set[str]) -> list[str]:

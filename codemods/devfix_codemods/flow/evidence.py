@@ -47,7 +47,7 @@ def dotted(node: ast.expr) -> str | None:
 
 
 def gather(tree: ast.Module) -> dict[ast.AST, Evidence]:
-    """The evidence of the module, of each class and each function, from one walk. Nested code counts for what is around."""
+    """The evidence of the module, of each class and each function, from one walk."""
     found: dict[ast.AST, Evidence] = {}
     _collect(tree, found)
     return found

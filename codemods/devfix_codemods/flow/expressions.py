@@ -1,6 +1,7 @@
 """Values of expressions."""
 
 import ast
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -43,7 +44,7 @@ class Expressions(Machine):
     # -- atoms
 
     def _constant(self, node: ast.Constant, state: State) -> Value:
-        return _constant_value(type(node.value), node.value)
+        return _constant_value(type(node.value).__name__, node.value)
 
     def _joinedstr(self, node: ast.JoinedStr, state: State) -> Value:
         for part in node.values:
@@ -162,12 +163,10 @@ class Expressions(Machine):
                 self.evaluate(part, state)
         return NOTHING
 
-    def element_at(
-        self, base: Value, key: int | str | None, node: ast.Subscript, index: Value, state: State
-    ) -> Value:
+    def element_at(self, base: Value, key: int | str | None, node: ast.Subscript, index: Value, state: State) -> Value:
         """`base[key]`; `key` is None where it is not constant."""
         if key is not None and (known := base.item(key)) is not None:
-            return replace(known, origin=Origin(known.origin.birth, node)) if _born_in_batch(known) else known
+            return replace(known, origin=Origin(Birth.LOADER, node)) if _born_in_batch(known) else known
         if base.kind is Kind.SEQUENCE and isinstance(node.slice, ast.Slice):
             return replace(base, items=None)
         if base.batch is not None and base.kind is not Kind.TENSOR:
@@ -186,7 +185,10 @@ class Expressions(Machine):
     def _indexing(self, base: Value, node: ast.Subscript, index: Value, state: State) -> None:
         """A device index into a host tensor fails; the reverse is legal."""
         if index.kind is Kind.TENSOR and base.place == HOST:
-            operands = [Operand(node.value, base, base.place, "indexed"), Operand(node.slice, index, index.place, "index")]
+            operands = [
+                Operand(node.value, base, base.place, "indexed"),
+                Operand(node.slice, index, index.place, "index"),
+            ]
             self.meet(node, "indexing", operands, state)
 
     def _tuple(self, node: ast.Tuple | ast.List, state: State) -> Value:
@@ -344,10 +346,7 @@ def _shaped(batch: Value, prototype: Value) -> Value:
     items = None
     if prototype.items is not None and batch.batch is not None:
         path = batch.batch
-        items = tuple(
-            (key, _shaped(replace(batch, batch=path.child(key)), one))
-            for key, one in prototype.items
-        )
+        items = tuple((key, _shaped(replace(batch, batch=path.child(key)), one)) for key, one in prototype.items)
     element = _join_all([value for _, value in items]) if items else None
     return replace(batch, kind=prototype.kind, items=items, element=element)
 
@@ -378,7 +377,7 @@ def device_constant(text: str) -> Place:
 
 
 @lru_cache(maxsize=4096)
-def _constant_value(kind: type, value: object) -> Value:
+def _constant_value(kind: str, value: Hashable) -> Value:
     """The value of a literal. The type is part of the key: `True` and `1` are equal, and not the same."""
     match value:
         case str(text):
@@ -447,4 +446,3 @@ _SYMBOLS = {
     "Gt": ">",
     "GtE": ">=",
 }
-

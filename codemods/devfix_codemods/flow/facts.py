@@ -13,8 +13,8 @@ class Context:
     """Where in the program a fact holds.
 
     `function` is the definition around it (None at module level); `managed` says that a framework places values here;
-    `worker` that the code runs in a loader's worker; `symbolic` that parameters are not bound to a caller's values. `sites` are the
-    calls through which it was reached, the outermost first.
+    `worker` that the code runs in a loader's worker; `symbolic` that parameters are not bound to a caller's values.
+    `sites` are the calls through which it was reached, the outermost first.
     """
 
     function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
@@ -35,9 +35,7 @@ class DeviceName:
     is_torch_device: bool
 
 
-def spelled(
-    place: Place, owners: tuple[tuple[str, str], ...], known: tuple[DeviceName, ...]
-) -> tuple[DeviceName, ...]:
+def spelled(place: Place, owners: tuple[tuple[str, str], ...], known: tuple[DeviceName, ...]) -> tuple[DeviceName, ...]:
     """Attributes of objects at hand that are `place`: `args.device`, where the caller's `args` is ours too."""
     if not isinstance(place, Symbol):
         return ()
@@ -129,8 +127,14 @@ class Update:
 class Facts:
     """Everything that the rules may ask.
 
-    `followers` are encodings given to a model that lives wherever its owner put it. `batches` are the values that loops over loaders yield, by token, `tensors` are the tokens of values that an operation uses as tensors, `devices_at` are the device names bound when a statement starts, `owners_at` the names bound to objects there, `evidence` is what uses say, by function (or
-    module, under the tree itself), `incomplete` the reason why the analysis stopped early, where it did.
+    - `meetings`: operations in which values of different places meet;
+    - `followers`: encodings given to a model that lives wherever its owner put it;
+    - `moves`, `attachments`, `updates`: as their classes say;
+    - `batches`: what loops over loaders yield, by token;
+    - `tensors`: tokens of values that an operation uses as tensors;
+    - `devices_at`, `owners_at`: device names, and names of objects, bound when a statement starts;
+    - `evidence`: what uses say of names, by function, class, or the tree itself for the module;
+    - `incomplete`: why the analysis stopped early, where it did.
     """
 
     meetings: list[Meeting] = field(default_factory=list)

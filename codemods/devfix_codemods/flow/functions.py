@@ -4,10 +4,10 @@ import ast
 from dataclasses import replace
 
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.calls import Arguments, Calls
+from devfix_codemods.flow.calls import Calls
 from devfix_codemods.flow.classes import ClassTable, FileTraits
 from devfix_codemods.flow.facts import Context
-from devfix_codemods.flow.machine import DEPTH, Frame, Function
+from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
 from devfix_codemods.flow.state import State, join_states
@@ -30,9 +30,6 @@ class Functions(Calls):
             if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
         }
 
-    def is_module_class(self, definition: ast.ClassDef) -> bool:
-        return self.classes.is_module(definition)
-
     def method_of(self, value: Value, name: str) -> ast.AST | None:
         if not isinstance(value.definition, ast.ClassDef) or value.kind is Kind.CLASS:
             return None
@@ -52,7 +49,7 @@ class Functions(Calls):
         env = self._bind(definition, arguments, state, receiver)
         self._observe(definition, env)
         if definition in self.calls or len(self.calls) >= DEPTH:
-            return self._unknown_call(node, arguments, state)
+            return self.unknown_call(node, arguments, state)
         result = self._activate(definition, env, state, node)
         if result.kind is Kind.MODULE and result.origin is not None and result.origin.birth is Birth.MODULE:
             return replace(result, origin=Origin(Birth.MODULE, node))  # for the caller, it is built by this call
@@ -160,7 +157,11 @@ class Functions(Calls):
         if isinstance(node, ast.Name) and node.id in _BUILTIN_ANNOTATIONS and not self.names.bound_in_module(node.id):
             return _BUILTIN_ANNOTATIONS[node.id]
         name = self.names.qualified(node)
-        return _ANNOTATIONS.get(name.rpartition(".")[2], Kind.UNKNOWN) if name and name.startswith("torch") else Kind.UNKNOWN
+        return (
+            _ANNOTATIONS.get(name.rpartition(".")[2], Kind.UNKNOWN)
+            if name and name.startswith("torch")
+            else Kind.UNKNOWN
+        )
 
     def _observe(self, definition: ast.AST, env: dict[str, Value]) -> None:
         """Remember the kinds that callers in this file pass: they hold when the function is read by itself."""
@@ -213,7 +214,12 @@ class Functions(Calls):
     def instantiate(self, definition: ast.ClassDef, node: ast.Call, arguments: Arguments, state: State) -> Value:
         token = self.new_token(node)
         if self.classes.is_dataset(definition):
-            return Value(Kind.DATASET, token=token, element=self._item_of(definition, node, arguments, state), definition=definition)
+            return Value(
+                Kind.DATASET,
+                token=token,
+                element=self._item_of(definition, node, arguments, state),
+                definition=definition,
+            )
         is_module = self.classes.is_module(definition)
         kind = Kind.MODULE if is_module else Kind.INSTANCE
         origin = Origin(Birth.MODULE, node)
@@ -235,9 +241,7 @@ class Functions(Calls):
         if HOST in parts and all(place in {HOST, UNKNOWN, ANYWHERE} for place in parts):
             state.objects[token] = replace(known, place=HOST, managed=self.classes.is_managed(definition))
 
-    def _item_of(
-        self, definition: ast.ClassDef, node: ast.Call, arguments: Arguments, state: State
-    ) -> Value | None:
+    def _item_of(self, definition: ast.ClassDef, node: ast.Call, arguments: Arguments, state: State) -> Value | None:
         """What one item of a dataset looks like, by its `__getitem__`."""
         methods = self.classes.methods(definition)
         method = methods.get("__getitem__")
@@ -265,7 +269,7 @@ _BUILTIN_ANNOTATIONS = {"str": Kind.STRING, "int": Kind.NUMBER, "float": Kind.NU
 
 
 def _says_device(name: str) -> bool:
-    return name == "device" or name.endswith("_device") or name.startswith("device_") and not name.endswith("ids")
+    return name == "device" or name.endswith("_device") or (name.startswith("device_") and not name.endswith("ids"))
 
 
 def _only_device(parameter: ast.arg) -> bool:

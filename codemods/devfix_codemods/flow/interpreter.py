@@ -2,7 +2,8 @@
 
 The module body runs first, and calls of the file's own functions are followed with the values they get there. Then each
 function and method runs once more by itself, with parameters that live somewhere unknown, so that a library file is
-read as well as a script. A fact holds on some run that the program provides for; joins forget what branches disagree on.
+read as well as a script. A fact holds on some run that the program provides for; joins forget what branches disagree
+on.
 """
 
 import ast
@@ -13,7 +14,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import child_of_batch
 from devfix_codemods.flow.facts import Facts, Operand
 from devfix_codemods.flow.functions import Functions
-from devfix_codemods.flow.machine import Frame, Function, OutOfBudget
+from devfix_codemods.flow.machine import Frame, Function, OutOfBudgetError
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.state import State, join_objects, join_states
@@ -32,7 +33,7 @@ def interpret(source: Source, names: Names) -> Facts:
         if machine.unplaced and machine.inferred:
             machine = machine.again()
             machine.run()
-    except OutOfBudget:
+    except OutOfBudgetError:
         machine.facts.incomplete = "the file is too large to be followed to its end"
     except RecursionError:
         machine.facts.incomplete = "the code is nested too deeply to be followed"
@@ -96,7 +97,11 @@ class Interpreter(Functions):
 
     def _run_class(self, definition: ast.ClassDef, base: State) -> None:
         """Run all methods over one `self`, whose attributes are what any method may have left in them."""
-        methods = {name: one for name, one in self.classes.methods(definition).items() if one in definition.body or name == "__init__"}
+        methods = {
+            name: one
+            for name, one in self.classes.methods(definition).items()
+            if one in definition.body or name == "__init__"
+        }
         is_module = self.classes.is_module(definition)
         token = f"self:{definition.name}"
         kind = Kind.MODULE if is_module else Kind.INSTANCE
@@ -115,9 +120,7 @@ class Interpreter(Functions):
         if known is not None and known.moved is None:
             state.relocate(token, Symbol(token))
 
-    def _run_methods(
-        self, token: str, receiver: Value, methods: list[Function], is_module: bool, state: State
-    ) -> None:
+    def _run_methods(self, token: str, receiver: Value, methods: list[Function], is_module: bool, state: State) -> None:
         if not any(_changes_self(method) for method in methods):
             for method in methods:
                 place = Symbol(token) if is_module and method.name == "forward" else UNKNOWN
@@ -482,7 +485,12 @@ def _with_fallbacks(end: State, without: State | None) -> State:
     """Devices that the two branches name differently are a choice, as in `device = "cuda" if … else "cpu"`."""
     for name, value in end.env.items():
         other = without.env.get(name) if without is not None else None
-        if other is not None and value.denotes != UNKNOWN and other.denotes != UNKNOWN and other.denotes != value.denotes:
+        if (
+            other is not None
+            and value.denotes != UNKNOWN
+            and other.denotes != UNKNOWN
+            and other.denotes != value.denotes
+        ):
             end.env[name] = join_values(value, other)
     return end
 
@@ -498,7 +506,11 @@ def _changes_self(method: Function) -> bool:
     for node in ast.walk(method):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             return True
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Attribute)
+        ):
             return True
     return False
 

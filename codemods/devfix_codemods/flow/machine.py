@@ -9,7 +9,7 @@ from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.tables import canonical
-from devfix_codemods.flow.values import Birth, Kind, Origin, Value
+from devfix_codemods.flow.values import NOTHING, Birth, Kind, Origin, Value
 from devfix_codemods.source import Source
 
 STEPS = 400_000
@@ -21,7 +21,7 @@ DEPTH = 4
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class OutOfBudget(Exception):
+class OutOfBudgetError(Exception):
     """The file is too large, or too tangled, to be followed to the end."""
 
 
@@ -39,6 +39,29 @@ class Frame:
     statement: ast.stmt | None = None
     guards: int = 0
     loops: list[ast.For | ast.AsyncFor] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The evaluated arguments of one call."""
+
+    positional: list[tuple[ast.expr, Value]]
+    keywords: dict[str, tuple[ast.expr, Value]]
+    starred: bool
+
+    def get(self, index: int, name: str) -> tuple[ast.expr, Value] | None:
+        """The argument by position or keyword."""
+        if name in self.keywords:
+            return self.keywords[name]
+        return self.positional[index] if index < len(self.positional) and not self.starred else None
+
+    @property
+    def first(self) -> Value:
+        """The first positional argument's value."""
+        return self.positional[0][1] if self.positional else NOTHING
+
+    def all(self) -> list[tuple[ast.expr, Value]]:
+        return [*self.positional, *self.keywords.values()]
 
 
 class Machine:
@@ -70,12 +93,31 @@ class Machine:
     def run_block(self, body: list[ast.stmt], state: State) -> State | None:
         raise NotImplementedError
 
+    def follow(
+        self, definition: ast.AST, node: ast.Call, arguments: Arguments, state: State, owner: Value | None
+    ) -> Value:
+        raise NotImplementedError
+
+    def instantiate(self, definition: ast.ClassDef, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        raise NotImplementedError
+
+    def method_of(self, value: Value, name: str) -> ast.AST | None:
+        raise NotImplementedError
+
+    def attach(
+        self, node: ast.expr, parent: ast.expr, owner: Value, attribute: str, child: Value, state: State
+    ) -> None:
+        raise NotImplementedError
+
+    def unknown_call(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        raise NotImplementedError
+
     # -- bookkeeping
 
     def step(self) -> None:
         self.steps += 1
         if self.steps > STEPS:
-            raise OutOfBudget
+            raise OutOfBudgetError
 
     def evidence(self, root: ast.AST) -> Evidence:
         """What uses in `root` (the module, a class, a function) say of its names."""
@@ -132,7 +174,7 @@ class Machine:
         """The operand whose place the program chose: a moved value first, then a moved module."""
         chosen = [one for one in operands if may_be_device(one.place)]
         moved = [one for one in chosen if one.role != "module"]
-        return (moved or chosen or [None])[0]
+        return next(iter(moved or chosen), None)
 
     def _differs(self, operand: Operand, anchor: Operand, state: State) -> bool:
         if operand.value.kind in _NEVER_MEETS:
@@ -162,7 +204,9 @@ class Machine:
         devices = self.device_names(state)
         devices = (*devices, *spelled(anchor.place, self.named_objects(state), devices))
         self.facts.meetings.append(
-            Meeting(node, operation, misplaced, anchor, tuple(operands), _moved(anchor, state), devices, self.frame.context)
+            Meeting(
+                node, operation, misplaced, anchor, tuple(operands), _moved(anchor, state), devices, self.frame.context
+            )
         )
 
     def place_of_module(self, value: Value, state: State) -> Place:

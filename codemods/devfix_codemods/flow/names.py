@@ -124,7 +124,7 @@ class Names:
 
 
 def _owner(name: str, scope: _Scope | None) -> _Scope | None:
-    """The scope whose binding of `name` a read in `scope` sees. Class bodies are invisible from the functions in them."""
+    """The scope whose binding of `name` a read in `scope` sees. Functions in a class do not see its body."""
     first = True
     while scope is not None:
         visible = first or not scope.is_class

@@ -3,8 +3,8 @@
 import ast
 from functools import cached_property
 
-from devfix_codemods.flow.calls import is_model_factory, is_module_api, returns_tensors
 from devfix_codemods.flow.classes import ClassTable
+from devfix_codemods.flow.library import is_model_factory, is_module_api, returns_tensors
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tables import LOADERS, canonical
 
@@ -15,7 +15,9 @@ class Outline:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._moves = [
-            node for node in names.calls if isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda", "cpu"}
+            node
+            for node in names.calls
+            if isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda", "cpu"}
         ]
 
     @cached_property
@@ -40,9 +42,7 @@ class Outline:
             return False
         classes = ClassTable(self._names)
         local = {one.name for one in self._names.classes if classes.may_be_module(one)}
-        return any(
-            self._builds(node, local) and not self._inside_module(node, classes) for node in self._names.calls
-        )
+        return any(self._builds(node, local) and not self._inside_module(node, classes) for node in self._names.calls)
 
     def _builds(self, node: ast.Call, local: set[str]) -> bool:
         if isinstance(node.func, ast.Name) and node.func.id in local:

@@ -94,7 +94,7 @@ def may_be_device(place: Place) -> bool:
 
 
 def relation(first: Place, second: Place) -> Relation:
-    """Whether tensors at two places may meet. DIFFERENT means: on some run that the program provides for, they may not."""
+    """Whether tensors at two places may meet. DIFFERENT: on some run that the program provides for, they may not."""
     if {first, second} & {UNKNOWN, ANYWHERE}:
         return Relation.UNKNOWN
     if first == second:

@@ -70,7 +70,10 @@ def join_states(first: State | None, second: State | None) -> State | None:
         return first or second
     joined = State(
         {name: _join_binding(first.env.get(name), second.env.get(name)) for name in first.env | second.env},
-        {token: _join_known(first.objects.get(token), second.objects.get(token)) for token in first.objects | second.objects},
+        {
+            token: _join_known(first.objects.get(token), second.objects.get(token))
+            for token in first.objects | second.objects
+        },
         default=first.default if first.default == second.default else UNKNOWN,
     )
     _add_merged_objects(joined)

@@ -17,7 +17,8 @@ HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.Tenso
 """Those that always make it on the host from host data."""
 
 LEGACY_CONSTRUCTORS = frozenset(
-    f"torch.{name}Tensor" for name in ("", "Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Bool", "BFloat16")
+    f"torch.{name}Tensor"
+    for name in ("", "Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Bool", "BFloat16")
 )
 
 LIKE_FACTORIES = frozenset(
@@ -83,7 +84,9 @@ TENSOR_EVIDENCE_METHODS = frozenset(
 """Methods that, called on a value, say that it is a tensor. `size`, `sum`, `split`, `to` and `copy` say nothing."""
 
 TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag"})
-TENSOR_PLAIN_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "layout", "requires_grad", "is_cuda", "is_leaf", "names"})
+TENSOR_PLAIN_ATTRIBUTES = frozenset(
+    {"shape", "ndim", "dtype", "layout", "requires_grad", "is_cuda", "is_leaf", "names"}
+)
 
 HOST_RESULTS = frozenset({"cpu", "numpy", "tolist", "item"})
 
@@ -115,7 +118,6 @@ MANAGING_PACKAGES = frozenset({"accelerate", "deepspeed", "lightning", "pytorch_
 DATASET_BASES = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torch.utils.data.dataset.")
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 TENSOR_DATASETS = frozenset({"torch.utils.data.TensorDataset"})
-DATASET_WRAPPERS = frozenset({"torch.utils.data.Subset", "torch.utils.data.ConcatDataset"})
 OPTIMIZER_PREFIX = "torch.optim."
 SCALERS = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cuda.amp.GradScaler"})
 
@@ -131,16 +133,20 @@ AVAILABILITY = frozenset(
 
 NOT_MODULES = frozenset({"torch.nn.Parameter", "torch.nn.ParameterList", "torch.nn.ParameterDict", "torch.nn.Buffer"})
 PARAMETER_CLASSES = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
-WRAPPERS = frozenset(
+PASSED_ON = frozenset(
     {
-        "torch.nn.DataParallel",
-        "torch.nn.parallel.DataParallel",
-        "torch.nn.parallel.DistributedDataParallel",
+        "torch.autograd.Variable",
         "torch.compile",
         "torch.jit.script",
+        "torch.utils.data.Subset",
+        "torch.utils.data.ConcatDataset",
+        "tqdm.tqdm",
+        "tqdm.auto.tqdm",
+        "tqdm.notebook.tqdm",
+        "rich.progress.track",
     }
 )
-"""Callables that return their first argument in a new guise, where it was."""
+"""Calls that give back their first argument in a new guise: wrapped, but where and what it was."""
 
 TOKENIZER_CLASSES = ("Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor", "ImageProcessor")
 TOKENIZER_PACKAGES = ("transformers.", "open_clip.", "sentence_transformers.")
@@ -149,9 +155,6 @@ TOKENIZER_METHODS = frozenset(
 )
 TENSOR_TOKENIZER_METHODS = frozenset({"encode"})
 """Those that return a bare tensor, with `return_tensors="pt"`, and not a mapping."""
-
-ITERATOR_WRAPPERS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange", "rich.progress.track"})
-"""Calls that yield what their first argument yields."""
 
 _REEXPORTS = {
     "torch.nn.modules.module.Module": "torch.nn.Module",

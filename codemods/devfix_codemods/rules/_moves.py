@@ -41,7 +41,11 @@ def copied_suffix(program: Program, call: ast.Call) -> str | None:
         return _plain_suffix(program, call)
     receiver, whole = program.source.span(function.value), program.source.span(call)
     text = program.source.segment(Span(receiver.end_line, receiver.end_column, whole.end_line, whole.end_column))
-    return text.lstrip(") \t") if "\n" not in text and text.lstrip(") \t").startswith(".") else _plain_suffix(program, call)
+    return (
+        text.lstrip(") \t")
+        if "\n" not in text and text.lstrip(") \t").startswith(".")
+        else _plain_suffix(program, call)
+    )
 
 
 def _plain_suffix(program: Program, call: ast.Call) -> str | None:
@@ -135,7 +139,10 @@ def _named_anew(program: Program, expression: ast.expr) -> list[Edit]:
     return [
         ReplaceExpression(program.source.span(one.args[0]), "device")
         for one in program.names.calls
-        if isinstance(one.func, ast.Attribute) and one.func.attr == "to" and one.args and ast.dump(one.args[0]) == wanted
+        if isinstance(one.func, ast.Attribute)
+        and one.func.attr == "to"
+        and one.args
+        and ast.dump(one.args[0]) == wanted
     ]
 
 
@@ -148,7 +155,9 @@ def declare_device(program: Program) -> tuple[Edit, ...] | None:
     body = program.tree.body
     imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
     has_torch = any(isinstance(one, ast.Import) and any(_binds_torch(alias) for alias in one.names) for one in imports)
-    taken = any(isinstance(node, (ast.Name, ast.arg)) and _bound_name(node) == "device" for node in ast.walk(program.tree))
+    taken = any(
+        isinstance(node, (ast.Name, ast.arg)) and _bound_name(node) == "device" for node in ast.walk(program.tree)
+    )
     if not imports or not has_torch or taken:
         return None
     anchor = program.source.span(imports[-1])
@@ -166,7 +175,7 @@ def _bound_name(node: ast.Name | ast.arg) -> str | None:
 
 
 def names_at(program: Program, statement: ast.stmt, meeting: Meeting) -> tuple[DeviceName, ...]:
-    """Device names bound at `statement` that denote the anchor's place: by what held there, or by what holds at the meeting."""
+    """Device names bound at `statement` that denote the anchor's place, there or at the meeting."""
     bound = program.facts.devices_at.get(statement, ())
     bound += spelled(meeting.anchor.place, program.facts.owners_at.get(statement, ()), bound)
     here = {one.text for one in meeting.devices if one.place == meeting.anchor.place}

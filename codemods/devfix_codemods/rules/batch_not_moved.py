@@ -88,7 +88,9 @@ def check(program: Program) -> Iterator[Finding]:
 def _moved_in_vain(program: Program, batch: BatchItem) -> bool:
     """A move of this element whose result is thrown away: that line is the bug, and another rule's."""
     return any(
-        not one.result_used and one.value.batch is not None and one.value.batch.token == batch.token
+        not one.result_used
+        and one.value.batch is not None
+        and one.value.batch.token == batch.token
         and one.value.batch.path in {batch.path, (*batch.path[:-1], "*"), ()}
         for one in program.facts.moves
     )
@@ -172,7 +174,9 @@ def _finding(program: Program, meetings: list[Meeting], whole: set[str]) -> Find
     trail = [Step(origin, f"`{name}` comes from the loader here, on the host")]
     trail.extend(_sibling_step(program, one) for one in moves[-1:])
     anchor = text_of(program, meeting.anchor.node)
-    trail.append(Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {device_words(meeting)}, here"))
+    trail.append(
+        Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {device_words(meeting)}, here")
+    )
     return Finding(
         code=RULE.code,
         name=RULE.name,
@@ -237,7 +241,9 @@ def _fix(
     edits = _edits(program, meeting, meetings, batch, moves, mover)
     if edits is None:
         return None
-    title = f"Move `{name}` to `{mover.device}`" + (f", as `{text_of(program, moves[-1].receiver)}` is" if moves else "")
+    title = f"Move `{name}` to `{mover.device}`" + (
+        f", as `{text_of(program, moves[-1].receiver)}` is" if moves else ""
+    )
     return Fix(max(mover.safety, _safety(meetings, moves), key=list(Safety).index), title, (*mover.edits, *edits))
 
 
@@ -288,7 +294,9 @@ def _device_in(suffix: str) -> str:
     """The device expression of a move's text."""
     tree = ast.parse(f"_{suffix}", mode="eval").body
     if isinstance(tree, ast.Call):
-        argument = next((one.value for one in tree.keywords if one.arg == "device"), tree.args[0] if tree.args else None)
+        argument = next(
+            (one.value for one in tree.keywords if one.arg == "device"), tree.args[0] if tree.args else None
+        )
         if argument is not None:
             return ast.unparse(argument).strip("'\"")
     return "cuda"
@@ -344,7 +352,7 @@ def _at_expressions(program: Program, nodes: Sequence[ast.AST], mover: Mover) ->
 def _insertion(
     program: Program, meeting: Meeting, birth: ast.Name, moves: list[Move], mover: Mover
 ) -> tuple[ast.stmt, Literal["before", "after"]] | None:
-    """Beside the last sibling's line that surely runs before the operation; else right where the element gets its name."""
+    """Beside the last sibling's line that surely runs before the operation; else where the element gets its name."""
     sink = _sink(program, meeting)
     start = program.names.statement(birth)
     block = start.body if isinstance(start, (ast.For, ast.AsyncFor)) else block_of(program, start)
@@ -379,7 +387,9 @@ def _stored_between(block: list[ast.stmt], sink: ast.stmt) -> set[str]:
 def _mapping_fix(program: Program, meeting: Meeting, mover: Mover | None) -> Fix | None:
     """`model(**batch)`: the whole mapping is moved where the loop yields it."""
     birth, call = _birth_node(meeting), meeting.node
-    unpacked = isinstance(call, ast.Call) and any(one.arg is None and one.value is meeting.misplaced.node for one in call.keywords)
+    unpacked = isinstance(call, ast.Call) and any(
+        one.arg is None and one.value is meeting.misplaced.node for one in call.keywords
+    )
     if mover is None or not isinstance(birth, ast.Name) or not unpacked:
         return None
     start = program.names.statement(birth)

@@ -26,9 +26,9 @@ Tokenizers and processors return host tensors. The model's embedding then raises
 
 ## Fix safety
 
-Safe: the output of a tokenizer with `return_tensors="pt"` has `.to`, and moving it to where the model is changes nothing
-that worked. Unsafe where a `device` must be declared first, and where the model comes from elsewhere and is only seen to
-be asked for its `device`.
+Safe: the output of a tokenizer with `return_tensors="pt"` has `.to`, and moving it to where the model is changes
+nothing that worked. Unsafe where a `device` must be declared first, and where the model comes from elsewhere and is
+only seen to be asked for its `device`.
 
 ## Since torch
 

@@ -78,7 +78,9 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
         origin=built,
         trail=(
             Step(built, "it is built here, on the host"),
-            Step(program.source.span(meeting.anchor.node), f"and is called here with `{anchor}`, {device_words(meeting)}"),
+            Step(
+                program.source.span(meeting.anchor.node), f"and is called here with `{anchor}`, {device_words(meeting)}"
+            ),
         ),
         fix=fix,
         advice=None if fix else f"move `{name}` to the device of `{anchor}` before this call",
@@ -112,7 +114,12 @@ def _after_device(program: Program, meeting: Meeting, statement: ast.stmt) -> tu
             continue
         text = dotted(later.targets[0])
         known = [one for one in meeting.devices if one.text == text and one.place == meeting.anchor.place]
-        if known and name is not None and text is not None and later.lineno < program.names.statement(meeting.node).lineno:
+        if (
+            known
+            and name is not None
+            and text is not None
+            and later.lineno < program.names.statement(meeting.node).lineno
+        ):
             insert = InsertStatement(program.source.span(later), "after", f"{name}.to({text})")
             return Mover(f".to({text})", text), (insert,)
     return None

@@ -1,0 +1,170 @@
+"""Calls of the torch API: devices, factories, operations that need one place, datasets and loaders."""
+
+import ast
+from dataclasses import replace
+
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.expressions import derived, sequence
+from devfix_codemods.flow.facts import Operand
+from devfix_codemods.flow.library import is_model_factory, is_module_api, is_tokenizer_api
+from devfix_codemods.flow.machine import Arguments
+from devfix_codemods.flow.modules import Modules
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Symbol
+from devfix_codemods.flow.state import State
+from devfix_codemods.flow.values import (
+    NONE,
+    Birth,
+    Kind,
+    Object,
+    Origin,
+    Value,
+    tensor,
+)
+
+
+class Api(Modules):
+    """Evaluates calls of functions and classes that are known by their qualified name."""
+
+    def _api_call(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        if name == "torch.device":
+            return self._device(node, arguments, state)
+        if name in tables.FACTORIES:
+            return self._factory(node, name, arguments, state)
+        if name in tables.LIKE_FACTORIES:
+            return self._like(node, arguments, state)
+        if name in tables.HOST_FACTORIES or name in tables.LEGACY_CONSTRUCTORS:
+            return self._host_factory(node, arguments)
+        if name.startswith(tables.FUNCTIONAL) and name not in tables.FUNCTIONAL_PLACELESS:
+            return self._functional(node, name, arguments, state)
+        if name in tables.ONE_PLACE:
+            return self._one_place(node, name, arguments, state)
+        return self._api_object(node, name, arguments, state)
+
+    def _api_object(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        if name in tables.LOADERS:
+            return self._loader(node, arguments)
+        if name in tables.TENSOR_DATASETS:
+            return Value(Kind.DATASET, element=sequence([tensor(value.place) for _, value in arguments.positional]))
+        if name == "torch.utils.data.random_split":
+            first = arguments.first
+            return Value(Kind.SEQUENCE, element=replace(first, kind=Kind.DATASET))
+        if name.endswith("DataParallel"):
+            inner = arguments.first
+            token = self.new_token(node)
+            state.objects[token] = Object(managed=True)
+            return Value(inner.kind, UNKNOWN, token=token)
+        if name in tables.PASSED_ON:
+            return arguments.first
+        if name in {"copy.deepcopy", "copy.copy"}:
+            return self._copy(node, arguments, state)
+        if name == "torch.set_default_device":
+            state.default = self.device_of(*arguments.positional[0], state) if arguments.positional else UNKNOWN
+            return NONE
+        if name.startswith(tables.OPTIMIZER_PREFIX):
+            return Value(Kind.OPTIMIZER, token=self.new_token(node))
+        if name in tables.SCALERS:
+            return Value(Kind.SCALER)
+        return self._module_or_unknown(node, name, arguments, state)
+
+    def _module_or_unknown(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        if name in tables.PARAMETER_CLASSES:
+            inner = arguments.first
+            return replace(inner, kind=Kind.TENSOR, qualified=name)
+        if is_module_api(name):
+            return self._torch_module(node, name, arguments, state)
+        if name in {"torch.nn.Embedding.from_pretrained", "torch.nn.EmbeddingBag.from_pretrained"}:
+            return self.new_module(node, HOST, state)
+        if is_tokenizer_api(name):
+            return Value(Kind.TOKENIZER)
+        if is_model_factory(name):
+            managed = any(key.arg in {"device_map", "device"} or key.arg is None for key in node.keywords)
+            return self.new_module(node, UNKNOWN if managed else HOST, state)
+        if name in {"torch.no_grad", "torch.inference_mode", "torch.manual_seed", "torch.save"}:
+            return NONE
+        if name.startswith("torch.") and name.rpartition(".")[2] in {"sigmoid", "softmax", "exp", "log", "sum", "mean"}:
+            return self._one_place(node, name, arguments, state)
+        return self.unknown_call(node, arguments, state)
+
+    def _device(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        if not arguments.positional:
+            return Value(Kind.DEVICE, qualified="torch.device")
+        place = self.device_of(*arguments.positional[0], state)
+        if len(arguments.positional) > 1 and isinstance(place, Device):
+            index = arguments.positional[1][1].const
+            place = (
+                Device(f"{place.type}:{index}") if isinstance(index, int) else Symbol(ast.unparse(node), chosen=True)
+            )
+        if place == UNKNOWN:
+            place = Symbol(f"device@{self.position(node)}#{_short(node)}", chosen=True)
+        return Value(Kind.DEVICE, denotes=place, qualified="torch.device", origin=Origin(Birth.CALL, node))
+
+    def _factory(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        if "device" in arguments.keywords:
+            return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
+        if any(name.startswith("**") for name in arguments.keywords):
+            return tensor(UNKNOWN)
+        place = state.default if state.default is not None else HOST
+        first = arguments.first
+        if first.kind is Kind.TENSOR and name == "torch.tensor":
+            place = first.place
+        scalar = name in {"torch.tensor", "torch.scalar_tensor"} and first.kind is Kind.NUMBER
+        return tensor(place, Origin(Birth.FACTORY, node), scalar=scalar)
+
+    def _host_factory(self, node: ast.Call, arguments: Arguments) -> Value:
+        first = arguments.first
+        place = first.place if first.kind in {Kind.TENSOR, Kind.SEQUENCE} and first.place != UNKNOWN else HOST
+        return tensor(place, Origin(Birth.FACTORY, node))
+
+    def _like(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        if "device" in arguments.keywords:
+            return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
+        first = arguments.first
+        return derived(node, first.place, [Operand(node, first, first.place)])
+
+    def _functional(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        operands = [
+            Operand(expression, value, state.place_of(value), _loss_role(name, index))
+            for index, (expression, value) in enumerate(arguments.all())
+        ]
+        place = self.meet(node, name.removeprefix("torch.nn."), operands, state)
+        return derived(node, place, operands)
+
+    def _one_place(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        operands: list[Operand] = []
+        for index, (expression, value) in enumerate(arguments.positional):
+            if index == 0 and name in tables.SEQUENCE_FUNCTIONS:
+                operands.extend(self._parts(expression, value, state))
+            elif not (value.scalar and name not in tables.SEQUENCE_FUNCTIONS):
+                operands.append(Operand(expression, value, state.place_of(value)))
+        if "tensors" in arguments.keywords:
+            operands.extend(self._parts(*arguments.keywords["tensors"], state))
+        place = self.meet(node, f"`{name}`", operands, state)
+        return derived(node, place, operands)
+
+    def _parts(self, node: ast.expr, value: Value, state: State) -> list[Operand]:
+        """The tensors inside a sequence argument, each with its own expression where it is spelled out."""
+        if isinstance(node, (ast.Tuple, ast.List)) and value.items is not None and len(node.elts) == len(value.items):
+            return [Operand(one, held, state.place_of(held)) for one, (_, held) in zip(node.elts, value.items)]
+        if value.element is not None:
+            return [Operand(node, value.element, state.place_of(value.element))]
+        return [Operand(node, value, state.place_of(value))]
+
+    def _loader(self, node: ast.Call, arguments: Arguments) -> Value:
+        dataset = arguments.get(0, "dataset")
+        custom = any(key.arg in {"collate_fn", None} for key in node.keywords) or len(node.args) > 6
+        prototype = _item_of(dataset[1]) if dataset and not custom else None
+        return Value(Kind.LOADER, element=prototype, token=self.new_token(node))
+
+
+def _item_of(dataset: Value) -> Value | None:
+    """What one item of a dataset is: a tensor's rows are tensors."""
+    return tensor(dataset.place) if dataset.kind is Kind.TENSOR else dataset.element
+
+
+def _loss_role(name: str, index: int) -> str:
+    return "target" if name in tables.LOSS_FUNCTIONS and index == 1 else "argument"
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= 40 else f"{text[:37]}..."

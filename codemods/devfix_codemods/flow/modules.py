@@ -1,0 +1,162 @@
+"""Modules: how they are built, called, taken apart, and what they do to what they hold."""
+
+import ast
+from dataclasses import replace
+
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.expressions import derived, sequence
+from devfix_codemods.flow.facts import Attachment, Meeting, Operand
+from devfix_codemods.flow.machine import Arguments
+from devfix_codemods.flow.moves import Moves
+from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, may_be_device
+from devfix_codemods.flow.state import State
+from devfix_codemods.flow.values import (
+    NONE,
+    NOTHING,
+    STRING,
+    Birth,
+    Kind,
+    Object,
+    Origin,
+    Value,
+)
+
+
+class Modules(Moves):
+    """Evaluates the construction and the methods of modules."""
+
+    def new_module(
+        self, node: ast.AST, place: Place, state: State, attributes: dict[str, Value] | None = None
+    ) -> Value:
+        token = self.new_token(node)
+        origin = Origin(Birth.MODULE, node)
+        state.objects[token] = Object(place, born=origin, attributes=attributes or {})
+        return Value(Kind.MODULE, place, origin, token=token)
+
+    def _torch_module(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        if "device" in arguments.keywords:
+            return self.new_module(node, self.device_of(*arguments.keywords["device"], state), state)
+        children = {str(index): value for index, (_, value) in enumerate(arguments.all()) if value.kind is Kind.MODULE}
+        if name in tables.PARAMETERLESS_MODULES or _is_loss(name):
+            return self.new_module(node, ANYWHERE, state)
+        if name in tables.CONTAINER_MODULES:
+            return self._container(node, arguments, children, state)
+        place = state.default if state.default is not None else HOST
+        return self.new_module(node, place, state)
+
+    def _container(self, node: ast.Call, arguments: Arguments, children: dict[str, Value], state: State) -> Value:
+        """A container lives where its parts live."""
+        parts = [value for _, value in arguments.all() if value.kind is not Kind.MODULE]
+        for value in list(parts):
+            if value.kind in {Kind.SEQUENCE, Kind.MAPPING} and value.element is not None:
+                children["*"] = value.element
+                parts.remove(value)
+        places = {state.place_of(one) for one in children.values()}
+        needed = places - {ANYWHERE} or {ANYWHERE}
+        known = len(needed) == 1 and not parts and bool(children)
+        return self.new_module(node, needed.pop() if known else UNKNOWN, state, children)
+
+    def _copy(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        first = arguments.first
+        if first.kind is not Kind.MODULE and (first.token is None or first.kind is not Kind.UNKNOWN):
+            return first
+        token = self.new_token(node)
+        place = state.place_of(first)
+        if place == UNKNOWN and first.token:
+            place = Symbol(first.token)
+        known = state.objects.get(first.token or "", Object())
+        state.objects[token] = replace(known, place=place, moved=None, visited=frozenset(), attributes={}, stale=())
+        return Value(first.kind, place, first.origin, token=token)
+
+    def _module_call(
+        self, node: ast.Call, callee_node: ast.expr, callee: Value, arguments: Arguments, state: State
+    ) -> Value:
+        """`model(x, …)`: parameters and arguments meet."""
+        self.check_stale(callee_node, callee, state, escapes=False)
+        known = state.objects.get(callee.token or "")
+        managed = known is not None and known.managed
+        if known is not None and isinstance(known.born, Origin) and callee.definition is None:
+            self.facts.tensors.update(value.token for _, value in arguments.all()[:1] if value.token)
+        operands = [Operand(callee_node, callee, self.place_of_module(callee, state), "module")]
+        for expression, value in arguments.all():
+            operands.append(Operand(expression, value, self._argument_place(value, state)))
+        self.infer(operands[0], operands[1:])
+        self._note_followers(node, operands, state)
+        if managed:
+            return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
+        place = self.meet(node, f"`{dotted(callee_node) or 'the module'}`", operands, state)
+        return replace(derived(node, place, operands[1:]), kind=Kind.UNKNOWN)
+
+    def _note_followers(self, node: ast.Call, operands: list[Operand], state: State) -> None:
+        """Host encodings that a model of unknown place gets."""
+        model = operands[0]
+        if model.place == HOST or may_be_device(model.place):
+            return
+        for one in operands[1:]:
+            origin = one.value.origin
+            if one.place == HOST and origin is not None and origin.birth is Birth.ENCODING:
+                devices = self.device_names(state)
+                fact = Meeting(node, "the model call", one, model, tuple(operands), None, devices, self.frame.context)
+                self.facts.followers.append(fact)
+
+    def _argument_place(self, value: Value, state: State) -> Place:
+        """Where an argument lives; a sequence or mapping lives where its elements do."""
+        if value.kind in {Kind.SEQUENCE, Kind.MAPPING} and value.element is not None and value.batch is None:
+            return state.place_of(value.element)
+        return state.place_of(value)
+
+    def check_stale(self, node: ast.expr, value: Value, state: State, *, escapes: bool) -> None:
+        """Report modules that were attached on the host to `value`, which is now used."""
+        known = state.objects.get(value.token or "")
+        if known is None or not known.stale or known.moved is None:
+            return
+        fact = Attachment(known.stale, known.place, known.moved, node, escapes, self.frame.context)
+        if all(one.parts != fact.parts or one.escapes != fact.escapes for one in self.facts.attachments):
+            self.facts.attachments.append(fact)
+
+    def _module_method(
+        self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
+    ) -> Value:
+        name = function.attr
+        if name in {"generate", "forward", "__call__"}:
+            return self._module_call(node, function.value, base, arguments, state)
+        if name in tables.MODULE_METHODS_RETURNING_SELF:
+            return base
+        if name in {"add_module", "append", "insert", "extend"} and arguments.positional:
+            added = arguments.positional[-1][1]
+            label = str(arguments.first.const) if name == "add_module" else name
+            self.attach(node, function.value, base, label, added, state)
+            return base
+        if name in {"load_state_dict", "zero_grad", "register_buffer"}:
+            return NONE
+        held = _contents(name, base, state.place_of(base))
+        if held is not None:
+            return held
+        if any(value.kind is Kind.MODULE for _, value in arguments.all()):
+            return self.unknown_call(node, arguments, state)
+        return NOTHING
+
+
+def _contents(name: str, base: Value, place: Place) -> Value | None:
+    """What the methods give that list a module's parts: all of it lives where the module does."""
+    if name in tables.PARAMETER_ITERATORS:
+        return Value(Kind.SEQUENCE, element=_parameter(base, place))
+    if name in tables.NAMED_PARAMETER_ITERATORS:
+        return Value(Kind.SEQUENCE, element=sequence([STRING, _parameter(base, place)]))
+    if name == "state_dict":
+        return Value(Kind.MAPPING, element=_parameter(base, place))
+    if name in {"modules", "children"}:
+        return Value(Kind.SEQUENCE, element=Value(Kind.MODULE, place))
+    if name in {"named_modules", "named_children"}:
+        return Value(Kind.SEQUENCE, element=sequence([STRING, Value(Kind.MODULE, place)]))
+    return None
+
+
+def _parameter(base: Value, place: Place) -> Value:
+    known = place if place != UNKNOWN else Symbol(base.token) if base.token else UNKNOWN
+    return Value(Kind.TENSOR, known, receiver=base)
+
+
+def _is_loss(name: str) -> bool:
+    return name.endswith("Loss")
