@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devfix import journal
@@ -19,7 +20,7 @@ from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import diff, json, text
 from devfix.reporting.progress import progress
 from devfix.reporting.tally import remaining
-from devfix.reporting.terminal import Printer, err, out, wants_colour, write_bytes
+from devfix.reporting.terminal import Printer, err, one_line, out, wants_colour, write_bytes
 from devfix.results import Checked, Failed, Result, Rewritten
 from devfix.running import Request, run
 from devfix.writing import WriteError, dirty, write
@@ -100,15 +101,18 @@ class _Rewrite:
 
     def _replay(self, options: "ReplayOptions") -> None:
         """Run before and after; a patch that breaks its script is not written."""
-        from pathlib import Path
-
         from devfix.replay import Change, Kind, run_replays
 
         changed = self._changed()
         changes = [Change(Path(item.target.path), item.before, item.after, item.findings) for item in changed]
-        self._replays = run_replays(changes, options)
+        self._replays = run_replays(changes, options, self._tell)
         refuted = {str(result.path) for result in self._replays if result.verdict.kind is Kind.REFUTED}
         self._results = [_withdrawn(result) if result.target.path in refuted else result for result in self._results]
+
+    def _tell(self, path: Path, step: str) -> None:
+        """A replay takes a while: somebody who watches is told where it is."""
+        if sys.stderr.isatty() and not self._ask.quiet:
+            err().line((f"replay {one_line(label_of(str(path)))}: {step}", "faint"))
 
     def _show(self) -> None:
         if self._ask.output_format is OutputFormat.TEXT:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from devfix import cache, running
 
@@ -186,7 +187,8 @@ def test_runs_at_the_same_time_do_no_harm(tree: Path, home: Path) -> None:
     assert {run.returncode for run in runs} == {1}
     assert len(set(outputs)) == 1
     [location] = (home / "xdg_cache_home" / "devfix").iterdir()
-    assert len(cache.Cache(location)._entries) == 30
+    _, _, entries = msgspec.msgpack.decode(location.read_bytes())
+    assert len(entries) == 30
 
 
 def test_the_cache_does_not_grow_for_ever(tree: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

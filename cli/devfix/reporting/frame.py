@@ -71,9 +71,10 @@ def fix_frame(text: str, edits: Iterable[Replacement], width: int) -> list[Line]
 
 
 def apply(text: str, edits: Iterable[Replacement]) -> str:
-    """`text` with the replacements made."""
+    """`text` with the replacements made; those beyond its end, of a file that shrank meanwhile, are left out."""
     starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
-    for edit in sorted(edits, key=lambda edit: edit.span.start, reverse=True):
+    inside = [edit for edit in edits if edit.span.end_line <= len(starts)]
+    for edit in sorted(inside, key=lambda edit: edit.span.start, reverse=True):
         start = starts[edit.span.line - 1] + edit.span.column
         end = starts[edit.span.end_line - 1] + edit.span.end_column
         text = text[:start] + edit.text + text[end:]

@@ -116,6 +116,7 @@ def test_without_the_file_the_trail_is_still_told() -> None:
         ([Replacement(Span(1, 0, 1, 1), "b")], "b\r\nc\r\n"),
         ([Replacement(Span(2, 0, 2, 0), "x\r\n")], "a\r\nx\r\nc\r\n"),
         ([Replacement(Span(1, 0, 2, 0), "")], "c\r\n"),
+        ([Replacement(Span(9, 0, 9, 0), "beyond the end")], "a\r\nc\r\n"),
         ([Replacement(Span(3, 0, 3, 0), "end"), Replacement(Span(1, 1, 1, 1), "!")], "a!\r\nc\r\nend"),
     ],
 )
