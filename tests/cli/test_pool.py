@@ -63,8 +63,8 @@ def test_a_job_whose_worker_died_is_tried_again_alone(tmp_path: Path) -> None:
 
 def test_a_worker_that_hangs_is_ended() -> None:
     started = time.monotonic()
-    assert run(["a", "sleep 60", "b"], seconds=0.5) == ["aa", Lost("not done within 0.5 s"), "bb"]
-    assert time.monotonic() - started < 10
+    assert run(["a", "sleep 60", "b"], seconds=3) == ["aa", Lost("not done within 3 s"), "bb"]
+    assert time.monotonic() - started < 50
 
 
 def test_a_consumer_that_stops_ends_the_workers() -> None:
