@@ -21,8 +21,25 @@ def files(tree: Path) -> list[Path]:
     return paths
 
 
+SLOWLY = """
+import sys, time
+from devfix import rewriting
+from devfix.__main__ import main
+
+honest = rewriting.write
+
+def slow(*arguments):
+    honest(*arguments)
+    time.sleep(0.03)
+
+rewriting.write = slow
+sys.exit(main())
+"""
+
+
 def start(*arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "devfix", *arguments]
+    """devfix in a process of its own, which takes a breath after each file that it writes."""
+    command = [sys.executable, "-c", SLOWLY, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -30,10 +47,10 @@ def changed(files: list[Path]) -> int:
     return sum(path.read_text() != BEFORE for path in files)
 
 
-@pytest.mark.parametrize("first", [1, FILES // 2])
-def test_killed_in_the_middle(first: int, files: list[Path], tree: Path) -> None:
+@pytest.mark.parametrize("number", [1, FILES // 2])
+def test_killed_in_the_middle(number: int, files: list[Path], tree: Path) -> None:
     with start("rewrite", "--select", "deprecated-amp") as process:
-        while changed(files[:first]) == 0 and process.poll() is None:
+        while changed(files) < number and process.poll() is None:
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
@@ -49,7 +66,7 @@ def test_killed_in_the_middle(first: int, files: list[Path], tree: Path) -> None
 
 def test_interrupted_in_the_middle(files: list[Path], tree: Path) -> None:
     with start("rewrite", "--select", "deprecated-amp") as process:
-        while changed(files[:1]) == 0 and process.poll() is None:
+        while changed(files) == 0 and process.poll() is None:
             time.sleep(0.001)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
