@@ -1,11 +1,11 @@
 """One file through all of it: trigger, parse, analyse, edit, verify."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from devfix_codemods import suppressions
+from devfix_codemods.edits import lines
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
 from devfix_codemods.edits.operations import Edit
@@ -22,7 +22,6 @@ MAX_PASSES = 4
 
 _BUG = "left as it was; this is a devfix bug"
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 Accept = Callable[[Finding], bool]
 
@@ -64,10 +63,10 @@ def text_edits(source: Source, fix: Fix) -> list[TextEdit]:
         after = Source(source.path, _apply(source, fix.edits))
     except EditError:
         return []
-    old, new = _lines(source), _lines(after)
+    old, new = lines.split(source.text), lines.split(after.text)
     return [
         TextEdit(_line_span(old, start, end), "".join(new[new_start:new_end]))
-        for tag, start, end, new_start, new_end in _opcodes(old, new)
+        for tag, start, end, new_start, new_end in lines.opcodes(old, new)
         if tag != "equal"
     ]
 
@@ -263,46 +262,25 @@ def _apply(source: Source, edits: Iterable[Edit]) -> bytes:
 
 def _recur(before: Source, after: Source, applied: Iterable[Finding], found: Iterable[Finding]) -> bool:
     """Whether one of the `applied` findings is `found` again in the lines that its own have become."""
-    old, new = _lines(before), _lines(after)
+    old, new = lines.split(before.text), lines.split(after.text)
     again = {(finding.code, finding.message, finding.span.line) for finding in found}
-    lines: dict[int, range] = {}
-    for tag, start, end, new_start, new_end in _opcodes(old, new):
+    became: dict[int, range] = {}
+    for tag, start, end, new_start, new_end in lines.opcodes(old, new):
         for index in range(start, end):
             moved = new_start + index - start
-            lines[index + 1] = range(moved + 1, moved + 2) if tag == "equal" else range(new_start + 1, new_end + 1)
-    return any((one.code, one.message, line) in again for one in applied for line in lines.get(one.span.line, ()))
+            became[index + 1] = range(moved + 1, moved + 2) if tag == "equal" else range(new_start + 1, new_end + 1)
+    return any((one.code, one.message, line) in again for one in applied for line in became.get(one.span.line, ()))
 
 
 # Lines
 
 
-def _lines(source: Source) -> list[str]:
-    """The physical lines with their ends."""
-    return _LINE.findall(source.text)
-
-
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """How `old` becomes `new`, as difflib says it; a common head and tail are spared its quadratic search."""
-    head = _common(old, new)
-    tail = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
-    yield "equal", 0, head, 0, head
-    matcher = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
-    for tag, start, end, new_start, new_end in matcher.get_opcodes():
-        yield tag, head + start, head + end, head + new_start, head + new_end
-    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many first lines are the same."""
-    return next((index for index, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
-
-
-def _line_span(lines: Sequence[str], start: int, end: int) -> Span:
+def _line_span(text: Sequence[str], start: int, end: int) -> Span:
     """The span of whole lines, counted from 0; the last ends where the text ends if no line follows it."""
-    return Span(*_line_start(lines, start), *_line_start(lines, end))
+    return Span(*_line_start(text, start), *_line_start(text, end))
 
 
-def _line_start(lines: Sequence[str], index: int) -> tuple[int, int]:
-    if index < len(lines) or not lines or lines[-1].endswith(("\r", "\n")):
+def _line_start(text: Sequence[str], index: int) -> tuple[int, int]:
+    if index < len(text) or not text or text[-1].endswith(("\r", "\n")):
         return (index + 1, 0)
-    return (index, len(lines[-1]))
+    return (index, len(text[-1]))

@@ -22,6 +22,7 @@ def apply(source: Source, edits: Iterable[Edit]) -> bytes:
         EditConflict: two edits exclude each other.
         AnchorMissing: nothing fitting stands where an edit says.
         InvalidCode: an edit brings code that does not parse.
+        FormattingLost: an edit falls on a line that libcst does not write as it was.
         NotEditable: the file does not parse, or is nested too deeply.
     """
     chosen = tuple(dict.fromkeys(edits))
@@ -33,8 +34,7 @@ def apply(source: Source, edits: Iterable[Edit]) -> bytes:
 
 def _edited(source: Source, edits: Sequence[Edit]) -> bytes:
     parsed = document(source)
-    changed = parsed.module.visit(_Pass(parsed, planned(parsed, edits)))
-    return changed.bytes
+    return parsed.written(parsed.module.visit(_Pass(parsed, planned(parsed, edits))))
 
 
 class _Pass(cst.CSTTransformer):

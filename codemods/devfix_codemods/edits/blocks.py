@@ -235,4 +235,4 @@ def _filled(module: cst.Module, inserts: Sequence[Insert]) -> cst.Module:
     """A module without statements, with its first ones."""
     body = [row.statement for row in _inserted(inserts)]
     header = [*module.header, *module.footer]
-    return module.with_changes(header=header, body=body, footer=(), has_trailing_newline=True)
+    return module.with_changes(header=header, body=body, footer=())

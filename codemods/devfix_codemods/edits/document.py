@@ -7,11 +7,15 @@ from functools import lru_cache
 import libcst as cst
 from devfix_codemods.edits import depth
 from devfix_codemods.edits.errors import NotEditable
+from devfix_codemods.edits.lines import restored
 from devfix_codemods.source import Source, SourceError, Span
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 Place = tuple[int, int]
+
+_BLANK = b" \t\f\r\n"
+"""What may end a file. libcst loses lines there, so it goes round the parser."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +23,21 @@ class Document:
     """One parsed file. libcst trees never change, so a document serves any number of edits."""
 
     source: Source
+    body: bytes
     module: cst.Module
     ranges: dict[cst.CSTNode, CodeRange]
     expressions: dict[Span, cst.BaseExpression]
     statements: dict[Place, Statement]
+
+    def written(self, changed: cst.Module) -> bytes:
+        """The bytes of `changed`, a descendant of `module`; lines that are not new are those of the file.
+
+        Raises:
+            FormattingLost: an edit falls on a line that libcst does not write as it was.
+        """
+        blank_end = self.source.data[len(self.body) :] if self.source.data else b"\n"
+        body = self.body.decode(self.module.encoding)
+        return restored(body, self.module.code, changed.code).encode(self.module.encoding) + blank_end
 
     def expression(self, span: Span) -> cst.BaseExpression | None:
         """The expression that `ast` puts at `span`."""
@@ -84,23 +99,24 @@ def document(source: Source) -> Document:
     """Parse `source` for editing.
 
     Raises:
-        NotEditable: it does not parse, is nested too deeply, or libcst cannot keep every byte of it.
+        NotEditable: it does not parse, or is nested too deeply.
     """
     try:
         if depth.depth(source.tree) > depth.MAX_DEPTH:
             raise NotEditable("nested too deeply to edit safely")
-        module = cst.parse_module(source.data)
+        body = source.data.rstrip(_BLANK)
+        module = cst.parse_module(body)
     except SourceError as error:
         raise NotEditable(str(error)) from error
     except cst.ParserSyntaxError as error:
         reason = error.message.strip().splitlines()[0]
         raise NotEditable(f"libcst, which keeps the formatting, does not parse it: {reason}") from error
-    if module.bytes != source.data:
-        raise NotEditable("libcst, which keeps the formatting, does not reproduce it byte for byte")
-    return _indexed(source, module)
+    if not {*b"\r\n"} & {*body}:
+        module = module.with_changes(default_newline=source.newline)  # which the body alone does not show
+    return _indexed(source, body, module)
 
 
-def _indexed(source: Source, module: cst.Module) -> Document:
+def _indexed(source: Source, body: bytes, module: cst.Module) -> Document:
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)  # a tree fresh from the parser shares no nodes
     ranges: dict[cst.CSTNode, CodeRange] = dict(wrapper.resolve(PositionProvider))
     expressions: dict[Span, cst.BaseExpression] = {}
@@ -112,7 +128,7 @@ def _indexed(source: Source, module: cst.Module) -> Document:
             statements[where.start.line, where.start.column] = node
     for call in [node for node in expressions.values() if isinstance(node, cst.Call)]:
         _add_sole_generator(call, ranges, expressions)
-    return Document(source, module, ranges, expressions, statements)
+    return Document(source, body, module, ranges, expressions, statements)
 
 
 def _small(line: cst.BaseStatement) -> Sequence[Statement]:

@@ -4,6 +4,7 @@ EditError
 ├── EditConflict     two edits want different things of one place
 ├── AnchorMissing    an edit names a place where nothing fitting stands
 ├── InvalidCode      the code that an edit brings does not parse
+├── FormattingLost   an edit stands on a line that libcst does not write as it was
 └── NotEditable      the file itself cannot be edited, whatever the edits are
 """
 
@@ -37,6 +38,14 @@ class InvalidCode(EditError):  # noqa: N818 (names what happened)
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(f"the new code {code!r} does not parse: {reason}")
         self.code = code
+
+
+class FormattingLost(EditError):  # noqa: N818 (names what happened)
+    """An edit changes a line that libcst itself does not write as it was, so that more than the edit would change."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(f"libcst, which keeps the formatting, does not keep that of line {line}")
+        self.line = line
 
 
 class NotEditable(EditError):  # noqa: N818 (names what happened)
