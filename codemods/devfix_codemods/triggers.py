@@ -6,7 +6,7 @@ from devfix_codemods.rules import Rule
 
 
 def triggered(data: bytes, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """The rules of which one trigger has all its byte strings in `data`."""
+    """The rules of which one trigger has all its byte strings in `data`, and that do not think better of it."""
     if b"torch" not in data and b"transformers" not in data:
         return ()
     seen: dict[bytes, bool] = {}
@@ -16,4 +16,9 @@ def triggered(data: bytes, rules: Iterable[Rule]) -> tuple[Rule, ...]:
             seen[word] = word in data
         return seen[word]
 
-    return tuple(rule for rule in rules if any(all(map(holds, words)) for words in rule.triggers))
+    def concerned(rule: Rule) -> bool:
+        if not any(all(map(holds, words)) for words in rule.triggers):
+            return False
+        return rule.looks is None or rule.looks(data)
+
+    return tuple(rule for rule in rules if concerned(rule))

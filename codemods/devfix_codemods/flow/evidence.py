@@ -8,6 +8,7 @@ import ast
 from dataclasses import dataclass, field
 
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.tree import children
 
 
 @dataclass(slots=True)
@@ -55,14 +56,14 @@ def gather(tree: ast.Module) -> dict[ast.AST, Evidence]:
 
 def _collect(scope: ast.AST, found: dict[ast.AST, Evidence]) -> Evidence:
     own = found[scope] = Evidence()
-    pending = list(ast.iter_child_nodes(scope))
+    pending = list(children(scope))
     while pending:
         node = pending.pop()
         if isinstance(node, _SCOPES):
             own.absorb(_collect(node, found))
             continue
         _note(node, own)
-        pending.extend(ast.iter_child_nodes(node))
+        pending.extend(children(node))
     return own
 
 

@@ -8,10 +8,11 @@ parameter, an assignment, a loop) is never resolved: a name alone identifies no 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+from devfix_codemods.flow.tree import children
 
 Import = ast.Import | ast.ImportFrom
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,29 +147,34 @@ class _Binder:
 
     def _visit(self, node: ast.AST, parent: ast.AST) -> None:
         self._names._parents[node] = parent
-        if isinstance(node, ast.Name):
-            self._name(node)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            self._import(node)
-            self._names.imports.append(node)
-        elif isinstance(node, _FUNCTIONS):
-            self._function(node)
-        elif isinstance(node, ast.ClassDef):
-            self._class(node)
-        elif isinstance(node, _COMPREHENSIONS):
-            self._inside(_Scope(self._scope), node)
+        handler = _HANDLERS.get(type(node))
+        if handler is not None:
+            handler(self, node)
         else:
-            if isinstance(node, ast.Call):
-                self._names.calls.append(node)
-            self._bindings(node)
             self._children(node)
 
     def _children(self, node: ast.AST) -> None:
-        for child in ast.iter_child_nodes(node):
-            self._visit(child, node)
+        parents = self._names._parents
+        for child in children(node):
+            parents[child] = node
+            handler = _HANDLERS.get(type(child))
+            if handler is not None:
+                handler(self, child)
+            else:
+                self._children(child)
 
     def _inside(self, scope: _Scope, node: ast.AST) -> None:
         _Binder(self._names, scope)._children(node)
+
+    def _call(self, node: ast.Call) -> None:
+        self._names.calls.append(node)
+        self._children(node)
+
+    def _comprehension(self, node: ast.AST) -> None:
+        self._inside(_Scope(self._scope), node)
+
+    def _constant(self, node: ast.Constant) -> None:
+        """Nothing inside."""
 
     def _name(self, node: ast.Name) -> None:
         self._names._scopes[node] = self._scope
@@ -186,6 +192,7 @@ class _Binder:
         return True
 
     def _import(self, node: Import) -> None:
+        self._names.imports.append(node)
         for alias in node.names:
             if isinstance(node, ast.ImportFrom):
                 if node.level == 0 and node.module:
@@ -233,14 +240,41 @@ class _Binder:
         for statement in node.body:
             inner._visit(statement, node)
 
-    def _bindings(self, node: ast.AST) -> None:
-        """The statements that bind a name without an `ast.Name`."""
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            self._scope.outer.update(node.names)
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+    def _outer(self, node: ast.Global | ast.Nonlocal) -> None:
+        self._scope.outer.update(node.names)
+
+    def _capture(self, node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar) -> None:
+        if node.name:
             self._scope.others.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
+        self._children(node)
+
+    def _match_rest(self, node: ast.MatchMapping) -> None:
+        if node.rest:
             self._scope.others.add(node.rest)
+        self._children(node)
+
+
+_HANDLERS: dict[type[ast.AST], Any] = {
+    ast.Name: _Binder._name,
+    ast.Constant: _Binder._constant,
+    ast.Call: _Binder._call,
+    ast.Import: _Binder._import,
+    ast.ImportFrom: _Binder._import,
+    ast.FunctionDef: _Binder._function,
+    ast.AsyncFunctionDef: _Binder._function,
+    ast.Lambda: _Binder._function,
+    ast.ClassDef: _Binder._class,
+    ast.ListComp: _Binder._comprehension,
+    ast.SetComp: _Binder._comprehension,
+    ast.DictComp: _Binder._comprehension,
+    ast.GeneratorExp: _Binder._comprehension,
+    ast.Global: _Binder._outer,
+    ast.Nonlocal: _Binder._outer,
+    ast.ExceptHandler: _Binder._capture,
+    ast.MatchAs: _Binder._capture,
+    ast.MatchStar: _Binder._capture,
+    ast.MatchMapping: _Binder._match_rest,
+}
 
 
 def _is_dotted(node: ast.expr) -> bool:

@@ -6,7 +6,7 @@ A rule module's docstring is the rule's page. It holds `RULE`, and a function th
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from devfix_codemods.findings import Finding
@@ -18,13 +18,15 @@ class Rule:
     """A rule: its code, its name, the bytes without which it cannot apply, and the function that decides.
 
     `triggers` is a choice of conjunctions: the rule can concern a file only if, for one of the tuples, all of its byte
-    strings occur in the file.
+    strings occur in the file. `looks` is a second, closer look at the bytes of such a file; it may only refuse files in
+    which the rule finds nothing.
     """
 
     code: str
     name: str
     triggers: tuple[tuple[bytes, ...], ...]
     check: Callable[[Program], Iterable[Finding]]
+    looks: Callable[[bytes], bool] | None = None
     documentation: str = ""
 
     @property
@@ -42,5 +44,5 @@ def all_rules() -> tuple[Rule, ...]:
             continue
         module = importlib.import_module(f"{__name__}.{info.name}")
         rule: Rule = module.RULE
-        rules.append(Rule(rule.code, rule.name, rule.triggers, rule.check, module.__doc__ or ""))
+        rules.append(replace(rule, documentation=module.__doc__ or ""))
     return tuple(sorted(rules, key=lambda rule: rule.code))

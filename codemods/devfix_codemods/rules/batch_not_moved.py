@@ -41,7 +41,7 @@ Any.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
@@ -53,6 +53,7 @@ from devfix_codemods.flow.tables import sounds_like_length, sounds_like_text
 from devfix_codemods.flow.values import BatchItem, Birth, Kind, Value
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moves import (
     Mover,
     block_of,
@@ -401,8 +402,10 @@ def _mapping_fix(program: Program, meeting: Meeting, mover: Mover | None) -> Fix
     return Fix(Safety.UNSAFE, f"Move every tensor of `{name}` to `{mover.device}`", (*mover.edits, edit))
 
 
-def _triggers() -> Iterable[tuple[bytes, ...]]:
-    return ((b"for ", b".to("), (b"for ", b".cuda("), (b"next(", b".to("), (b"next(", b".cuda("))
-
-
-RULE = Rule("DVF101", "batch-not-moved", tuple(_triggers()), check)
+RULE = Rule(
+    "DVF101",
+    "batch-not-moved",
+    ((b"for ", b".to("), (b"for ", b".cuda("), (b"next(", b".to("), (b"next(", b".cuda(")),
+    check,
+    looks=moves_loop_items,
+)

@@ -40,6 +40,7 @@ from devfix_codemods.flow.places import HOST, UNKNOWN
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._looks import discards_move
 from devfix_codemods.rules._moves import text_of
 
 
@@ -136,4 +137,4 @@ def _item_target(program: Program, move: Move, name: str) -> str | None:
     return f"{owner}[{key.id}]" if owner else None
 
 
-RULE = Rule("DVF103", "discarded-move", ((b".to(",), (b".cuda(",)), check)
+RULE = Rule("DVF103", "discarded-move", ((b".to(",), (b".cuda(",), (b".cpu(",)), check, looks=discards_move)

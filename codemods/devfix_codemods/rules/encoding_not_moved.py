@@ -45,6 +45,7 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._looks import encodes
 from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, insertable, mover_for, names_at, text_of
 
 
@@ -136,4 +137,6 @@ def _sibling_mover(program: Program, part: ast.expr) -> Mover | None:
     return None
 
 
-RULE = Rule("DVF102", "encoding-not-moved", ((b"return_tensors", b".to("), (b"return_tensors", b".cuda(")), check)
+RULE = Rule(
+    "DVF102", "encoding-not-moved", ((b"return_tensors", b".to("), (b"return_tensors", b".cuda(")), check, looks=encodes
+)

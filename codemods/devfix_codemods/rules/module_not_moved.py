@@ -49,6 +49,7 @@ from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._looks import builds_and_runs
 from devfix_codemods.rules._moves import Mover, block_of, device_words, insertable, mover_for, names_at, text_of
 
 
@@ -125,4 +126,10 @@ def _after_device(program: Program, meeting: Meeting, statement: ast.stmt) -> tu
     return None
 
 
-RULE = Rule("DVF202", "module-not-moved", ((b"nn", b".to("), (b"nn", b".cuda("), (b"models", b".to(")), check)
+RULE = Rule(
+    "DVF202",
+    "module-not-moved",
+    ((b"nn", b".to("), (b"nn", b".cuda("), (b"models", b".to(")),
+    check,
+    looks=builds_and_runs,
+)

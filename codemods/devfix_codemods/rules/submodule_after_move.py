@@ -44,6 +44,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Attachment, DeviceName
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._looks import builds_and_runs
 from devfix_codemods.rules._moves import block_of, device_for, insertable, roots, text_of
 
 
@@ -132,9 +133,4 @@ def _end_of_run(program: Program, fact: Attachment, last: ast.stmt) -> ast.stmt:
     return max(parts, key=lambda one: one.lineno)
 
 
-RULE = Rule(
-    "DVF201",
-    "submodule-after-move",
-    ((b"nn", b".to("), (b"nn", b".cuda(")),
-    check,
-)
+RULE = Rule("DVF201", "submodule-after-move", ((b"nn", b".to("), (b"nn", b".cuda(")), check, looks=builds_and_runs)

@@ -1,0 +1,52 @@
+"""Closer looks at the bytes of a file, for rules whose byte triggers stand in every second file.
+
+Each may say yes in vain. None may say no where its rule is likely to find something: what the words below leave out is
+a model that is built inside a function and only called there, outside of training, evaluation and `no_grad`.
+"""
+
+import re
+
+_MOVE = re.compile(rb"\.(?:to|cuda|cpu)\(")
+_RECEIVER = re.compile(rb"([A-Za-z_]\w*)(?:\.\w+|\[[^\]\n]*\])*$")
+_STATEMENT = re.compile(rb"(?:^|[;:])[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\])*$")
+_LOOP = re.compile(rb"\bfor\s([^:\n]*?)\sin\s")
+_LOADER = re.compile(rb"(?i)loader\b|loaders?\[")
+_ENCODING = re.compile(rb"(?m)^(?![ \t]*(?:>>>|\.\.\.|#)).*return_tensors\s*=\s*[\"']pt")
+_FREE = re.compile(rb"(?m)^\w[\w, ]*\s*=\s*(?:[\w.]+\.)?[A-Z]\w*\(")
+_RUNS = (b".backward(", b".eval()", b".train()", b"optim.", b"with torch.no_grad", b"with torch.inference", b"__main__")
+_BEFORE = 120
+"""How far before a move its receiver is looked for: longer ones are taken for a yes."""
+
+
+def moves_loop_items(data: bytes) -> bool:
+    """A loop's own variable is moved, or a loader is spoken of."""
+    if b"oader" in data and _LOADER.search(data):
+        return True
+    targets = {name for names in _LOOP.findall(data) for name in re.findall(rb"\w+", names)}
+    return bool(targets) and any(
+        (found := _RECEIVER.search(before)) is None or found.group(1) in targets for before in _before_moves(data)
+    )
+
+
+def discards_move(data: bytes) -> bool:
+    """Some move may begin its line."""
+    return any(_STATEMENT.search(before) for before in _before_moves(data))
+
+
+def encodes(data: bytes) -> bool:
+    """`return_tensors="pt"` stands outside of the examples in docstrings."""
+    return _ENCODING.search(data) is not None
+
+
+def builds_and_runs(data: bytes) -> bool:
+    """The file does something with a module besides defining it: it trains or evaluates, or its top level builds one."""
+    return any(word in data for word in _RUNS) or _FREE.search(data) is not None
+
+
+def _before_moves(data: bytes) -> list[bytes]:
+    """For each move, the part of its line that stands before it."""
+    found: list[bytes] = []
+    for move in _MOVE.finditer(data):
+        start = max(data.rfind(b"\n", 0, move.start()) + 1, move.start() - _BEFORE)
+        found.append(data[start : move.start()])
+    return found
