@@ -66,13 +66,13 @@ class Source:
         Raises:
             SourceError: the bytes do not decode.
         """
+        encoding = self.encoding
         try:
-            return self.data.decode(self.encoding)
+            return self.data.decode(encoding)
         except UnicodeDecodeError as error:
-            reason = f"not valid {self.encoding} at byte {error.start}: {error.reason}"
-            raise SourceError(reason) from error
+            raise SourceError(f"not valid {encoding} at byte {error.start}: {error.reason}") from error
         except (LookupError, ValueError) as error:  # codecs that are no text encoding, or take part of a text only
-            raise SourceError(f"not valid {self.encoding}: {error}") from error
+            raise SourceError(f"not valid {encoding}: {error}") from error
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -92,10 +92,11 @@ class Source:
         Raises:
             SourceError: the text is not Python that this interpreter can parse.
         """
+        text = self.text
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # invalid escapes in the user's strings are the user's business
-                return ast.parse(self.text, filename=self.path)
+                return ast.parse(text, filename=self.path)
         except SyntaxError as error:
             raise SourceError(f"syntax error: {error.msg} (line {error.lineno or 1})") from error
         except ValueError as error:
