@@ -99,9 +99,11 @@ def document(source: Source) -> Document:
     """Parse `source` for editing.
 
     Raises:
-        NotEditable: it does not parse, or is nested too deeply.
+        NotEditable: it does not parse, is nested too deeply, or has line ends that new ones would run into.
     """
     try:
+        if source.newline == "\r" and "\n" in source.text:
+            raise NotEditable("its line ends mix lone carriage returns with line feeds")
         if depth.depth(source.tree) > depth.MAX_DEPTH:
             raise NotEditable("nested too deeply to edit safely")
         body = source.data.rstrip(_BLANK)

@@ -1,7 +1,7 @@
 """What the interpreter saw, for rules to judge: plain records, each with the state at its point."""
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.places import Place, Symbol
@@ -148,3 +148,18 @@ class Facts:
     owners_at: dict[ast.stmt, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     evidence: dict[ast.AST, Evidence] = field(default_factory=dict)
     incomplete: str | None = None
+
+    def snapshot(self) -> "Facts":
+        """A copy that further recording leaves as it is."""
+        return replace(
+            self,
+            meetings=list(self.meetings),
+            followers=list(self.followers),
+            moves=list(self.moves),
+            attachments=list(self.attachments),
+            updates=list(self.updates),
+            batches=dict(self.batches),
+            tensors=set(self.tensors),
+            devices_at=dict(self.devices_at),
+            owners_at=dict(self.owners_at),
+        )

@@ -121,25 +121,22 @@ class Interpreter(Functions):
             state.relocate(token, Symbol(token))
 
     def _run_methods(self, token: str, receiver: Value, methods: list[Function], is_module: bool, state: State) -> None:
-        if not any(_changes_self(method) for method in methods):
-            for method in methods:
-                place = Symbol(token) if is_module and method.name == "forward" else UNKNOWN
-                self._run_symbolic(method, receiver, place, state.copy())
-            return
-        facts, self.facts = self.facts, Facts(evidence=self.facts.evidence)
-        seen = self._seen_meetings, self._seen_moves
-        self._seen_meetings, self._seen_moves = set(), set()
+        """Run the methods. Where one leaves something new in `self`, all run again with it, and only that run counts."""
+        before = self._checkpoint()
+        merged = self._each(token, receiver, methods, is_module, state)
+        if merged.objects.get(token) != state.objects.get(token):
+            self._restore(before)
+            self._each(token, receiver, methods, is_module, merged)
+
+    def _each(self, token: str, receiver: Value, methods: list[Function], is_module: bool, state: State) -> State:
+        """Run each method from `state`; what they leave in the object, joined."""
         merged = state.copy()
-        try:
-            for method in methods:
-                end = self._run_symbolic(method, receiver, UNKNOWN, state.copy())
-                if end is not None and token in end.objects:
-                    _merge_objects(merged, end)
-        finally:
-            self.facts, (self._seen_meetings, self._seen_moves) = facts, seen
         for method in methods:
             place = Symbol(token) if is_module and method.name == "forward" else UNKNOWN
-            self._run_symbolic(method, receiver, place, merged.copy())
+            end = self._run_symbolic(method, receiver, place, state.copy())
+            if end is not None and token in end.objects:
+                _merge_objects(merged, end)
+        return merged
 
     # -- blocks
 
@@ -499,20 +496,6 @@ def _says_accelerator(text: str) -> bool:
     """A flag such as `use_cuda`, `args.gpu`, `cuda_available`."""
     last = text.rpartition(".")[2].lower()
     return any(word in last.split("_") for word in ("cuda", "gpu", "gpus"))
-
-
-def _changes_self(method: Function) -> bool:
-    """Whether a method may leave something new in the attributes that other methods read."""
-    for node in ast.walk(method):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            return True
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Call)
-            and isinstance(node.value.func, ast.Attribute)
-        ):
-            return True
-    return False
 
 
 def _merge_objects(merged: State, end: State) -> None:

@@ -15,7 +15,7 @@ from devfix_codemods.source import Source
 STEPS = 400_000
 """Expressions evaluated in one file before the analysis stops. Generous: a file of 5 000 lines needs about 60 000."""
 
-DEPTH = 4
+DEPTH = 3
 """How deep calls of functions of the same file are followed."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -232,6 +232,13 @@ class Machine:
     def named_objects(self, state: State) -> tuple[tuple[str, str], ...]:
         """Names bound to objects, with the identity of the object."""
         return tuple((name, value.token) for name, value in state.env.items() if value.token and not value.optional)
+
+    def _checkpoint(self) -> tuple[Facts, set[tuple[ast.AST, ast.AST]], set[ast.AST]]:
+        """The record as it stands, for a run whose facts may have to be forgotten."""
+        return self.facts.snapshot(), set(self._seen_meetings), set(self._seen_moves)
+
+    def _restore(self, known: tuple[Facts, set[tuple[ast.AST, ast.AST]], set[ast.AST]]) -> None:
+        self.facts, self._seen_meetings, self._seen_moves = known
 
     def record_move(self, move: Move) -> None:
         if move.node not in self._seen_moves:

@@ -39,7 +39,8 @@ class _Scope:
 class Names:
     """Name resolution for one module.
 
-    On the way through the tree it also notes what rules ask for first: `classes`, `imports` and `calls`.
+    On the way through the tree it also notes what rules ask for first: `classes`, `imports`, `calls`
+    and `loops`.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -49,6 +50,7 @@ class Names:
         self.classes: list[ast.ClassDef] = []
         self.imports: list[Import] = []
         self.calls: list[ast.Call] = []
+        self.loops: list[ast.For | ast.AsyncFor] = []
         _Binder(self, self.module).visit_module(tree)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
@@ -170,6 +172,10 @@ class _Binder:
         self._names.calls.append(node)
         self._children(node)
 
+    def _loop(self, node: ast.For | ast.AsyncFor) -> None:
+        self._names.loops.append(node)
+        self._children(node)
+
     def _comprehension(self, node: ast.AST) -> None:
         self._inside(_Scope(self._scope), node)
 
@@ -258,6 +264,8 @@ _HANDLERS: dict[type[ast.AST], Any] = {
     ast.Name: _Binder._name,
     ast.Constant: _Binder._constant,
     ast.Call: _Binder._call,
+    ast.For: _Binder._loop,
+    ast.AsyncFor: _Binder._loop,
     ast.Import: _Binder._import,
     ast.ImportFrom: _Binder._import,
     ast.FunctionDef: _Binder._function,

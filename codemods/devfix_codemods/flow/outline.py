@@ -14,6 +14,7 @@ class Outline:
 
     def __init__(self, names: Names) -> None:
         self._names = names
+        self._loop_items: dict[ast.AST, set[str]] = {}
         self._moves = [
             node
             for node in names.calls
@@ -22,8 +23,8 @@ class Outline:
 
     @cached_property
     def moves_loop_items(self) -> bool:
-        """Some loop, comprehension or `next` yields a value that is moved, or a `DataLoader` is built."""
-        return any(self._in_loop(one) for one in self._moves) or self._builds_loader()
+        """Some loop yields a value that is moved, or takes from a loader."""
+        return any(self._in_loop(one) for one in self._moves) or self._takes_from_loader()
 
     @cached_property
     def encodes(self) -> bool:
@@ -55,8 +56,56 @@ class Outline:
         return owner is not None and classes.may_be_module(owner)
 
     def _in_loop(self, node: ast.Call) -> bool:
-        loops = (ast.For, ast.AsyncFor, ast.comprehension, ast.While)
-        return any(isinstance(one, loops) or hasattr(one, "generators") for one in self._names.ancestors(node))
+        """Whether the receiver of a move comes from the variable of a loop around it, or from `next`."""
+        root = _root(node)
+        for around in self._names.ancestors(node):
+            if isinstance(around, (ast.For, ast.AsyncFor)) and root in self._items(around):
+                return True
+            if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+                return root in self._taken(around)
+        return False
 
-    def _builds_loader(self) -> bool:
-        return any(self._names.qualified(node.func) in LOADERS for node in self._names.calls)
+    def _items(self, loop: ast.For | ast.AsyncFor) -> set[str]:
+        """The loop's variables, and names that are assigned from nothing but them."""
+        if loop not in self._loop_items:
+            known = _stored(loop.target)
+            for statement in loop.body:
+                if isinstance(statement, ast.Assign) and _reads(statement.value) & known:
+                    known |= {name for target in statement.targets for name in _stored(target)}
+            self._loop_items[loop] = known
+        return self._loop_items[loop]
+
+    def _taken(self, scope: ast.AST) -> set[str]:
+        """Names that one function (or the module) assigns from `next(…)`."""
+        return {
+            name
+            for call in self._names.calls
+            if isinstance(call.func, ast.Name) and call.func.id == "next"
+            for statement in [self._names.statement(call)]
+            if isinstance(statement, ast.Assign) and scope in self._names.ancestors(statement)
+            for target in statement.targets
+            for name in _stored(target)
+        }
+
+    def _takes_from_loader(self) -> bool:
+        """A `DataLoader` is built, or a loop goes over something that is called a loader."""
+        if any(self._names.qualified(node.func) in LOADERS for node in self._names.calls):
+            return True
+        return any("loader" in name.lower() for loop in self._names.loops for name in _reads(loop.iter))
+
+
+def _root(node: ast.expr) -> str | None:
+    """The name at which a chain of attributes, calls and subscripts starts."""
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _stored(target: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _reads(node: ast.expr) -> set[str]:
+    """Names and attributes that an expression reads."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}

@@ -9,13 +9,13 @@ import re
 _MOVE = re.compile(rb"\.(?:to|cuda|cpu)\(")
 _RECEIVER = re.compile(rb"([A-Za-z_]\w*)(?:\.\w+|\[[^\]\n]*\])*$")
 _STATEMENT = re.compile(rb"(?:^|[;:])[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\])*$")
-_LOOP = re.compile(rb"\bfor\s([^:\n]*?)\sin\s")
+_LOOP = re.compile(rb"\bfor ((?:[(*]*\w+\)*\s*,\s*)*[(*]*\w+\)*,?) in\b")
 _LOADER = re.compile(rb"(?i)loader\b|loaders?\[")
 _ENCODING = re.compile(rb"(?m)^(?![ \t]*(?:>>>|\.\.\.|#)).*return_tensors\s*=\s*[\"']pt")
 _FREE = re.compile(rb"(?m)^\w[\w, ]*\s*=\s*(?:[\w.]+\.)?[A-Z]\w*\(")
 _RUNS = (b".backward(", b".eval()", b".train()", b"optim.", b"with torch.no_grad", b"with torch.inference", b"__main__")
 _BEFORE = 120
-"""How far before a move its receiver is looked for: longer ones are taken for a yes."""
+"""How far before a move its receiver is looked for."""
 
 
 def moves_loop_items(data: bytes) -> bool:
@@ -23,9 +23,7 @@ def moves_loop_items(data: bytes) -> bool:
     if b"oader" in data and _LOADER.search(data):
         return True
     targets = {name for names in _LOOP.findall(data) for name in re.findall(rb"\w+", names)}
-    return bool(targets) and any(
-        (found := _RECEIVER.search(before)) is None or found.group(1) in targets for before in _before_moves(data)
-    )
+    return bool(targets) and any(_names_in_receiver(before) & targets for before in _before_moves(data))
 
 
 def discards_move(data: bytes) -> bool:
@@ -41,6 +39,12 @@ def encodes(data: bytes) -> bool:
 def builds_and_runs(data: bytes) -> bool:
     """The file does something with a module besides defining it: it trains or evaluates, or its top level builds one."""
     return any(word in data for word in _RUNS) or _FREE.search(data) is not None
+
+
+def _names_in_receiver(before: bytes) -> set[bytes]:
+    """The name that is moved; where it is the result of a call, every name on the line before the move."""
+    found = _RECEIVER.search(before)
+    return {found.group(1)} if found else set(re.findall(rb"[A-Za-z_]\w*", before))
 
 
 def _before_moves(data: bytes) -> list[bytes]:
