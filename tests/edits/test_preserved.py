@@ -3,7 +3,7 @@
 import codecs
 
 import pytest
-from devfix_codemods.edits.errors import EditError, FormattingLost
+from devfix_codemods.edits.errors import EditError, FormattingLost, NotEditable
 from devfix_codemods.edits.operations import (
     AddImport,
     InsertStatement,
@@ -139,3 +139,8 @@ def test_an_edit_on_a_line_that_libcst_does_not_keep_is_refused(sheet):
     file = sheet("a\n\x0cb\n")
     with pytest.raises(EditError):
         file.edited(ReplaceExpression(file.expression("b"), "c"))
+
+
+def test_line_ends_that_new_ones_would_run_into_are_refused(sheet):
+    with pytest.raises(NotEditable, match="line ends"):
+        sheet(b"a\rb\n\nc\n").edited_bytes(AddImport("torch"))

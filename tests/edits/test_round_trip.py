@@ -67,7 +67,6 @@ CODES = [
     "[__node__]",
 ]
 STATEMENTS = ["n()", "if n:\n    m()", "n(); m()", "n()\nm()", "# why\nn()"]
-LINE_ENDS = ["\n", "\r\n"]
 ENCODINGS = st.sampled_from(["utf-8", "utf-8-sig", "cp1252"])
 
 
@@ -77,11 +76,16 @@ def _files(draw: st.DrawFn) -> Source:
     encoding = draw(ENCODINGS)
     program = PROGRAM if encoding != "cp1252" else PROGRAM.replace("🚀", "€").replace("# head", "# coding: cp1252")
     lines = program.rstrip("\n").split("\n")
-    # a lone carriage return hides the encoding from the standard library
-    end = st.sampled_from(LINE_ENDS if encoding == "cp1252" else [*LINE_ENDS, "\r"])
     count = len(lines) - 1
-    ends = draw(end.map(lambda one: [one] * count) | st.lists(end, min_size=count, max_size=count))
-    last = draw(st.sampled_from(["", "\n", "\r\n", "\n\n  \n"]))
+    mixed = st.lists(st.sampled_from(["\n", "\r\n"]), min_size=count, max_size=count)
+    # lone carriage returns hide the encoding from the standard library
+    uniform = st.sampled_from(["\n", "\r\n"] if encoding == "cp1252" else ["\n", "\r\n", "\r"])
+    ends = draw(mixed | uniform.map(lambda end: [end] * count))
+    last = (
+        draw(st.sampled_from(["", "\n", "\r\n", "\n\n  \n"]))
+        if ends[0] != "\r"
+        else draw(st.sampled_from(["", "\r", "\r \r"]))
+    )
     text = "".join(line + end for line, end in zip(lines, [*ends, last]))
     return Source("any.py", text.encode(encoding))
 
