@@ -1,0 +1,378 @@
+"""The engine with rules of its own, so that what it does is seen apart from what rules decide."""
+
+import ast
+from collections.abc import Callable, Iterable
+
+import pytest
+from devfix_codemods import engine
+from devfix_codemods.edits.operations import (
+    AddImport,
+    Edit,
+    InsertStatement,
+    RemoveStatement,
+    ReplaceExpression,
+    ReplaceStatement,
+)
+from devfix_codemods.engine import TextEdit, check, rewrite, text_edits
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.outcomes import Changed, Checked, Clean, Failed, Options, Skipped
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule
+from devfix_codemods.source import Source, Span
+
+Make = Callable[[Program, ast.Call], Fix | None]
+ALL = Options(frozenset({"DVF101", "DVF102", "DVF103"}))
+UNSAFE = Options(ALL.select, unsafe=True)
+
+
+def _source(text: str | bytes) -> Source:
+    return Source("a.py", text if isinstance(text, bytes) else text.encode())
+
+
+def _calls(program: Program, name: str) -> list[ast.Call]:
+    calls = (node for node in ast.walk(program.tree) if isinstance(node, ast.Call))
+    return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]
+
+
+def _rule(code: str, name: str, make: Make, advice: str | None = None) -> Rule:
+    """A rule that finds the calls of `name`."""
+
+    def findings(program: Program) -> Iterable[Finding]:
+        for call in _calls(program, name):
+            yield Finding(
+                code, name, f"{name} is called", program.source.span(call), None, (), make(program, call), advice
+            )
+
+    return Rule(code, name, ((name.encode(),),), findings)
+
+
+def _fix(*edits: Edit, safety: Safety = Safety.SAFE, since: tuple[int, int] | None = None) -> Fix:
+    return Fix(safety, "repair it", edits, since)
+
+
+def _renames(new: str, safety: Safety = Safety.SAFE, since: tuple[int, int] | None = None) -> Make:
+    def make(program: Program, call: ast.Call) -> Fix:
+        return _fix(ReplaceExpression(program.source.span(call.func), new), safety=safety, since=since)
+
+    return make
+
+
+def _nothing(program: Program, call: ast.Call) -> None:
+    return None
+
+
+@pytest.fixture
+def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def use(*chosen: Rule) -> None:
+        monkeypatch.setattr(engine, "all_rules", lambda: chosen)
+
+    return use
+
+
+class TestCheck:
+    def test_files_that_concern_no_rule_are_not_even_decoded(self, rules):
+        rules(_rule("DVF101", "bad", _nothing))
+        assert check(_source(b"import torch\n\xff = = good()\n"), ALL) == Checked(())
+        assert check(_source(b"\xff = = bad()\n"), ALL) == Checked(())
+
+    def test_rules_that_are_not_selected_do_not_run(self, rules):
+        rules(_rule("DVF101", "bad", _nothing))
+        assert check(_source("import torch\nbad()\n"), Options(frozenset({"DVF102"}))) == Checked(())
+
+    def test_findings_in_the_order_of_the_text(self, rules):
+        rules(_rule("DVF102", "bad", _nothing), _rule("DVF101", "worse", _nothing))
+        found = check(_source("import torch\nworse(bad())\nbad()\n"), ALL)
+        assert isinstance(found, Checked)
+        assert [(one.code, one.span.line, one.span.column) for one in found.findings] == [
+            ("DVF101", 2, 0),
+            ("DVF102", 2, 6),
+            ("DVF102", 3, 0),
+        ]
+
+    @pytest.mark.parametrize(
+        ("data", "reason"),
+        [
+            (b"import torch\nbad( = \n", "syntax error: invalid syntax (line 2)"),
+            (b"import torch\nbad('\xff')\n", "not valid utf-8 at byte 18: invalid start byte"),
+            (b"# coding: nonsense\nimport torch; bad()\n", "unknown encoding: nonsense"),
+            (b"import torch\nbad(" + b"[" * 300 + b"]" * 300 + b")\n", "too many nested parentheses"),
+            (b"import torch\nbad(" + b"-" * 200_000 + b"1)\n", "nested too deeply to be parsed"),
+        ],
+    )
+    def test_files_that_are_no_python(self, rules, data, reason):
+        rules(_rule("DVF101", "bad", _nothing))
+        found = check(_source(data), ALL)
+        assert isinstance(found, Failed)
+        assert reason in found.reason
+        assert not found.internal
+
+    @pytest.mark.parametrize("part", ["{{ model }}.bad()", "{% if x %}\nbad()\n{% endif %}"])
+    def test_templates_are_named_as_such(self, rules, part):
+        rules(_rule("DVF101", "bad", _nothing))
+        found = check(_source(f"import torch\n{part} bad()\n"), ALL)
+        assert isinstance(found, Failed)
+        assert found.reason.startswith("syntax error")
+        assert found.reason.endswith("looks like a template, not like Python")
+
+    def test_a_template_that_is_python_is_checked(self, rules):
+        rules(_rule("DVF101", "bad", _nothing))
+        found = check(_source("import torch\nx = '{{ y }}', {{bad()}}\n"), ALL)
+        assert isinstance(found, Checked)
+        assert len(found.findings) == 1
+
+    def test_a_rule_that_fails(self, rules):
+        def fail(program: Program, call: ast.Call) -> None:
+            raise KeyError("x")
+
+        rules(_rule("DVF101", "bad", fail))
+        assert check(_source("import torch\nbad()\n"), ALL) == Failed("DVF101 bad raised KeyError: 'x'", internal=True)
+
+    def test_deep_files_leave_rules_room(self, rules):
+        def recurse(program: Program, call: ast.Call) -> None:
+            ast.unparse(program.tree)
+
+        rules(_rule("DVF101", "bad", recurse))
+        found = check(_source("import torch\nbad(" + " + ".join("a" * 900) + ")\n"), ALL)
+        assert isinstance(found, Checked)
+
+    def test_skip_file(self, rules):
+        rules(_rule("DVF101", "bad", _nothing))
+        assert isinstance(check(_source("import torch\nbad()\n# devfix: skip-file\n"), ALL), Skipped)
+        # whether it parses is then nobody's business
+        assert isinstance(check(_source("# devfix: skip-file\nimport torch\nbad( = \n"), ALL), Skipped)
+
+    def test_ignored_findings_are_counted(self, rules):
+        rules(_rule("DVF101", "bad", _nothing))
+        found = check(_source("import torch\nbad()  # devfix: ignore[DVF101]\nbad()\n"), ALL)
+        assert isinstance(found, Checked)
+        assert (len(found.findings), found.ignored) == (1, 1)
+
+    def test_an_unused_ignore_in_a_file_that_concerns_no_rule(self, rules):
+        rules(_rule("DVF101", "bad", _nothing))
+        found = check(_source("x = 1  # devfix: ignore[DVF101]\n"), ALL)
+        assert isinstance(found, Checked)
+        assert [one.code for one in found.findings] == ["DVF001"]
+
+    @pytest.mark.parametrize(
+        ("target", "kept"), [(None, True), ((2, 4), True), ((2, 10), True), ((2, 3), False), ((1, 13), False)]
+    )
+    def test_fixes_for_a_later_torch_become_advice(self, rules, target, kept):
+        rules(_rule("DVF101", "bad", _renames("good", since=(2, 4)), "Look at it."))
+        found = check(_source("import torch\nbad()\n"), Options(ALL.select, target_torch=target))
+        assert isinstance(found, Checked)
+        (finding,) = found.findings
+        assert (finding.fix is not None) is kept
+        if not kept:
+            assert finding.advice.startswith("Look at it. The fix (repair it) needs torch 2.4; the target is torch ")
+
+
+class TestWhatRewriteLeaves:
+    def test_files_without_findings(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        assert rewrite(_source("import torch\ngood()\n"), ALL) == Clean()
+
+    @pytest.mark.parametrize("safety", [Safety.UNSAFE, Safety.MANUAL])
+    def test_fixes_that_nobody_allowed(self, rules, safety):
+        rules(_rule("DVF101", "bad", _renames("good", safety)))
+        result = rewrite(_source("import torch\nbad()\n"), ALL)
+        assert isinstance(result, Clean)
+        assert len(result.left) == 1
+
+    def test_manual_fixes_even_when_accepted(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good", Safety.MANUAL)))
+        assert isinstance(rewrite(_source("import torch\nbad()\n"), UNSAFE, lambda finding: True), Clean)
+
+    def test_findings_without_fix(self, rules):
+        rules(_rule("DVF101", "bad", _nothing))
+        assert isinstance(rewrite(_source("import torch\nbad()\n"), UNSAFE, lambda finding: True), Clean)
+
+    def test_what_was_refused(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        assert isinstance(rewrite(_source("import torch\nbad()\n"), ALL, lambda finding: False), Clean)
+
+    def test_ignored_findings(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        assert rewrite(_source("import torch\nbad()  # devfix: ignore\n"), ALL) == Clean()
+
+    def test_fixes_for_a_later_torch(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good", since=(2, 4))))
+        assert isinstance(rewrite(_source("import torch\nbad()\n"), Options(ALL.select, target_torch=(2, 0))), Clean)
+
+    def test_files_that_cannot_be_checked(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        assert rewrite(_source("import torch\nbad( =\n"), ALL) == check(_source("import torch\nbad( =\n"), ALL)
+        assert isinstance(rewrite(_source("import torch\nbad()  # devfix: skip-file\n"), ALL), Skipped)
+
+    def test_files_that_are_too_deep_to_edit(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        result = rewrite(_source("import torch\nbad(a" + ".b()" * 600 + ")\n"), ALL)
+        assert result == Failed("nested too deeply to edit safely")
+
+
+BROKEN: dict[str, tuple[Make, str]] = {
+    "an unbound name": (
+        lambda program, call: _fix(ReplaceExpression(program.source.span(call), "unknown")),
+        "'unknown'",
+    ),
+    "no Python": (
+        lambda program, call: _fix(ReplaceExpression(program.source.span(call), "__node__ if (yield) else 1")),
+        "does not",
+    ),
+    "code that does not parse": (
+        lambda program, call: _fix(ReplaceExpression(program.source.span(call), "a b")),
+        "does not parse",
+    ),
+    "nowhere": (lambda program, call: _fix(ReplaceExpression(Span(9, 0, 9, 1), "a")), "nothing to edit"),
+    "no effect": (lambda program, call: _fix(AddImport("torch")), "nothing changes"),
+    "no end": (lambda program, call: _fix(InsertStatement(Span(1, 0, 1, 12), "after", "x = 1")), "still there"),
+    "against itself": (
+        lambda program, call: _fix(
+            ReplaceExpression(program.source.span(call), "x"), ReplaceExpression(program.source.span(call), "y")
+        ),
+        "exclude each other",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "problem"), BROKEN.values(), ids=BROKEN)
+class TestFixesThatDoHarm:
+    def test_alone_leave_the_file(self, rules, make, problem):
+        rules(_rule("DVF101", "bad", make))
+        result = rewrite(_source("import torch\nbad = 1\nbad()\n"), ALL)
+        assert isinstance(result, Failed)
+        assert result.internal
+        assert result.reason.startswith("the fix of DVF101 in line 3 fails: ")
+        assert problem in result.reason
+        assert result.reason.endswith("left as it was; this is a devfix bug")
+
+    def test_among_good_ones_are_left_out_and_marked(self, rules, make, problem):
+        rules(_rule("DVF101", "bad", make, "Do it."), _rule("DVF102", "poor", _renames("good")))
+        result = rewrite(_source("import torch\nbad = poor = good = 1\nbad()\npoor()\npoor()\n"), ALL)
+        assert isinstance(result, Changed)
+        assert result.data == b"import torch\nbad = poor = good = 1\nbad()\ngood()\ngood()\n"
+        assert [one.code for one in result.fixed] == ["DVF102", "DVF102"]
+        (left,) = result.left
+        assert (left.code, left.fix) == ("DVF101", None)
+        assert left.advice == "Do it. devfix has a fix but could not make it hold; this is a devfix bug."
+
+
+class TestRewrite:
+    def test_all_safe_fixes(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")), _rule("DVF102", "poor", _renames("fine", Safety.UNSAFE)))
+        source = _source("import torch\nfrom m import bad, good, poor, fine\nbad(bad())\npoor()\n")
+        result = rewrite(source, ALL)
+        assert isinstance(result, Changed)
+        assert result.data == b"import torch\nfrom m import bad, good, poor, fine\ngood(good())\npoor()\n"
+        assert (len(result.fixed), [one.code for one in result.left]) == (2, ["DVF102"])
+
+    def test_unsafe_ones_when_allowed(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good", Safety.UNSAFE)))
+        result = rewrite(_source("import torch\nfrom m import bad, good\nbad()\n"), UNSAFE)
+        assert isinstance(result, Changed)
+        assert b"good()" in result.data
+
+    def test_only_accepted_ones(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good", Safety.UNSAFE)))
+        source = _source("import torch\nfrom m import bad, good\nbad()\nbad()\n")
+        result = rewrite(source, ALL, lambda finding: finding.span.line == 4)
+        assert isinstance(result, Changed)
+        assert result.data == b"import torch\nfrom m import bad, good\nbad()\ngood()\n"
+        assert [one.span.line for one in result.fixed] == [4]
+        assert [one.span.line for one in result.left] == [3]
+
+    def test_findings_that_are_left_have_their_new_places(self, rules):
+        def insert(program: Program, call: ast.Call) -> Fix:
+            at = program.source.span(program.names.statement(call))
+            return _fix(ReplaceStatement(at, "good()\ngood()"))
+
+        rules(_rule("DVF101", "bad", insert), _rule("DVF102", "poor", _nothing))
+        result = rewrite(_source("import torch\nfrom m import bad, good, poor\nbad()\npoor()\n"), ALL)
+        assert isinstance(result, Changed)
+        assert [one.span.line for one in result.left] == [5]
+
+    def test_fixes_that_others_expose(self, rules):
+        rules(_rule("DVF101", "bad", _renames("poor")), _rule("DVF102", "poor", _renames("good")))
+        source = _source("import torch\nfrom m import bad, poor, good\nbad()\n")
+        result = rewrite(source, ALL)
+        assert isinstance(result, Changed)
+        assert result.data.endswith(b"\ngood()\n")
+        assert [one.code for one in result.fixed] == ["DVF101", "DVF102"]
+
+    def test_accepted_fixes_expose_no_others(self, rules):
+        rules(_rule("DVF101", "bad", _renames("poor")), _rule("DVF102", "poor", _renames("good")))
+        source = _source("import torch\nfrom m import bad, poor, good\nbad()\n")
+        result = rewrite(source, ALL, lambda finding: True)
+        assert isinstance(result, Changed)
+        assert result.data.endswith(b"\npoor()\n")
+        assert [one.code for one in result.left] == ["DVF102"]
+
+    def test_fixes_without_end(self, rules):
+        rules(_rule("DVF101", "bad", _renames("poor")), _rule("DVF102", "poor", _renames("bad")))
+        result = rewrite(_source("import torch\nfrom m import bad, poor\nbad()\n"), ALL)
+        assert result == Failed("no end of fixes after 4 passes; left as it was; this is a devfix bug", internal=True)
+
+    def test_a_conflict_waits_for_the_next_pass(self, rules):
+        def around(program: Program, call: ast.Call) -> Fix:
+            return _fix(ReplaceExpression(program.source.span(call), "good(1)"))
+
+        def argument(program: Program, call: ast.Call) -> Fix:
+            return _fix(RemoveStatement(program.source.span(program.names.statement(call))))
+
+        rules(_rule("DVF101", "bad", around), _rule("DVF102", "poor", argument))
+        result = rewrite(_source("import torch\nfrom m import bad, poor, good\nbad(poor())\nbad()\n"), ALL)
+        assert isinstance(result, Changed)
+        assert result.data == b"import torch\nfrom m import bad, poor, good\ngood(1)\ngood(1)\n"
+        assert [one.code for one in result.fixed] == ["DVF101", "DVF101"]
+
+    def test_a_shared_edit_is_made_once(self, rules):
+        def make(program: Program, call: ast.Call) -> Fix:
+            return _fix(AddImport("os"), ReplaceExpression(program.source.span(call.func), "os.good"))
+
+        rules(_rule("DVF101", "bad", make))
+        result = rewrite(_source("import torch\nbad = 1\nbad()\nbad()\n"), ALL)
+        assert isinstance(result, Changed)
+        assert result.data == b"import torch\nimport os\nbad = 1\nos.good()\nos.good()\n"
+
+    def test_bytes_stay(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        data = b"\xef\xbb\xbfimport torch\r\nfrom m import *  # \xc3\xa9\r\nbad( 1 )"
+        result = rewrite(_source(data), ALL)
+        assert isinstance(result, Changed)
+        assert result.data == data.replace(b"bad", b"good")
+
+    def test_a_second_time_changes_nothing(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        result = rewrite(_source("import torch\nfrom m import *\nbad()\n"), ALL)
+        assert isinstance(result, Changed)
+        assert rewrite(_source(result.data), ALL) == Clean()
+
+
+class TestTextEdits:
+    def _edits(self, text: str, *edits: Edit) -> list[TextEdit]:
+        return text_edits(_source(text), _fix(*edits))
+
+    def test_nothing_where_nothing_changes(self):
+        assert self._edits("import torch\n", AddImport("torch")) == []
+
+    def test_nothing_where_it_cannot_be_applied(self):
+        assert self._edits("import torch\n", ReplaceExpression(Span(7, 0, 7, 1), "a")) == []
+
+    def test_a_line(self):
+        found = self._edits("a\nf(b)\nc\n", ReplaceExpression(Span(2, 2, 2, 3), "d"))
+        assert found == [TextEdit(Span(2, 0, 3, 0), "f(d)\n")]
+
+    def test_the_last_line_without_its_end(self):
+        found = self._edits("a\nf(b)", ReplaceExpression(Span(2, 2, 2, 3), "d"))
+        assert found == [TextEdit(Span(2, 0, 2, 4), "f(d)")]
+
+    def test_new_lines(self):
+        found = self._edits("a\r\nb\r\n", InsertStatement(Span(1, 0, 1, 1), "after", "n()"))
+        assert found == [TextEdit(Span(2, 0, 2, 0), "n()\r\n")]
+
+    def test_a_line_less(self):
+        assert self._edits("a\nb\nc\n", RemoveStatement(Span(2, 0, 2, 1))) == [TextEdit(Span(2, 0, 3, 0), "")]
+
+    def test_several_places(self):
+        text = "import a\n" + "x = 1\n" * 5 + "f(b)\n"
+        found = self._edits(text, AddImport("torch"), ReplaceExpression(Span(7, 2, 7, 3), "d"))
+        assert found == [TextEdit(Span(2, 0, 2, 0), "import torch\n"), TextEdit(Span(7, 0, 8, 0), "f(d)\n")]
