@@ -26,8 +26,8 @@ class Rule:
     name: str
     triggers: tuple[tuple[bytes, ...], ...]
     check: Callable[[Program], Iterable[Finding]]
-    looks: Callable[[bytes], bool] | None = None
     documentation: str = ""
+    looks: Callable[[bytes], bool] | None = None
 
     @property
     def summary(self) -> str:
