@@ -1,0 +1,1295 @@
+"""DVF101: elements of a batch that stay on the host."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF101"
+
+SILENT = {
+    "batch moved by helper in other file": """
+        import torch
+        from utils import to_device
+        device = torch.device("cuda")
+        model = M()
+        model.to(device)
+        model.train()
+        for batch in loader:
+            batch = to_device(batch, device)
+            x, y = batch
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+        for x, y in loader:
+            x, y = to_device((x, y), device)
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "helper inplace on dict": """
+        import torch
+        device = torch.device("cuda")
+        model = M()
+        model.to(device)
+        model.train()
+        def prepare(batch):
+            for k in batch:
+                batch[k] = batch[k].to(device)
+        for batch in loader:
+            prepare(batch)
+            loss = torch.nn.functional.cross_entropy(model(batch["x"]), batch["y"])
+            loss.backward()
+    """,
+    "unknown helper in place on dict": """
+        import torch
+        from utils import move_inplace
+        import torch.nn.functional as F
+        device = torch.device("cuda")
+        model = M()
+        model.to(device)
+        model.train()
+        for batch in loader:
+            move_inplace(batch, device)
+            loss = F.cross_entropy(model(batch["x"]), batch["y"])
+            loss.backward()
+    """,
+    "model moves its inputs itself": """
+        import torch
+        import torch.nn as nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+            def forward(self, x, y):
+                x = x.to(self.fc.weight.device)
+                y = y.to(x.device)
+                return nn.functional.cross_entropy(self.fc(x), y)
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            loss = model(x, y)
+            loss.backward()
+    """,
+    "function moves target": """
+        import torch
+        import torch.nn.functional as F
+        def compute_loss(out, y):
+            y = y.to(out.device)
+            return F.cross_entropy(out, y)
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            x = x.to(device)
+            loss = compute_loss(model(x), y)
+            loss.backward()
+    """,
+    "out moved back to cpu": """
+        import torch
+        import torch.nn.functional as F
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            x = x.to(device)
+            out = model(x).cpu()
+            loss = F.cross_entropy(out, y)
+            correct += (out.argmax(1) == y).sum()
+            loss.backward()
+    """,
+    "out moved back 2": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            out = model(x.to(device))
+            _, pred = torch.max(out.data.cpu(), 1)
+            correct += (pred == y).sum().item()
+            all_preds.append(out.argmax(1).cpu())
+            all_labels.append(y)
+        preds = torch.cat(all_preds); labels = torch.cat(all_labels)
+        print((preds == labels).float().mean())
+    """,
+    "numpy": """
+        import torch
+        import numpy as np
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            x = x.to(device)
+            out = model(x).detach().cpu().numpy()
+            y = y.numpy()
+            err = ((out - y) ** 2).mean()
+    """,
+    "y numpy loss to device inline": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            x = x.to(device)
+            out = model(x)
+            loss = criterion(out, y.to(out.device))
+            loss.backward()
+            targets.extend(y.numpy())
+    """,
+    "lengths": """
+        import torch
+        from torch.nn.utils.rnn import pack_padded_sequence
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y, lengths in loader:
+            x, y = x.to(device), y.to(device)
+            packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+            out = model(packed)
+            out2 = model(x, lengths)
+            loss = criterion(out2, y)
+            loss.backward()
+    """,
+    "lengths in model of same file": """
+        import torch
+        from torch import nn
+        from torch.nn.utils.rnn import pack_padded_sequence
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.LSTM(3, 3)
+                self.emb = nn.Embedding(3, 3)
+            def forward(self, x, lens):
+                packed = pack_padded_sequence(self.emb(x), lens, batch_first=True)
+                return self.rnn(packed)[0]
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y, lens in loader:
+            x, y = x.to(device), y.to(device)
+            loss = criterion(model(x, lens), y)
+            loss.backward()
+    """,
+    "ctc lengths": """
+        import torch
+        from torch import nn
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        ctc = nn.CTCLoss()
+        for x, y, input_lengths, target_lengths in loader:
+            x, y = x.to(device), y.to(device)
+            logp = model(x).log_softmax(2)
+            loss = ctc(logp, y, input_lengths, target_lengths)
+            loss.backward()
+    """,
+    "deepspeech spectrogram data": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        criterion = torch.nn.CTCLoss(blank=28).to(device)
+        for batch_idx, _data in enumerate(train_loader):
+            spectrograms, labels, input_lengths, label_lengths = _data
+            spectrograms, labels = spectrograms.to(device), labels.to(device)
+            output = model(spectrograms)
+            output = torch.nn.functional.log_softmax(output, dim=2).transpose(0, 1)
+            loss = criterion(output, labels, input_lengths, label_lengths)
+            loss.backward()
+    """,
+    "index": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        feats = model.embed(torch.arange(10, device=device))
+        for x, idx in loader:
+            x = x.to(device)
+            out = model(x)
+            e = feats[idx]
+            s = out[:, idx]
+            loss = (out - e).sum()
+            loss.backward()
+    """,
+    "memory bank index": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        bank = torch.zeros(50000, 128, device=device)
+        for images, target, index in loader:
+            images, target = images.to(device), target.to(device)
+            feats = model(images)
+            bank[index] = feats.detach()
+            w = bank[index] * 0.5
+            loss = (feats * w).sum()
+            loss.backward()
+    """,
+    "names/paths": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for images, labels, paths in loader:
+            images, labels = images.to(device), labels.to(device)
+            out = model(images)
+            loss = criterion(out, labels)
+            for p in paths:
+                print(p)
+            for name, o in zip(paths, out):
+                torch.save(o, name + ".pt")
+    """,
+    "clip text list": """
+        import torch, clip
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        model, preprocess = clip.load("ViT-B/32", device=device)
+        for images, captions in loader:
+            images = images.to(device)
+            tokens = clip.tokenize(captions).to(device)
+            logits, _ = model(images, tokens)
+            loss = criterion(logits, torch.arange(len(images), device=device))
+            loss.backward()
+        image = preprocess(Image.open("x")).unsqueeze(0).to(device)
+        text = clip.tokenize(["a", "b"]).to(device)
+        model.encode_image(image)
+    """,
+    "sd prompts": """
+        import torch
+        device = "cuda"
+        text_encoder.to(device)
+        unet.to(device)
+        unet.train()
+        for batch in loader:
+            latents = vae.encode(batch["pixel_values"].to(device)).latent_dist.sample()
+            ids = tokenizer(batch["prompt"], return_tensors="pt").input_ids.to(device)
+            h = text_encoder(ids)[0]
+            noise = torch.randn_like(latents)
+            timesteps = torch.randint(0, 1000, (4,), device=latents.device).long()
+            noisy = scheduler.add_noise(latents, noise, timesteps)
+            pred = unet(noisy, timesteps, h).sample
+            loss = torch.nn.functional.mse_loss(pred.float(), noise.float())
+            loss.backward()
+    """,
+    "data parallel scatters": """
+        import torch
+        from torch import nn
+        model = nn.DataParallel(Net()).cuda()
+        for x, y in loader:
+            out = model(x)
+            loss = criterion(out, y.cuda())
+            loss.backward()
+    """,
+    "ddp cuda": """
+        import torch
+        from torch import nn
+        from torch.nn.parallel import DistributedDataParallel as DDP
+        model = DDP(Net().cuda(rank), device_ids=[rank])
+        for x, y in loader:
+            out = model(x)
+            loss = criterion(out, y.cuda(rank))
+            loss.backward()
+    """,
+    "conditional DataParallel": """
+        import torch
+        from torch import nn
+        model = Net()
+        model.to(device)
+        model.train()
+        if torch.cuda.device_count() > 1:
+            model = nn.DataParallel(model)
+        for x, y in loader:
+            y = y.to(device)
+            out = model(x)
+            loss = criterion(out, y)
+            loss.backward()
+    """,
+    "deepspeed": """
+        import torch, deepspeed
+        engine, optimizer, _, _ = deepspeed.initialize(model=model)
+        for x, y in loader:
+            x = x.to(engine.local_rank)
+            loss = F.cross_entropy(engine(x), y)
+            engine.backward(loss)
+    """,
+    "lightning": """
+        import torch
+        import pytorch_lightning as pl
+        class M(pl.LightningModule):
+            def training_step(self, batch, i):
+                x, y = batch
+                x = x.to(self.device)
+                return F.cross_entropy(self(x), y)
+            def validate(self):
+                for x, y in self.loader:
+                    x = x.to(self.device)
+                    F.cross_entropy(self(x), y)
+    """,
+    "accelerate object by argument": """
+        import torch
+        def train(accelerator, model, loader):
+            device = accelerator.device
+            model, loader = accelerator.prepare(model, loader)
+            for x, y in loader:
+                mask = torch.ones(3).to(device)
+                x = x.to(device)
+                loss = F.cross_entropy(model(x) * mask, y)
+                accelerator.backward(loss)
+    """,
+    "fabric": """
+        import torch
+        def train(fabric, model, loader, device):
+            model = fabric.setup(model)
+            loader = fabric.setup_dataloaders(loader)
+            for x, y in loader:
+                z = x.to(device)
+                loss = F.cross_entropy(model(x), y)
+                loss.backward()
+    """,
+    "dataset": """
+        import torch
+        from torch.utils.data import Dataset
+        class D(Dataset):
+            def __init__(self, device):
+                self.device = device
+                self.items = []
+                for x, y in source:
+                    x = x.to(device)
+                    self.items.append((x * y))
+            def __getitem__(self, i):
+                x, y = self.items[i]
+                return x, y
+    """,
+    "collate": """
+        import torch
+        def collate_fn(batch):
+            xs = []
+            for x, y in batch:
+                xs.append(x.to("cuda") * y)
+            return torch.stack(xs)
+    """,
+    "moved later": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            x = x.to(device)
+            y = y.view(-1).long()
+            y = torch.clamp(y, 0, 10)
+            y = y.to(device)
+            loss = criterion(model(x), y)
+            loss.backward()
+    """,
+    "mixed on host then both moved": """
+        import torch
+        import torch.nn.functional as F
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            lam = torch.rand(1)
+            idx = torch.randperm(x.size(0))
+            x = lam * x + (1 - lam) * x[idx]
+            y = F.one_hot(y, 10).float()
+            y = lam * y + (1 - lam) * y[idx]
+            x, y = x.to(device), y.to(device)
+            loss = criterion(model(x), y)
+            loss.backward()
+    """,
+    "guarded": """
+        import torch
+        model = Net()
+        if args.cuda:
+            model.cuda()
+            model.train()
+        for x, y in loader:
+            if args.cuda:
+                x, y = x.cuda(), y.cuda()
+            loss = criterion(model(x), y)
+            loss.backward()
+    """,
+    "two guards": """
+        import torch
+        use_gpu = torch.cuda.is_available()
+        model = Net()
+        if use_gpu:
+            model = model.cuda()
+        for x, y in loader:
+            if use_gpu:
+                x = x.cuda()
+            else:
+                x = x
+            if use_gpu: y = y.cuda()
+            loss = criterion(model(x), y)
+            loss.backward()
+    """,
+    "ternary": """
+        import torch
+        use_gpu = torch.cuda.is_available()
+        model = Net().cuda() if use_gpu else Net()
+        for x, y in loader:
+            x = x.cuda() if use_gpu else x
+            y = y.cuda() if use_gpu else y
+            loss = criterion(model(x), y)
+            loss.backward()
+    """,
+    "ternary Variable": """
+        import torch
+        from torch.autograd import Variable
+        use_gpu = torch.cuda.is_available()
+        if use_gpu: net = net.cuda()
+        for data in loader:
+            inputs, labels = data
+            if use_gpu:
+                inputs, labels = Variable(inputs.cuda()), Variable(labels.cuda())
+            else:
+                inputs, labels = Variable(inputs), Variable(labels)
+            loss = criterion(net(inputs), labels)
+            loss.backward()
+    """,
+    "device_ids env": """
+        import torch
+        model = Net()
+        device = torch.device("cuda")
+        if torch.cuda.device_count() > 1: model = torch.nn.DataParallel(model)
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            loss = criterion(model(x), y.to(device))
+            loss.backward()
+    """,
+    "moved in one of two branches": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            x = x.to(device)
+            if step % 2:
+                y = y.to(device)
+            loss = criterion(model(x), y)
+            loss.backward()
+    """,
+    "local ctc class attribute": """
+        import torch
+        from torch import nn
+        class Trainer:
+            def __init__(self, model, device):
+                self.model = model.to(device)
+                self.device = device
+                self.criterion = nn.CTCLoss(blank=0)
+            def train(self, loader):
+                for images, targets, target_sizes in loader:
+                    images = images.to(self.device)
+                    targets = targets.to(self.device)
+                    logits = self.model(images)
+                    input_sizes = torch.IntTensor([logits.size(0)] * logits.size(1))
+                    loss = self.criterion(logits, targets, input_sizes, target_sizes)
+                    loss.backward()
+    """,
+    "pad_packed lens used on model and cpu": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for text, n, labels in loader:
+            text, labels = text.to(device), labels.to(device)
+            loss = criterion(model(text, n.cpu()), labels)
+            loss.backward()
+    """,
+    "recursive helper": """
+        import torch
+        def to_device(x, device):
+            if isinstance(x, torch.Tensor):
+                return x.to(device)
+            if isinstance(x, dict):
+                return {k: to_device(v, device) for k, v in x.items()}
+            if isinstance(x, (list, tuple)):
+                return type(x)(to_device(v, device) for v in x)
+            return x
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            x = to_device(x, device)
+            y = to_device(y, device)
+            loss = criterion(model(x), y)
+            loss.backward()
+        for batch in loader:
+            batch = to_device(batch, device)
+            loss = criterion(model(batch["x"]), batch["y"])
+            loss.backward()
+    """,
+    "device data loader class": """
+        import torch
+        def to_device(data, device):
+            if isinstance(data, (list, tuple)):
+                return [to_device(x, device) for x in data]
+            return data.to(device, non_blocking=True)
+        class DeviceDataLoader():
+            def __init__(self, dl, device):
+                self.dl = dl
+                self.device = device
+            def __iter__(self):
+                for b in self.dl:
+                    yield to_device(b, self.device)
+            def __len__(self):
+                return len(self.dl)
+        device = torch.device("cuda")
+        train_loader = DeviceDataLoader(torch.utils.data.DataLoader(ds), device)
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in train_loader:
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+        for batch in train_loader:
+            images, labels = batch
+            loss = torch.nn.functional.cross_entropy(model(images), labels)
+            loss.backward()
+    """,
+    "generator moves": """
+        import torch
+        def batches(loader, device):
+            for x, y in loader:
+                yield x.to(device), y.to(device)
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in batches(torch.utils.data.DataLoader(ds), device):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+        for i, (x, y) in enumerate(batches(torch.utils.data.DataLoader(ds), device)):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "generator moves whole": """
+        import torch
+        def batches(loader, device):
+            for batch in loader:
+                yield [b.to(device) for b in batch]
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in batches(torch.utils.data.DataLoader(ds), device):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "cuda prefetcher": """
+        import torch
+        class Prefetcher:
+            def __init__(self, loader):
+                self.loader = iter(loader)
+                self.stream = torch.cuda.Stream()
+                self.preload()
+            def preload(self):
+                try:
+                    self.next_input, self.next_target = next(self.loader)
+                except StopIteration:
+                    self.next_input = None
+                    self.next_target = None
+                    return
+                with torch.cuda.stream(self.stream):
+                    self.next_input = self.next_input.cuda(non_blocking=True)
+                    self.next_target = self.next_target.cuda(non_blocking=True)
+                    self.next_input = self.next_input.float()
+                    self.next_input = self.next_input.sub_(self.mean).div_(self.std)
+            def next(self):
+                torch.cuda.current_stream().wait_stream(self.stream)
+                input = self.next_input
+                target = self.next_target
+                self.preload()
+                return input, target
+        model = Net()
+        model.cuda()
+        model.train()
+        prefetcher = Prefetcher(torch.utils.data.DataLoader(ds))
+        input, target = prefetcher.next()
+        while input is not None:
+            loss = torch.nn.functional.cross_entropy(model(input), target)
+            loss.backward()
+            input, target = prefetcher.next()
+    """,
+    "dataset on device": """
+        import torch
+        from torch.utils.data import TensorDataset, DataLoader
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        X = X.to(device); Y = Y.to(device)
+        ds = TensorDataset(X, Y)
+        for x, y in DataLoader(ds):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "dataset class on device": """
+        import torch
+        from torch.utils.data import Dataset, DataLoader
+        device = torch.device("cuda")
+        class DS(Dataset):
+            def __init__(self, x, y):
+                self.x = torch.tensor(x).to(device)
+                self.y = torch.tensor(y).to(device)
+            def __getitem__(self, i):
+                return self.x[i], self.y[i]
+            def __len__(self): return len(self.x)
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in DataLoader(DS(a, b)):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "dataset class from csv, on device": """
+        import torch
+        from torch.utils.data import Dataset, DataLoader
+        class DS(Dataset):
+            def __init__(self, path, device):
+                df = pd.read_csv(path)
+                self.x = torch.tensor(df.values, dtype=torch.float32, device=device)
+                self.y = torch.tensor(df["y"].values, device=device)
+            def __getitem__(self, i):
+                return self.x[i], self.y[i]
+            def __len__(self): return len(self.x)
+        device = torch.device("cuda")
+        ds = DS("x.csv", device)
+        model = Net()
+        model.to(device)
+        model.train()
+        train, test = torch.utils.data.random_split(ds, [8, 2])
+        for x, y in DataLoader(train):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+        for x, y in DataLoader(torch.utils.data.Subset(ds, [1,2])):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "dali": """
+        import torch
+        from nvidia.dali.plugin.pytorch import DALIClassificationIterator
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        train_loader = DALIClassificationIterator(pipe)
+        for i, data in enumerate(train_loader):
+            input = data[0]["data"]
+            target = data[0]["label"].squeeze(-1).long()
+            loss = torch.nn.functional.cross_entropy(model(input), target)
+            loss.backward()
+    """,
+    "ffcv": """
+        import torch
+        from ffcv.loader import Loader, OrderOption
+        from ffcv.transforms import ToDevice
+        loader = Loader("x", pipelines={"image": [ToDevice(torch.device("cuda:0"))]})
+        model = Net()
+        model.to("cuda")
+        model.train()
+        for images, labels in loader:
+            loss = torch.nn.functional.cross_entropy(model(images), labels)
+            loss.backward()
+    """,
+    "xla loader": """
+        import torch
+        import torch_xla.distributed.parallel_loader as pl
+        import torch_xla.core.xla_model as xm
+        device = xm.xla_device()
+        model = Net()
+        model.to(device)
+        model.train()
+        loader = pl.MpDeviceLoader(torch.utils.data.DataLoader(ds), device)
+        for x, y in loader:
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "xla per device": """
+        import torch
+        import torch_xla.distributed.parallel_loader as pl
+        import torch_xla.core.xla_model as xm
+        device = xm.xla_device()
+        model = Net()
+        model.to(device)
+        model.train()
+        para = pl.ParallelLoader(torch.utils.data.DataLoader(ds), [device])
+        for x, y in para.per_device_loader(device):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "set default device module": """
+        import torch
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        torch.set_default_device(device)
+        model = torch.nn.Linear(3, 3)
+        for x, y in torch.utils.data.DataLoader(ds):
+            x, y = x.to(device), y.to(device)
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "yield from list of arrays": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in zip(xs, ys):
+            x = torch.from_numpy(x).to(device)
+            y = torch.from_numpy(y).to(device)
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "numbers in lists": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, weight in zip(tensors, weights):
+            x = x.to(device)
+            total = total + model(x) * weight
+        for t, scale in items:
+            t = t.to(device)
+            t = t * scale
+        for name, t in items:
+            t = t.to(device)
+            out[name] = model(t)
+    """,
+    "agents loop": """
+        import torch
+        device = torch.device("cuda")
+        for agent, reward in zip(agents, rewards):
+            obs = agent.obs.to(device)
+            value = agent.net(obs)
+            loss = (value - reward) ** 2
+            loss.backward()
+    """,
+    "rl memory": """
+        import torch
+        device = torch.device("cuda")
+        class Agent:
+            def __init__(self, n):
+                self.qnetwork = QNet(n)
+                self.qnetwork.to(device)
+                self.qnetwork.train()
+                self.memory = ReplayBuffer(n)
+            def learn(self, experiences, gamma):
+                states, actions, rewards, next_states, dones = experiences
+                q_targets = rewards + gamma * self.qnetwork(next_states).detach().max(1)[0].unsqueeze(1) * (1 - dones)
+                q_expected = self.qnetwork(states).gather(1, actions)
+                loss = torch.nn.functional.mse_loss(q_expected, q_targets)
+                loss.backward()
+            def act(self, state):
+                state = torch.from_numpy(state).float().unsqueeze(0).to(device)
+                with torch.no_grad():
+                    values = self.qnetwork(state)
+                return np.argmax(values.cpu().data.numpy())
+        class ReplayBuffer:
+            def sample(self):
+                experiences = random.sample(self.memory, k=3)
+                states = np.vstack([e.state for e in experiences if e is not None])
+                states = torch.from_numpy(states).float().to(device)
+                return (states,)
+    """,
+    "ppo": """
+        import torch
+        class PPO:
+            def __init__(self, policy, device):
+                self.policy = policy.to(device)
+                self.policy_old = policy.to(device)
+                self.device = device
+                self.buffer = RolloutBuffer()
+                self.mse = torch.nn.MSELoss()
+            def select_action(self, state):
+                with torch.no_grad():
+                    state = torch.FloatTensor(state).to(self.device)
+                    action, logprob = self.policy_old.act(state)
+                self.buffer.states.append(state)
+                self.buffer.logprobs.append(logprob)
+                return action.item()
+            def update(self):
+                rewards = []
+                discounted = 0
+                for reward, done in zip(reversed(self.buffer.rewards), reversed(self.buffer.is_terminals)):
+                    if done: discounted = 0
+                    discounted = reward + 0.99 * discounted
+                    rewards.insert(0, discounted)
+                rewards = torch.tensor(rewards, dtype=torch.float32).to(self.device)
+                rewards = (rewards - rewards.mean()) / (rewards.std() + 1e-7)
+                old_states = torch.squeeze(torch.stack(self.buffer.states, dim=0)).detach().to(self.device)
+                old_logprobs = torch.squeeze(torch.stack(self.buffer.logprobs, dim=0)).detach().to(self.device)
+                for _ in range(4):
+                    logprobs, values, entropy = self.policy.evaluate(old_states)
+                    ratios = torch.exp(logprobs - old_logprobs.detach())
+                    adv = rewards - values.detach()
+                    loss = -torch.min(ratios * adv, adv) + 0.5 * self.mse(values, rewards) - 0.01 * entropy
+                    loss.mean().backward()
+    """,
+    "cleanrl": """
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        agent = Agent(envs)
+        agent.to(device)
+        agent.train()
+        obs = torch.zeros((128, 4) + envs.shape).to(device)
+        rewards = torch.zeros((128, 4)).to(device)
+        next_obs, _ = envs.reset(seed=1)
+        next_obs = torch.Tensor(next_obs).to(device)
+        next_done = torch.zeros(4).to(device)
+        for step in range(128):
+            obs[step] = next_obs
+            with torch.no_grad():
+                action, logprob, _, value = agent.get_action_and_value(next_obs)
+            next_obs, reward, term, trunc, infos = envs.step(action.cpu().numpy())
+            rewards[step] = torch.tensor(reward).to(device).view(-1)
+            next_obs, next_done = torch.Tensor(next_obs).to(device), torch.Tensor(term).to(device)
+            b_inds = np.arange(512)
+            for start in range(0, 512, 64):
+                mb = b_inds[start:start+64]
+                _, newlogprob, entropy, newvalue = agent.get_action_and_value(obs[mb])
+                loss = ((newvalue - rewards[mb]) ** 2).mean()
+                loss.backward()
+    """,
+    "sb3 style buffer to": """
+        import torch
+        class Buf:
+            def __init__(self, device):
+                self.device = device
+                self.obs = torch.zeros(3, 3)
+            def sample(self, idx):
+                return self.obs[idx].to(self.device)
+            def insert(self, obs):
+                self.obs[0].copy_(obs)
+            def to(self, device):
+                self.obs = self.obs.to(device)
+        rollouts = Buf("cuda")
+        rollouts.to("cuda")
+    """,
+    "multi gpu split": """
+        import torch
+        model1.to("cuda:0"); model2.to("cuda:1")
+        for x, y in loader:
+            h = model1(x.to("cuda:0"))
+            out = model2(h.to("cuda:1"))
+            loss = crit(out, y.to("cuda:1"))
+            loss.backward()
+    """,
+    "model parallel resnet": """
+        import torch
+        import torch.nn as nn
+        from torchvision.models.resnet import ResNet, Bottleneck
+        class ModelParallelResNet50(ResNet):
+            def __init__(self, *args, **kwargs):
+                super().__init__(Bottleneck, [3, 4, 6, 3], num_classes=10, *args, **kwargs)
+                self.seq1 = nn.Sequential(self.conv1, self.bn1).to('cuda:0')
+                self.seq2 = nn.Sequential(self.layer3, self.layer4).to('cuda:1')
+                self.fc.to('cuda:1')
+            def forward(self, x):
+                x = self.seq2(self.seq1(x).to('cuda:1'))
+                return self.fc(x.view(x.size(0), -1))
+        def train(model):
+            model.train(True)
+            loss_fn = nn.MSELoss()
+            for _ in range(3):
+                inputs = torch.randn(2, 3)
+                labels = torch.zeros(2).scatter_(1, idx, 1)
+                outputs = model(inputs.to('cuda:0'))
+                labels = labels.to(outputs.device)
+                loss_fn(outputs, labels).backward()
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_is_silent(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+HEAD = """import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from models import Net
+
+device = torch.device("cuda")
+model = Net()
+model.to(device)
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+
+LOOPS = {
+    "beside its sibling, in the same words": (
+        """
+for images, labels in loader:
+    images = images.to(device, non_blocking=True)  # to the card
+    loss = criterion(model(images), labels)
+""",
+        """
+for images, labels in loader:
+    images = images.to(device, non_blocking=True)  # to the card
+    labels = labels.to(device, non_blocking=True)
+    loss = criterion(model(images), labels)
+""",
+    ),
+    "after the last sibling of a tuple": (
+        """
+for images, masks, labels in loader:
+    images, masks = images.to(device), masks.to(device)
+    loss = criterion(model(images, masks), labels)
+""",
+        """
+for images, masks, labels in loader:
+    images, masks = images.to(device), masks.to(device)
+    labels = labels.to(device)
+    loss = criterion(model(images, masks), labels)
+""",
+    ),
+    "inline, where the sibling is": (
+        """
+for images, labels in loader:
+    loss = criterion(model(images.to(device)), labels)
+""",
+        """
+for images, labels in loader:
+    loss = criterion(model(images.to(device)), labels.to(device))
+""",
+    ),
+    "with the device of a sibling that also changes its dtype": (
+        """
+for images, labels in loader:
+    images = images.to(device, dtype=torch.float32)
+    loss = criterion(model(images), labels)
+""",
+        """
+for images, labels in loader:
+    images = images.to(device, dtype=torch.float32)
+    labels = labels.to(device)
+    loss = criterion(model(images), labels)
+""",
+    ),
+    "an item of a dictionary": (
+        """
+for batch in loader:
+    image = batch["image"].to(device)
+    label = batch["label"]
+    loss = criterion(model(image), label)
+""",
+        """
+for batch in loader:
+    image = batch["image"].to(device)
+    label = batch["label"].to(device)
+    loss = criterion(model(image), label)
+""",
+    ),
+    "an item by position": (
+        """
+for batch in loader:
+    x = batch[0].to(device)
+    y = batch[1]
+    loss = criterion(model(x), y)
+""",
+        """
+for batch in loader:
+    x = batch[0].to(device)
+    y = batch[1].to(device)
+    loss = criterion(model(x), y)
+""",
+    ),
+    "unpacked in the body": (
+        """
+for batch in loader:
+    x, y = batch
+    x = x.to(device)
+    loss = criterion(model(x), y)
+""",
+        """
+for batch in loader:
+    x, y = batch
+    x = x.to(device)
+    y = y.to(device)
+    loss = criterion(model(x), y)
+""",
+    ),
+    "under enumerate and tqdm": (
+        """
+from tqdm import tqdm
+for i, (x, y) in enumerate(tqdm(loader)):
+    x = x.to(device)
+    loss = criterion(model(x), y)
+""",
+        """
+from tqdm import tqdm
+for i, (x, y) in enumerate(tqdm(loader)):
+    x = x.to(device)
+    y = y.to(device)
+    loss = criterion(model(x), y)
+""",
+    ),
+    "at its use, where the name is also read as an array": (
+        """
+for x, y in loader:
+    x = x.to(device)
+    loss = criterion(model(x), y)
+    seen.append(y.numpy())
+""",
+        """
+for x, y in loader:
+    x = x.to(device)
+    loss = criterion(model(x), y.to(device))
+    seen.append(y.numpy())
+""",
+    ),
+    "several at once": (
+        """
+for x, y, z in loader:
+    x = x.to(device)
+    out = model(x)
+    loss = criterion(out, y) + nn.functional.mse_loss(out, z)
+""",
+        """
+for x, y, z in loader:
+    x = x.to(device)
+    y = y.to(device)
+    z = z.to(device)
+    out = model(x)
+    loss = criterion(out, y) + nn.functional.mse_loss(out, z)
+""",
+    ),
+    "in a loop of its own kind of move": (
+        """
+for x, y in loader:
+    x = x.cuda(non_blocking=True)
+    loss = nn.functional.cross_entropy(model(x), y)
+""",
+        """
+for x, y in loader:
+    x = x.cuda(non_blocking=True)
+    y = y.cuda(non_blocking=True)
+    loss = nn.functional.cross_entropy(model(x), y)
+""",
+    ),
+    "an async loop": (
+        """
+async def train():
+    async for x, y in loader:
+        x = x.to(device)
+        loss = criterion(model(x), y)
+        loss.backward()
+""",
+        """
+async def train():
+    async for x, y in loader:
+        x = x.to(device)
+        y = y.to(device)
+        loss = criterion(model(x), y)
+        loss.backward()
+""",
+    ),
+    "a batch of next(iter())": (
+        """
+x, y = next(iter(loader))
+x = x.to(device)
+loss = criterion(model(x), y)
+""",
+        """
+x, y = next(iter(loader))
+x = x.to(device)
+y = y.to(device)
+loss = criterion(model(x), y)
+""",
+    ),
+    "the plain target of a loop over a loader": (
+        """
+for x, y in DataLoader(data):
+    out = model(x.to(device))
+    loss = nn.functional.mse_loss(out, y)
+""",
+        """
+for x, y in DataLoader(data):
+    out = model(x.to(device))
+    loss = nn.functional.mse_loss(out, y.to(device))
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), LOOPS.values(), ids=LOOPS)
+def test_moves_the_forgotten_element(rule, before: str, after: str) -> None:
+    assert rule.fixed(HEAD + before) == HEAD + after
+
+
+NOTHING_MOVED = HEAD + "for x, y in DataLoader(data):\n    loss = nn.functional.cross_entropy(model(x), y)\n"
+
+
+def test_the_target_of_a_loss_is_certain_and_the_argument_of_a_model_is_not(rule) -> None:
+    y, x = sorted(rule.findings(NOTHING_MOVED), key=lambda one: one.message, reverse=True)
+    assert (x.fix.safety, y.fix.safety) == (Safety.UNSAFE, Safety.SAFE)
+    assert rule.fixed(NOTHING_MOVED, unsafe=True).endswith(
+        "    x = x.to(device, non_blocking=True)\n"
+        "    y = y.to(device, non_blocking=True)\n"
+        "    loss = nn.functional.cross_entropy(model(x), y)\n"
+    )
+
+
+DEVICES = {
+    "self.device": (
+        """
+        class Trainer:
+            def __init__(self, model, device):
+                self.device = device
+                self.model = model.to(device)
+                self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            def train(self, loader):
+                for x, y in DataLoader(data):
+                    loss = nn.functional.mse_loss(self.model(x), y)
+        """,
+        "self.device",
+    ),
+    "args.device": (
+        """
+        def main(args):
+            model = Net()
+            model.to(args.device)
+            model.train()
+            for x, y in DataLoader(data):
+                loss = nn.functional.mse_loss(model(x), y)
+        """,
+        "args.device",
+    ),
+    "a parameter": (
+        """
+        def main(model, device):
+            model.to(device)
+            model.train()
+            for x, y in DataLoader(data):
+                loss = nn.functional.mse_loss(model(x), y)
+        """,
+        "device",
+    ),
+    "a literal": (
+        """
+        def main(model):
+            model.to('cuda:1')
+            model.train()
+            for x, y in DataLoader(data):
+                loss = nn.functional.mse_loss(model(x), y)
+        """,
+        '"cuda:1"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "device"), DEVICES.values(), ids=DEVICES)
+def test_the_device_that_is_at_hand(rule, program: str, device: str) -> None:
+    imports = "import torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader\nfrom models import Net\n"
+    after = rule.fixed(imports + dedent(program))
+    assert f"y = y.to({device}, non_blocking=True)\n" in after
+    assert f"x = x.to({device}, non_blocking=True)\n" in after  # its sibling is moved now
+
+
+def test_a_device_of_the_model_where_a_function_has_nothing_else(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def evaluate(model, loader):
+            model.eval()
+            for x, y in loader:
+                loss = nn.functional.mse_loss(model(x), y)
+        def main():
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            model = nn.Linear(3, 3).to(device)
+            evaluate(model, DataLoader(data))
+        main()
+    """
+    assert "y = y.to(device, non_blocking=True)" in rule.fixed(program)
+
+
+def test_a_new_device_is_declared_only_when_asked_for(rule) -> None:
+    choice = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+    program = f"""
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader
+
+        model = nn.Linear(3, 3).to({choice})
+        for x, y in DataLoader(data):
+            loss = nn.functional.mse_loss(model(x), y)
+    """
+    after = rule.unchanged_unless_unsafe(program)
+    assert f"\ndevice = {choice}\n" in after
+    assert "nn.Linear(3, 3).to(device)" in after
+    assert "y = y.to(device, non_blocking=True)" in after
+
+
+def test_the_finding_tells_the_way_of_the_value(rule) -> None:
+    program = (
+        HEAD + "for images, labels in loader:\n    images = images.to(device)\n    criterion(model(images), labels)\n"
+    )
+    finding = rule.finding(program)
+    assert finding.message == ("`labels` stays on the host, but meets `model(images)` on `device` in `criterion`")
+    assert [one.note for one in finding.trail] == [
+        "`labels` comes from the loader here, on the host",
+        "its sibling `images` is moved here",
+        "it meets `model(images)`, on `device`, here",
+    ]
+    lines = [one.span.line for one in finding.trail]
+    assert lines == sorted(lines)
+    assert finding.origin.line == lines[0]
+    assert finding.span.line == lines[-1]
+    assert finding.fix.title == "Move `labels` to `device`, as `images` is"
+
+
+def test_each_fix_can_be_taken_alone(rule) -> None:
+    program = HEAD + (
+        "for x, y, w in loader:\n    x = x.to(device)\n    loss = criterion(model(x), y) + criterion(model(x), w)\n"
+    )
+    after = rule.fixed(program, accept=lambda one: "`w`" in one.message)
+    assert "w = w.to(device)" in after
+    assert "y = y.to(device)" not in after
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_columns_are_those_of_the_text(rule, end: str) -> None:
+    lines = [
+        "# -*- coding: utf-8 -*-",
+        "import torch",
+        "def train(model, loader, device):",
+        "\tmodel.train()",
+        "\tfor bilder, größe in loader:",
+        "\t\tbilder = bilder.to(device)  # äöü",
+        "\t\tverlust = torch.nn.functional.cross_entropy(model(bilder), größe)",
+    ]
+    program = end.join(lines) + end
+    finding = rule.finding(program.encode())
+    assert (finding.span.line, finding.span.column) == (7, 12)
+    assert (finding.origin.line, finding.origin.column) == (5, 13)
+    wanted = [*lines[:6], "\t\tgröße = größe.to(device)", lines[6]]
+    assert rule.fixed(program.encode()) == end.join(wanted) + end
+
+
+def test_a_comment_silences_the_line(rule) -> None:
+    program = HEAD + (
+        "for x, y in loader:\n    x = x.to(device)\n    criterion(model(x), y)  # devfix: ignore[DVF101]\n"
+    )
+    assert rule.findings(program) == ()

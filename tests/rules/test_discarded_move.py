@@ -1,0 +1,251 @@
+"""DVF103: moves whose result is thrown away."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF103"
+
+SILENT = {
+    "module stmt": """
+        import torch
+        import torch.nn as nn
+        model = nn.Linear(3, 3)
+        model.to("cuda")
+        model.train()
+        model.cuda()
+        model.train()
+        net.to(device)
+        net.train()
+        self_like.model.to(device)
+    """,
+    "in class": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self, model, loss, device):
+                self.model = model
+                self.model.to(device)
+                self.model.train()
+                self.loss = loss
+                self.loss.to(device)
+                self.ema = EMA(model)
+                self.ema.to(device)
+                model.to(device)
+                model.train()
+            def run(self, x):
+                return self.model(x)
+    """,
+    "unknown batch obj": """
+        import torch
+        for batch in loader:
+            batch.to(device)
+            out = model(batch)
+    """,
+    "graph": """
+        import torch
+        g = dgl.graph(x)
+        g.to(device)
+        data = Data(x=torch.zeros(3))
+        data.to("cuda")
+        image_list.to(device)
+        boxes = BoxList(b)
+        boxes.to("cuda")
+    """,
+    "metric": """
+        import torch, torchmetrics
+        m = torchmetrics.Accuracy(task="binary")
+        m.to("cuda")
+    """,
+    "optimizer / scaler state": """
+        import torch
+        for state in optimizer.state.values():
+            for k, v in state.items():
+                if isinstance(v, torch.Tensor):
+                    state[k] = v.to(device)
+    """,
+    "dtype": """
+        import torch
+        x = torch.zeros(3)
+        x.to(torch.float16)
+        x.to(dtype=torch.int8)
+        x.to(y)
+        x.to("cpu:foo")
+    """,
+    "encoding": """
+        import torch
+        enc = tok("a", return_tensors="pt")
+        enc.to("cuda")
+    """,
+    "parameters module list": """
+        import torch
+        for m in model.modules():
+            m.to("cuda")
+        for m in self.models:
+            m.to(device)
+        for name, child in model.named_children():
+            child.to(device)
+        for model in models.values():
+            model.cuda()
+            model.train()
+        for l in [layer1, layer2]:
+            l.cuda()
+    """,
+    "module call": """
+        import torch
+        from torch import nn
+        build_model().to(device)
+        nn.Linear(1, 1).to(device)
+        get_net(x).cuda()
+    """,
+    "used in expressions": """
+        import torch
+        x = torch.zeros(3)
+        y = x.to("cuda") + x.cuda()
+        f(x.to("cuda"))
+        [t.to("cuda") for t in xs]
+        return_value = (x.cuda(),)
+        z = z2 = x.to("cuda")
+        assert x.cuda().is_cuda
+    """,
+    "warmup cuda context": """
+        import torch
+        torch.zeros(1).cuda()
+        torch.randn(1).to("cuda")
+        torch.empty(1, device="cuda").cpu()
+    """,
+    "custom class named tensor container": """
+        import torch
+        class Box:
+            def __init__(self): self.t = torch.zeros(3)
+            def to(self, device):
+                self.t = self.t.to(device)
+                return self
+        b = Box()
+        b.to("cuda")
+        print(b.t + torch.zeros(3, device="cuda"))
+    """,
+    "tensor subclass unknown": """
+        import torch
+        from nestedtensor import nested_tensor_from_tensor_list
+        samples = nested_tensor_from_tensor_list(xs)
+        samples.to("cuda")
+    """,
+    "Variable": """
+        import torch
+        from torch.autograd import Variable
+        v = Variable(torch.zeros(3)).cuda()
+    """,
+    "benchmark lambda": """
+        import torch
+        x = torch.zeros(3)
+        f = lambda: x.cuda()
+        timeit(lambda: x.to("cuda"))
+    """,
+    "loss criterion stmt": """
+        import torch
+        import torch.nn as nn
+        criterion = nn.CrossEntropyLoss(weight=w)
+        criterion.to(device)
+        criterion = FocalLoss()
+        criterion.cuda()
+    """,
+    "last expr of a lambda/coroutine": """
+        import torch
+        async def f(x):
+            x = torch.zeros(3)
+            return await g(x.to("cuda"))
+    """,
+    "module attr from unknown": """
+        import torch
+        def f(pipe, device):
+            pipe.unet.to(device)
+            pipe.vae.to(device)
+            pipe.to(device)
+            pipe.text_encoder.to("cpu")
+            vae_scale = pipe.vae.config
+    """,
+    "yield-from-batch nested object": """
+        import torch
+        device = torch.device("cuda")
+        for i, data in enumerate(loader):
+            data.to(device)
+            pred = net(data)
+            loss = F.mse_loss(pred.view(-1), data.y.view(-1))
+            loss.backward()
+    """,
+    "instance list obj": """
+        import torch
+        from detectron2.structures import Instances
+        for x in batched_inputs:
+            x["instances"].to(device)
+            t = x["instances"].gt_boxes.tensor
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_is_silent(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+FIXES = {
+    "a tensor made here": (
+        'x = torch.zeros(3)\nx.to("cuda")\ny = x + 1\n',
+        'x = torch.zeros(3)\nx = x.to("cuda")\ny = x + 1\n',
+    ),
+    "a parameter by its annotation": (
+        "def f(x: torch.Tensor, device):\n    x.to(device)  # to the card\n    return x * 2\n",
+        "def f(x: torch.Tensor, device):\n    x = x.to(device)  # to the card\n    return x * 2\n",
+    ),
+    "an attribute": (
+        "class A:\n    def __init__(self, device):\n        self.t = torch.ones(3)\n        self.t.to(device)\n",
+        "class A:\n    def __init__(self, device):\n        self.t = torch.ones(3)\n        self.t = self.t.to(device)\n",
+    ),
+    "cuda": (
+        "x = torch.zeros(3)\nx.cuda(non_blocking=True)\ny = x + 1\n",
+        "x = torch.zeros(3)\nx = x.cuda(non_blocking=True)\ny = x + 1\n",
+    ),
+    "to the host before numpy": (
+        "x = torch.zeros(3)\nx.cpu()\ny = x.numpy()\n",
+        "x = torch.zeros(3)\nx = x.cpu()\ny = x.numpy()\n",
+    ),
+    "an argument over several lines": (
+        'x = torch.zeros(3)\nx.to(\n    "cuda",\n    non_blocking=True,\n)\ny = x + 1\n',
+        'x = torch.zeros(3)\nx = x.to(\n    "cuda",\n    non_blocking=True,\n)\ny = x + 1\n',
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
+def test_assigns_the_result(rule, before: str, after: str) -> None:
+    assert rule.fixed("import torch\n" + before) == "import torch\n" + after
+
+
+def test_a_move_to_the_host_is_a_choice(rule) -> None:
+    program = "import torch\ndef f(x: torch.Tensor):\n    x.cpu()\n    return x * 2\n"
+    assert "    x = x.cpu()\n" in rule.unchanged_unless_unsafe(program)
+
+
+def test_a_move_away_from_what_numpy_needs_is_a_choice(rule) -> None:
+    program = "import torch\nx = torch.zeros(3)\nx.to('cuda')\ny = x.numpy()\n"
+    assert "x = x.to('cuda')\n" in rule.unchanged_unless_unsafe(program)
+
+
+def test_each_fix_can_be_taken_alone(rule) -> None:
+    program = "import torch\ndef f(a: torch.Tensor, b: torch.Tensor):\n    a.cuda()\n    b.cuda()\n    return a * b\n"
+    after = rule.fixed(program, accept=lambda one: "`b" in one.message)
+    assert "    a.cuda()\n    b = b.cuda()\n" in after
+
+
+def test_the_message_says_what_happens(rule) -> None:
+    finding = rule.finding("import torch\nx = torch.zeros(3)\nx.to('cuda')\ny = x + 1\n")
+    assert finding.message == "`x.to(…)` returns a moved copy that is thrown away: `x` stays where it is"
+    assert [one.span.line for one in finding.trail] == [2, 3]
+    assert finding.fix.title == "Assign the moved tensor to `x`"
+    assert finding.fix.safety is Safety.SAFE
+
+
+def test_columns_after_wide_characters(rule) -> None:
+    line = "ä = 'ß'; x = torch.zeros(3); x.to('cuda'); y = x + 1  # größer\r\n"
+    program = ("import torch\r\n" + line).encode()
+    assert rule.fixed(program).endswith(line.replace("x.to", "x = x.to"))

@@ -1,0 +1,391 @@
+"""DVF102: encodings that stay on the host."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF102"
+
+SILENT = {
+    "device map": """
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        model = AutoModelForCausalLM.from_pretrained("x", device_map="auto")
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="pt")
+        out = model.generate(**inputs)
+    """,
+    "cpu model": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        model = AutoModel.from_pretrained("x")
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="pt")
+        out = model(**inputs)
+        other.to("cuda")
+    """,
+    "moved as statement": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        device = "cuda"
+        model = AutoModel.from_pretrained("x").to(device)
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="pt")
+        inputs.to(device)
+        out = model(**inputs)
+    """,
+    "items": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        device = "cuda"
+        model = AutoModel.from_pretrained("x").to(device)
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="pt")
+        for k in inputs:
+            inputs[k] = inputs[k].to(device)
+        out = model(**inputs)
+        inputs = tok("a", return_tensors="pt")
+        for k, v in inputs.items():
+            inputs[k] = v.to(device)
+        out = model(**inputs)
+        inputs = tok("a", return_tensors="pt")
+        out = model(**{k: v.to(device) for k, v in inputs.items()})
+        inputs = tok("a", return_tensors="pt")
+        inputs = dict((k, v.to(device)) for k, v in inputs.items())
+        out = model(**inputs)
+        inputs = tok("a", return_tensors="pt")
+        input_ids = inputs["input_ids"].to(device)
+        mask = inputs.attention_mask.to(device)
+        out = model(input_ids=input_ids, attention_mask=mask)
+        out = model(inputs["input_ids"].to(device), attention_mask=inputs["attention_mask"].to(model.device))
+    """,
+    "parts replaced": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        device = "cuda"
+        model = AutoModel.from_pretrained("x").to(device)
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="pt")
+        inputs["input_ids"] = inputs["input_ids"].to(device)
+        inputs["attention_mask"] = inputs["attention_mask"].to(device)
+        out = model(**inputs)
+    """,
+    "helper moves": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        from util import to_gpu
+        device = "cuda"
+        model = AutoModel.from_pretrained("x").to(device)
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="pt")
+        inputs = to_gpu(inputs)
+        out = model(**inputs)
+    """,
+    "model back on cpu": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        model = AutoModel.from_pretrained("x").to("cuda")
+        model = model.cpu()
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="pt")
+        out = model(**inputs)
+    """,
+    "np": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        model = AutoModel.from_pretrained("x").to("cuda")
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="np")
+        out = model(**inputs)
+    """,
+    "len only": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        model = AutoModel.from_pretrained("x").to("cuda")
+        tok = AutoTokenizer.from_pretrained("x")
+        n = tok("a", return_tensors="pt").input_ids.shape[1]
+        ids = tok("a", return_tensors="pt")["input_ids"].cuda()
+        out = model.generate(ids, max_new_tokens=n)
+        print(tok.decode(out[0][n:]))
+    """,
+    "dataset": """
+        import torch
+        from transformers import AutoTokenizer, AutoModel
+        from torch.utils.data import Dataset
+        class D(Dataset):
+            def __init__(self, texts, device):
+                self.tok = AutoTokenizer.from_pretrained("x")
+                self.model = AutoModel.from_pretrained("x").to(device)
+            def __getitem__(self, i):
+                enc = self.tok(self.texts[i], return_tensors="pt")
+                return self.model(**enc)
+            def __len__(self): return 1
+    """,
+    "class, model by device_map": """
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        class LLM:
+            def __init__(self, name, device="cuda"):
+                self.model = AutoModelForCausalLM.from_pretrained(name, device_map=device)
+                self.tok = AutoTokenizer.from_pretrained(name)
+                self.device = device
+            def gen(self, t):
+                x = self.tok(t, return_tensors="pt")
+                return self.model.generate(**x)
+    """,
+    "pipeline": """
+        import torch
+        from transformers import pipeline, AutoTokenizer
+        pipe = pipeline("text-generation", device=0)
+        tok = AutoTokenizer.from_pretrained("x")
+        x = tok("a", return_tensors="pt")
+        pipe.model.to("cuda")
+        pipe("hello")
+    """,
+    "quantized": """
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+        model = AutoModelForCausalLM.from_pretrained("x", quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+        tok = AutoTokenizer.from_pretrained("x")
+        x = tok("a", return_tensors="pt").to("cuda")
+        y = tok("b", return_tensors="pt")
+        out = model(**x)
+        out2 = model(**y)
+    """,
+    "peft": """
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from peft import PeftModel
+        base = AutoModelForCausalLM.from_pretrained("x", device_map={"": 0})
+        model = PeftModel.from_pretrained(base, "y")
+        tok = AutoTokenizer.from_pretrained("x")
+        x = tok("a", return_tensors="pt")
+        x = {k: v.cuda() for k, v in x.items()}
+        model.generate(**x)
+    """,
+    "sentence embedding mean pooling": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        device = torch.device("cuda")
+        def mean_pooling(model_output, attention_mask):
+            emb = model_output[0]
+            m = attention_mask.unsqueeze(-1).expand(emb.size()).float()
+            return torch.sum(emb * m, 1) / torch.clamp(m.sum(1), min=1e-9)
+        model = AutoModel.from_pretrained("x").to(device)
+        tok = AutoTokenizer.from_pretrained("x")
+        enc = tok(["a"], padding=True, return_tensors="pt").to(device)
+        with torch.no_grad():
+            out = model(**enc)
+        e = mean_pooling(out, enc["attention_mask"])
+        e2 = mean_pooling((out[0].cpu(),), enc["attention_mask"].cpu())
+    """,
+    "images processor": """
+        import torch
+        from transformers import CLIPModel, CLIPProcessor
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        model = CLIPModel.from_pretrained("x").to(device)
+        proc = CLIPProcessor.from_pretrained("x")
+        inputs = proc(text=["a"], images=im, return_tensors="pt", padding=True).to(device)
+        out = model(**inputs)
+        px = proc(images=im, return_tensors="pt").pixel_values
+        px = px.to(device)
+        model.get_image_features(px)
+    """,
+    "labels on host compared": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        model = AutoModel.from_pretrained("x").to("cuda")
+        tok = AutoTokenizer.from_pretrained("x")
+        enc = tok("a", return_tensors="pt")
+        ids = enc.input_ids
+        out = model(ids.cuda()).logits.argmax(-1).cpu()
+        acc = (out == ids).float().mean()
+    """,
+    "conditional move": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        model = AutoModel.from_pretrained("x")
+        tok = AutoTokenizer.from_pretrained("x")
+        if torch.cuda.is_available():
+            model.to("cuda")
+            model.train()
+        enc = tok("a", return_tensors="pt")
+        if torch.cuda.is_available():
+            enc = enc.to("cuda")
+        out = model(**enc)
+    """,
+    "conditional move both in one": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        model = AutoModel.from_pretrained("x")
+        tok = AutoTokenizer.from_pretrained("x")
+        enc = tok("a", return_tensors="pt")
+        if args.gpu:
+            model = model.cuda()
+            enc = {k: v.cuda() for k, v in enc.items()}
+        out = model(**enc)
+    """,
+    "conditional both else": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        def run(device=None):
+            model = AutoModel.from_pretrained("x")
+            tok = AutoTokenizer.from_pretrained("x")
+            enc = tok("a", return_tensors="pt")
+            if device is not None:
+                model = model.to(device)
+                enc = enc.to(device)
+            return model(**enc)
+    """,
+    "model param and device of enc": """
+        import torch
+        from transformers import AutoTokenizer
+        def encode(model, tok, texts):
+            enc = tok(texts, return_tensors="pt")
+            enc = {k: v.to(next(model.parameters()).device) for k, v in enc.items()}
+            return model(**enc)
+    """,
+    "wrapper class moving in forward": """
+        import torch
+        from torch import nn
+        from transformers import AutoModel, AutoTokenizer
+        class Enc(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tok = AutoTokenizer.from_pretrained("x")
+                self.model = AutoModel.from_pretrained("x")
+            def forward(self, texts):
+                enc = self.tok(texts, return_tensors="pt", padding=True)
+                enc = enc.to(self.model.device)
+                return self.model(**enc).last_hidden_state
+    """,
+    "two returns": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        model = AutoModel.from_pretrained("x").to("cuda")
+        tok = AutoTokenizer.from_pretrained("x")
+        def encode(t, dev=None):
+            e = tok(t, return_tensors="pt")
+            return e if dev is None else e.to(dev)
+        x = encode("a", "cuda")
+        model(**x)
+    """,
+    "pop / update / filtering": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        device = torch.device("cuda")
+        model = AutoModel.from_pretrained("x").to(device)
+        tok = AutoTokenizer.from_pretrained("x")
+        e = tok("t", return_tensors="pt")
+        e.pop("token_type_ids")
+        e = e.to(device)
+        model(**e)
+        f = tok("t", return_tensors="pt")
+        f = {k: v for k, v in f.items() if k in ("input_ids",)}
+        f = {k: v.to(device) for k, v in f.items()}
+        model(**f)
+    """,
+    "map to": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        device = torch.device("cuda")
+        model = AutoModel.from_pretrained("x").to(device)
+        tok = AutoTokenizer.from_pretrained("x")
+        ids, mask = tok("t", return_tensors="pt").to(device).values()
+        model(ids, mask)
+        e = tok("t", return_tensors="pt")
+        ids, mask = map(lambda t: t.to(device), e.values())
+        model(ids, mask)
+        ids, mask = (e[k].to(device) for k in ("input_ids", "attention_mask"))
+        model(ids, mask)
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_is_silent(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+HEAD = """import torch
+from transformers import AutoModel, AutoTokenizer
+
+device = torch.device("cuda")
+model = AutoModel.from_pretrained("m").to(device)
+tokenizer = AutoTokenizer.from_pretrained("m")
+"""
+
+FIXES = {
+    "where it is made": (
+        'inputs = tokenizer("a", return_tensors="pt")\nout = model(**inputs)\n',
+        'inputs = tokenizer("a", return_tensors="pt").to(device)\nout = model(**inputs)\n',
+    ),
+    "over several lines": (
+        'x = tokenizer(\n    "a",\n    return_tensors="pt",  # tensors\n)\nout = model.generate(**x)\n',
+        'x = tokenizer(\n    "a",\n    return_tensors="pt",  # tensors\n).to(device)\nout = model.generate(**x)\n',
+    ),
+    "a part, where it is taken": (
+        'ids = tokenizer("a", return_tensors="pt").input_ids\nout = model.generate(ids)\n',
+        'ids = tokenizer("a", return_tensors="pt").input_ids.to(device)\nout = model.generate(ids)\n',
+    ),
+    "the bare tensor of encode": (
+        'ids = tokenizer.encode("a", return_tensors="pt")\nout = model.generate(ids)\n',
+        'ids = tokenizer.encode("a", return_tensors="pt").to(device)\nout = model.generate(ids)\n',
+    ),
+    "in the call": (
+        'out = model(**tokenizer("a", return_tensors="pt"))\n',
+        'out = model(**tokenizer("a", return_tensors="pt").to(device))\n',
+    ),
+    "the forgotten part, beside its sibling": (
+        (
+            'e = tokenizer("a", return_tensors="pt")\n'
+            'out = model(e["input_ids"].to(device), attention_mask=e["attention_mask"])\n'
+        ),
+        (
+            'e = tokenizer("a", return_tensors="pt")\n'
+            'out = model(e["input_ids"].to(device), attention_mask=e["attention_mask"].to(device))\n'
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
+def test_moves_the_encoding(rule, before: str, after: str) -> None:
+    assert rule.fixed(HEAD + before) == HEAD + after
+
+
+def test_one_move_for_all_uses(rule) -> None:
+    program = HEAD + 'x = tokenizer("a", return_tensors="pt")\na = model(**x)\nb = model(**x)\n'
+    assert rule.fixed(program).count(".to(device)") == 2
+
+
+def test_the_device_of_the_object(rule) -> None:
+    program = """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        class Encoder:
+            def __init__(self, device):
+                self.device = device
+                self.model = AutoModel.from_pretrained("m").to(device)
+                self.tokenizer = AutoTokenizer.from_pretrained("m")
+            def run(self, texts):
+                encoded = self.tokenizer(texts, padding=True, return_tensors="pt")
+                return self.model(**encoded)
+    """
+    assert 'return_tensors="pt").to(self.device)\n' in rule.fixed(program)
+
+
+def test_the_finding_names_the_birth_and_the_use(rule) -> None:
+    finding = rule.finding(HEAD + 'inputs = tokenizer("a", return_tensors="pt")\nout = model(**inputs)\n')
+    assert finding.message == "the encoding stays on the host, but meets `model` on `device` in `model`"
+    assert (finding.origin.line, finding.span.line) == (7, 8)
+    assert [one.note for one in finding.trail] == [
+        "the encoding is made here, on the host",
+        "it meets `model`, on `device`, here",
+    ]
+    assert finding.fix.safety is Safety.SAFE
+
+
+def test_columns_after_wide_characters(rule) -> None:
+    line = 'größe = "äöü"; x = tokenizer("ß", return_tensors="pt"); y = model(**x)\r\n'
+    program = (HEAD.replace("\n", "\r\n") + line).encode()
+    assert rule.fixed(program).endswith(line.replace('"pt")', '"pt").to(device)'))

@@ -1,0 +1,511 @@
+"""DVF202: modules that stay on the host."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF202"
+
+RUN = '\nif __name__ == "__main__":\n    main()\n'
+
+SILENT = {
+    "module moved in another function": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self, device):
+                self.net = nn.Linear(3, 3)
+                self.device = device
+                self._setup()
+            def _setup(self):
+                self.net.to(self.device)
+                self.net.train()
+            def step(self, x):
+                return self.net(x.to(self.device))
+    """,
+    "moved by unknown": """
+        import torch
+        from torch import nn
+        from util import setup
+        net = nn.Linear(3, 3)
+        setup(net)
+        net(x.to("cuda"))
+    """,
+    "inherited unknown base": """
+        import torch
+        from torch import nn
+        from base import BaseTrainer
+        class T(BaseTrainer):
+            def build(self):
+                self.net = nn.Linear(3, 3)
+                self.place_models()
+            def step(self, x):
+                return self.net(x.to(self.device))
+    """,
+    "comprehension move": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        disc = nn.Linear(3, 3)
+        net, disc = [m.to("cuda") for m in (net, disc)]
+        net(x.to("cuda"))
+    """,
+    "sequential move": """
+        import torch
+        from torch import nn
+        enc = nn.Linear(3, 3)
+        dec = nn.Linear(3, 3)
+        ae = nn.Sequential(enc, dec).to("cuda")
+        enc(x.to("cuda"))
+    """,
+    "parent model class move": """
+        import torch
+        from torch import nn
+        class AE(nn.Module):
+            def __init__(self, enc, dec):
+                super().__init__()
+                self.enc = enc
+                self.dec = dec
+            def forward(self, x):
+                return self.dec(self.enc(x))
+        enc = nn.Linear(3, 3)
+        dec = nn.Linear(3, 3)
+        ae = AE(enc, dec)
+        ae.to("cuda")
+        ae.train()
+        z = enc(x.to("cuda"))
+        y = ae(x.to("cuda"))
+    """,
+    "loss no params": """
+        import torch
+        from torch import nn
+        class Dice(nn.Module):
+            def __init__(self, smooth=1.0):
+                super().__init__()
+                self.smooth = smooth
+                self.bce = nn.BCELoss()
+            def forward(self, a, b):
+                return (a * b).sum() + self.bce(a, b)
+        crit = Dice()
+        crit2 = nn.Sequential(nn.Softmax(1), nn.Flatten())
+        crit(x.to("cuda"), y.to("cuda"))
+        crit2(x.to("cuda"))
+    """,
+    "functional use on cpu of moved value": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        net(x.to("cuda").cpu())
+        net(x.cuda().detach().to("cpu"))
+    """,
+    "local class moves itself": """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, device):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+                self.to(device)
+            def forward(self, x):
+                return self.fc(x)
+        class Net2(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+                self.cuda()
+            def forward(self, x):
+                return self.fc(x)
+        net = Net("cuda")
+        net(x.to("cuda"))
+        Net2()(x.cuda())
+    """,
+    "local class moves children": """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, device):
+                super().__init__()
+                self.fc = nn.Linear(3, 3).to(device)
+                self.fc2 = nn.Linear(3, 3, device=device)
+            def forward(self, x):
+                return self.fc2(self.fc(x))
+        net = Net("cuda")
+        net(x.to("cuda"))
+    """,
+    "external class": """
+        import torch
+        from torch import nn
+        from models import Net
+        net = Net(device)
+        net(x.to(device))
+    """,
+    "torchvision quantized / weights .to in branch": """
+        import torch
+        import torchvision
+        net = torchvision.models.resnet18()
+        if args.gpu is not None:
+            net = net.cuda(args.gpu)
+        else:
+            net = torch.nn.DataParallel(net).cuda()
+        net(x.cuda())
+    """,
+    "conditional move w/ helper bool": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        if cfg.use_gpu:
+            net.cuda()
+            net.train()
+        x = torch.randn(3, 3)
+        if cfg.use_gpu:
+            x = x.cuda()
+        net(x)
+    """,
+    "fsdp": """
+        import torch
+        from torch import nn
+        from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, fully_shard
+        net = nn.Linear(3, 3)
+        net = FSDP(net, device_id=0)
+        net(x.cuda())
+        net2 = nn.Linear(3, 3)
+        fully_shard(net2)
+        net2(x.cuda())
+    """,
+    "quant": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        net.share_memory()
+        net.load_state_dict(torch.load("x"))
+        qnet = torch.quantization.quantize_dynamic(net)
+        qnet(x)
+    """,
+    "device arg of function": """
+        import torch
+        from torch import nn
+        def run(net, x, device):
+            return net(x.to(device))
+        net = nn.Linear(3, 3)
+        run(net, x, "cpu")
+    """,
+    "device arg of function 2": """
+        import torch
+        from torch import nn
+        def run(net, x, device):
+            net.to(device)
+            net.train()
+            return net(x.to(device))
+        net = nn.Linear(3, 3)
+        run(net, x, "cuda")
+    """,
+    "moved in trainer.fit param": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self, net, device):
+                self.net = net
+                self.device = device
+            def fit(self, loader):
+                self.net.to(self.device)
+                self.net.train()
+                for x, y in loader:
+                    self.net(x.to(self.device))
+            def predict(self, x):
+                return self.net(x.to(self.device))
+        T(nn.Linear(3, 3), "cuda").fit(l)
+    """,
+    "property net": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self, device):
+                self.device = device
+                self._net = None
+            @property
+            def net(self):
+                if self._net is None:
+                    self._net = nn.Linear(3, 3).to(self.device)
+                return self._net
+            def go(self, x):
+                return self.net(x.to(self.device))
+    """,
+    "embedding weight on cpu on purpose": """
+        import torch
+        from torch import nn
+        emb = nn.Embedding(1000000, 64)
+        net = nn.Linear(3, 3).cuda()
+        for idx, y in loader:
+            e = emb(idx).cuda()
+            loss = F.mse_loss(net(e), y.cuda())
+            loss.backward()
+    """,
+    "self.models dict": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self, device):
+                self.models = {}
+                self.models["enc"] = nn.Linear(3, 3)
+                self.models["enc"].to(device)
+                self.models["dec"] = nn.Linear(3, 3)
+                self.models["dec"].to(device)
+                self.device = device
+            def step(self, x):
+                return self.models["dec"](self.models["enc"](x.to(self.device)))
+    """,
+    "inner fn": """
+        import torch
+        from torch import nn
+        def main():
+            net = nn.Linear(3, 3)
+            def place():
+                net.to("cuda")
+                net.train()
+            place()
+            return net(x.to("cuda"))
+    """,
+    "global function": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        def place():
+            global net
+            net = net.to("cuda")
+        place()
+        net(x.to("cuda"))
+    """,
+    "global function 2": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        def place():
+            net.to("cuda")
+            net.train()
+        def main():
+            place()
+            net(x.to("cuda"))
+        if __name__ == "__main__":
+            main()
+    """,
+    "global rebinding in main": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        def step(x):
+            return net(x.to("cuda"))
+        def main():
+            global net
+            net = net.cuda()
+            step(x)
+        main()
+    """,
+    "moved in place after def": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        def step(x):
+            return net(x.cuda())
+        net.cuda()
+        net.train()
+        step(x)
+    """,
+    "build_model returns tuple": """
+        import torch
+        from torch import nn
+        def build(device):
+            g = nn.Linear(3, 3)
+            d = nn.Linear(3, 3)
+            return g.to(device), d.to(device)
+        g, d = build("cuda")
+        g(x.to("cuda")); d(x.cuda())
+    """,
+    "build dict": """
+        import torch
+        from torch import nn
+        def build():
+            return {"g": nn.Linear(3, 3), "d": nn.Linear(3, 3)}
+        nets = build()
+        nets = {k: v.cuda() for k, v in nets.items()}
+        nets["g"](x.cuda())
+    """,
+    "net.l1 = l1 unknown net": """
+        import torch
+        from torch import nn
+        l1 = nn.Linear(3, 3)
+        net.l1 = l1
+        net.to("cuda")
+        net.train()
+        l1(x.cuda())
+    """,
+    "weight norm wrappers": """
+        import torch
+        from torch import nn
+        l = torch.nn.utils.weight_norm(nn.Linear(3, 3))
+        l = l.to("cuda")
+        l2 = nn.utils.spectral_norm(nn.Linear(3, 3)).cuda()
+        l(x.cuda()); l2(x.cuda())
+    """,
+    "load_state_dict assign": """
+        import torch
+        from torch import nn
+        with torch.device("meta"):
+            l = nn.Linear(3, 3)
+        l.load_state_dict(torch.load("x", map_location="cuda"), assign=True)
+        l(x.cuda())
+    """,
+    "context fresh: torch.load": """
+        import torch
+        net = torch.load("m.pt", map_location="cuda")
+        net(x.cuda())
+    """,
+    "jit": """
+        import torch
+        net = torch.jit.load("m.pt").cuda()
+        net2 = torch.jit.trace(nn.Linear(3,3), x).cuda()
+        net(x.cuda())
+    """,
+    "functional call x stays": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        x = torch.zeros(3).cuda()
+        torch.func.functional_call(net, params, (x,))
+    """,
+    "stateless deep copy to": """
+        import torch, copy
+        from torch import nn
+        net = nn.Linear(3, 3)
+        gpu_net = copy.deepcopy(net).to("cuda")
+        gpu_net(x.cuda())
+        net(x)
+    """,
+    "host eval model and gpu train model": """
+        import torch, copy
+        from torch import nn
+        net = nn.Linear(3, 3)
+        clone = copy.deepcopy(net)
+        clone.cuda()
+        a = clone(x.cuda())
+        b = net(x)
+        c = a.cpu() - b
+    """,
+    "with autocast & fp16": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3).half().to("cuda").eval()
+        net2 = nn.Linear(3, 3)
+        net2 = net2.to(device="cuda", dtype=torch.float16)
+        net2.apply(init)
+        net(x.cuda()); net2(x.cuda())
+    """,
+    "multiprocess": """
+        import torch
+        from torch import nn
+        def worker(rank, net):
+            net = net.to(rank)
+            net(x.to(rank))
+        net = nn.Linear(3, 3)
+        torch.multiprocessing.spawn(worker, args=(net,))
+    """,
+    "with torch.device as ctx var": """
+        import torch
+        from torch import nn
+        dev = torch.device("cuda")
+        with dev:
+            net = nn.Linear(3, 3)
+        net(x.to(dev))
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_is_silent(rule, program: str) -> None:
+    assert rule.findings(dedent(program) + RUN) == ()
+
+
+IMPORTS = "import torch\nfrom torch import nn\n\noptimizer = torch.optim.SGD(weights, lr=0.1)\n"
+HEAD = IMPORTS + 'device = torch.device("cuda")\n'
+
+CLASS = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+    def forward(self, x):
+        return self.fc(x)
+"""
+
+FIXES = {
+    "where it is built": (
+        "net = nn.Linear(3, 3)\nout = net(x.to(device))\n",
+        "net = nn.Linear(3, 3).to(device)\nout = net(x.to(device))\n",
+    ),
+    "a class of the file": (
+        CLASS + "net = Net()\nout = net(x.to(device))\n",
+        CLASS + "net = Net().to(device)\nout = net(x.to(device))\n",
+    ),
+    "in a function": (
+        "def main(device):\n    net = nn.Linear(3, 3)\n    return net(x.to(device))\n",
+        "def main(device):\n    net = nn.Linear(3, 3).to(device)\n    return net(x.to(device))\n",
+    ),
+    "by a literal": (
+        'net = nn.Linear(3, 3)\nout = net(x.to("cuda:1"))\n',
+        'net = nn.Linear(3, 3).to("cuda:1")\nout = net(x.to("cuda:1"))\n',
+    ),
+    "one of two": (
+        "net = nn.Linear(3, 3).to(device)\nother = nn.Linear(3, 3)\nout = other(net(x.to(device)))\n",
+        "net = nn.Linear(3, 3).to(device)\nother = nn.Linear(3, 3).to(device)\nout = other(net(x.to(device)))\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
+def test_moves_the_module(rule, before: str, after: str) -> None:
+    assert rule.fixed(HEAD + before) == HEAD + after
+
+
+def test_a_style_without_a_name(rule) -> None:
+    before = IMPORTS + "net = nn.Linear(3, 3)\nout = net(x.cuda())\n"
+    assert rule.fixed(before) == before.replace("(3, 3)", "(3, 3).cuda()")
+
+
+def test_after_the_device_gets_its_name(rule) -> None:
+    line = "device = pick_device()\n"
+    program = IMPORTS + f"net = nn.Linear(3, 3)\n{line}out = net(x.to(device))\n"
+    assert rule.fixed(program) == program.replace(line, line + "net.to(device)\n")
+
+
+def test_in_an_object(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Trainer:
+            def __init__(self, device):
+                self.device = device
+                self.net = nn.Linear(3, 3)
+            def step(self, x):
+                with torch.no_grad():
+                    return self.net(x.to(self.device))
+    """
+    assert "self.net = nn.Linear(3, 3).to(device)\n" in rule.fixed(program)
+
+
+def test_the_finding_names_birth_and_call(rule) -> None:
+    finding = rule.finding(HEAD + FIXES["where it is built"][0])
+    assert finding.message == "`net` is built on the host and never moved, but gets `x.to(device)` on `device`"
+    assert (finding.origin.line, finding.span.line) == (6, 7)
+    assert [one.span.line for one in finding.trail] == [6, 7]
+    assert finding.fix.safety is Safety.SAFE
+
+
+def test_one_finding_for_one_module(rule) -> None:
+    program = HEAD + "net = nn.Linear(3, 3)\na = net(x.to(device))\nb = net(y.to(device))\n"
+    assert len(rule.findings(program)) == 1
+
+
+def test_columns_after_wide_characters(rule) -> None:
+    line = "ä = 'ß'; größe = nn.Linear(3, 3); y = größe(x.to(device))\r\n"
+    program = (HEAD.replace("\n", "\r\n") + line).encode()
+    assert rule.fixed(program).endswith(line.replace("(3, 3)", "(3, 3).to(device)"))
