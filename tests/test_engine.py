@@ -166,6 +166,18 @@ class TestCheck:
             assert finding.advice.startswith("Look at it. The fix (repair it) needs torch 2.4; the target is torch ")
 
 
+def test_defects_of_the_engine_itself_do_not_come_out(monkeypatch):
+    monkeypatch.setattr(engine, "all_rules", lambda: None)
+    assert check(_source("import torch\n"), ALL) == Failed(
+        "TypeError: 'NoneType' object is not iterable", internal=True
+    )
+
+    monkeypatch.setattr(engine, "check", lambda source, options: 1 // 0)
+    result = rewrite(_source("import torch\n"), ALL)
+    assert isinstance(result, Failed)
+    assert result.internal
+
+
 class TestWhatRewriteLeaves:
     def test_files_without_findings(self, rules):
         rules(_rule("DVF101", "bad", _renames("good")))
@@ -209,6 +221,12 @@ class TestWhatRewriteLeaves:
         assert result == Failed("nested too deeply to edit safely")
 
 
+def _fails_on_arguments(program: Program, call: ast.Call) -> Fix:
+    if call.args:
+        raise ValueError(call.args)
+    return _fix(ReplaceExpression(program.source.span(call), "bad(1)"))
+
+
 BROKEN: dict[str, tuple[Make, str]] = {
     "an unbound name": (
         lambda program, call: _fix(ReplaceExpression(program.source.span(call), "unknown")),
@@ -225,6 +243,7 @@ BROKEN: dict[str, tuple[Make, str]] = {
     "nowhere": (lambda program, call: _fix(ReplaceExpression(Span(9, 0, 9, 1), "a")), "nothing to edit"),
     "no effect": (lambda program, call: _fix(AddImport("torch")), "nothing changes"),
     "no end": (lambda program, call: _fix(InsertStatement(Span(1, 0, 1, 12), "after", "x = 1")), "still there"),
+    "what the rule fails on": (_fails_on_arguments, "the result cannot be checked: DVF101 bad raised ValueError"),
     "against itself": (
         lambda program, call: _fix(
             ReplaceExpression(program.source.span(call), "x"), ReplaceExpression(program.source.span(call), "y")

@@ -141,6 +141,16 @@ def test_an_edit_on_a_line_that_libcst_does_not_keep_is_refused(sheet):
         file.edited(ReplaceExpression(file.expression("b"), "c"))
 
 
+def test_a_file_of_which_libcst_loses_lines_is_refused(sheet):
+    with pytest.raises(NotEditable, match="loses lines"):
+        sheet("\\\nx = 1\n").edited(AddImport("torch"))
+
+
+def test_a_file_that_libcst_cannot_parse_is_refused(sheet):
+    with pytest.raises(NotEditable, match="does not parse it"):
+        sheet("(x): int = 1\n").edited(AddImport("torch"))
+
+
 def test_line_ends_that_new_ones_would_run_into_are_refused(sheet):
     with pytest.raises(NotEditable, match="line ends"):
         sheet(b"a\rb\n\nc\n").edited_bytes(AddImport("torch"))

@@ -87,6 +87,9 @@ CASES = {
     "in one of several subscripts": ("x = a[b, c:d]\n", "b", "e", "x = a[e, c:d]\n"),
     "in a slice": ("x = a[b:c]\n", "c", "d or e", "x = a[b:d or e]\n"),
     "an f-string": ("x = f'{a}'\n", "f'{a}'", "g(__node__)", "x = g(f'{a}')\n"),
+    "inside an f-string": ("x = f'{a:>{b}} c'\n", "a", "__node__.to(d)", "x = f'{a.to(d):>{b}} c'\n"),
+    "a condition inside an f-string": ("x = f'{a}'\n", "a", "__node__ if b else c", "x = f'{(a if b else c)}'\n"),
+    "a dict inside an f-string": ("x = f'{a}'\n", "a", "{1: __node__}[1]", "x = f'{({1: a}[1])}'\n"),
     "after wide characters": ("é = 'żó', '🚀', a + b\n", "a + b", "f(__node__)", "é = 'żó', '🚀', f(a + b)\n"),
     "the whole of a statement": ("a.b()\n", "a.b()", "c(__node__)", "c(a.b())\n"),
 }
