@@ -9,7 +9,7 @@ from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import is_model_factory, is_module_api, is_tokenizer_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.modules import Modules
-from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Symbol
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,
@@ -42,7 +42,7 @@ class Api(Modules):
 
     def _api_object(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         if name in tables.LOADERS:
-            return self._loader(node, arguments)
+            return self._loader(node, arguments, state)
         if name in tables.TENSOR_DATASETS:
             return Value(Kind.DATASET, element=sequence([tensor(value.place) for _, value in arguments.positional]))
         if name == "torch.utils.data.random_split":
@@ -59,6 +59,9 @@ class Api(Modules):
             return self._copy(node, arguments, state)
         if name == "torch.set_default_device":
             state.default = self.device_of(*arguments.positional[0], state) if arguments.positional else UNKNOWN
+            return NONE
+        if name == "torch.set_default_tensor_type":
+            state.default = UNKNOWN
             return NONE
         if name.startswith(tables.OPTIMIZER_PREFIX):
             return Value(Kind.OPTIMIZER, token=self.new_token(node))
@@ -122,9 +125,10 @@ class Api(Modules):
         return derived(node, first.place, [Operand(node, first, first.place)])
 
     def _functional(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        given = arguments.positional[:2] if name.endswith("ctc_loss") else arguments.all()
         operands = [
             Operand(expression, value, state.place_of(value), _loss_role(name, index))
-            for index, (expression, value) in enumerate(arguments.all())
+            for index, (expression, value) in enumerate(given)
         ]
         place = self.meet(node, name.removeprefix("torch.nn."), operands, state)
         return derived(node, place, operands)
@@ -149,11 +153,29 @@ class Api(Modules):
             return [Operand(node, value.element, state.place_of(value.element))]
         return [Operand(node, value, state.place_of(value))]
 
-    def _loader(self, node: ast.Call, arguments: Arguments) -> Value:
+    def _loader(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         dataset = arguments.get(0, "dataset")
         custom = any(key.arg in {"collate_fn", None} for key in node.keywords) or len(node.args) > 6
         prototype = _item_of(dataset[1]) if dataset and not custom else None
-        return Value(Kind.LOADER, element=prototype, token=self.new_token(node))
+        return Value(Kind.LOADER, self._batch_place(arguments, state), element=prototype, token=self.new_token(node))
+
+    def _batch_place(self, arguments: Arguments, state: State) -> Place:
+        """Workers collate on the host; unless a collate function of ours, the dataset, or the default says otherwise."""
+        collate = arguments.keywords.get("collate_fn")
+        if collate is not None and isinstance(collate[1].definition, (ast.FunctionDef, ast.Lambda)):
+            if self._moves_inside(collate[1].definition):
+                return UNKNOWN
+        dataset = arguments.get(0, "dataset")
+        given_device = dataset is not None and dataset[1].kind is Kind.UNKNOWN and dataset[1].computed
+        return UNKNOWN if given_device or state.default is not None else HOST
+
+    def _moves_inside(self, definition: ast.AST) -> bool:
+        """Whether a function moves anything, or makes anything on a device."""
+        return any(
+            (isinstance(node, ast.Attribute) and node.attr in {"to", "cuda"})
+            or (isinstance(node, ast.keyword) and node.arg == "device")
+            for node in ast.walk(definition)
+        )
 
 
 def _item_of(dataset: Value) -> Value | None:

@@ -109,7 +109,8 @@ class Calls(Api):
             return Value(Kind.MAPPING, element=held) if held is not None else first
         if name == "super":
             return state.env.get("self", NOTHING)
-        if name == "getattr" and len(arguments.positional) >= 2:
+        if name in {"getattr", "vars"}:
+            self.disturb_parts(first, state)
             return NOTHING
         return self.unknown_call(node, arguments, state)
 
@@ -124,12 +125,19 @@ class Calls(Api):
 
     def unknown_call(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         """Something that cannot be followed: what is handed over may be changed by it."""
+        with_device = any(_may_name_device(expression, value) for expression, value in arguments.all())
         for expression, value in arguments.all():
-            self._hand_over(expression, value, state)
-        return Value(token=f"call@{self.position(node)}")
+            self._hand_over(expression, value, state, with_device)
+        return Value(token=self.new_token(node).replace("new", "call", 1), computed=with_device)
 
-    def _hand_over(self, expression: ast.expr, value: Value, state: State) -> None:
-        """A host module that unknown code gets may be moved there; a stale one is used there."""
+    def _hand_over(self, expression: ast.expr, value: Value, state: State, with_device: bool) -> None:
+        """A host module that unknown code gets may be moved there; a stale one is used there.
+
+        With a device at hand, the same holds for encodings and whole batches, which can be moved in place.
+        """
+        in_place = value.kind in {Kind.ENCODING, Kind.MAPPING, Kind.SEQUENCE} or value.batch is not None
+        if with_device and in_place and value.kind is not Kind.TENSOR and isinstance(expression, ast.Name):
+            state.env[expression.id] = replace(value, place=UNKNOWN, batch=None, items=None, element=None)
         if value.kind is not Kind.MODULE or value.token is None or value.token not in state.objects:
             return
         known = state.objects[value.token]
@@ -152,13 +160,16 @@ class Calls(Api):
         name = function.attr
         if returns_tensors(node):
             return self._encode(node, name, arguments)
-        if name in {"to", "cuda", "cpu", "to_empty"} and base.kind not in {Kind.API, Kind.CLASS}:
+        own = self.method_of(base, name)
+        if own is None and name in {"to", "cuda", "cpu", "to_empty"} and base.kind not in {Kind.API, Kind.CLASS}:
             return self._move(node, function, base, arguments, state)
         if base.token is not None and (held := state.attribute(base.token, name)) is not None:
             return self.apply(node, held, arguments, state)
-        definition = self.method_of(base, name)
-        if definition is not None:
-            return self.follow(definition, node, arguments, state, base)
+        if own is not None:
+            result = self.follow(own, node, arguments, state, base)
+            if name in {"to", "cuda", "cpu"}:
+                state.disturb(base)
+            return result
         if name == "from_pretrained" and base.kind is Kind.API and base.qualified:
             return self._api_call(node, f"{base.qualified}.{name}", arguments, state)
         match base.kind:
@@ -193,6 +204,10 @@ class Calls(Api):
             return self._tensor_operation(node, function, base, arguments, update, state)
         if name in {"items", "values", "keys"} and base.kind in {Kind.UNKNOWN, Kind.ENCODING}:
             return self._pairs(name, base, node)
+        if base.kind is Kind.UNKNOWN and isinstance(function.value, ast.Name):
+            if any(_may_name_device(expression, value) for expression, value in arguments.all()):
+                state.env[function.value.id] = NOTHING
+                return NOTHING
         if base.kind is Kind.TENSOR or (base.place != UNKNOWN and base.kind is Kind.UNKNOWN) or base.batch is not None:
             kind = Kind.TENSOR if name in tables.TENSOR_EVIDENCE_METHODS else base.kind
             return replace(base, kind=kind, token=None, const=None, items=None, computed=True)
@@ -253,6 +268,11 @@ class Calls(Api):
         known = base.element
         element = added if known is None else known if known == added else replace(added, place=UNKNOWN, batch=None)
         state.env[function.value.id] = Value(Kind.SEQUENCE, element=element)
+
+
+def _may_name_device(expression: ast.expr, value: Value) -> bool:
+    text = (dotted(expression) or "").rpartition(".")[2].lower()
+    return value.kind is Kind.DEVICE or may_be_device(value.denotes) or "device" in text
 
 
 def _last_line(node: ast.expr) -> int:

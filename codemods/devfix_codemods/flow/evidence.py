@@ -22,6 +22,7 @@ class Evidence:
     plain: set[str] = field(default_factory=set)
     numpy: set[str] = field(default_factory=set)
     bindings: dict[str, int] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
     yields: bool = False
 
     def absorb(self, inner: "Evidence") -> None:
@@ -32,6 +33,7 @@ class Evidence:
         self.texts |= inner.texts
         self.plain |= inner.plain
         self.numpy |= inner.numpy
+        self.moved |= inner.moved
         for name, count in inner.bindings.items():
             self.bindings[name] = self.bindings.get(name, 0) + count
 
@@ -107,6 +109,8 @@ def _method(function: ast.Attribute, found: Evidence) -> None:
         found.modules.add(receiver)
     if function.attr in tables.TENSOR_EVIDENCE_METHODS:
         found.tensors.add(receiver)
+    if function.attr in {"to", "cuda", "cpu", "type_as", "to_device"}:
+        found.moved.add(receiver)
     if function.attr == "backward":
         found.losses.add(receiver)
     if function.attr in {"numpy", "__array__"}:

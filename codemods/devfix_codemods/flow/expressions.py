@@ -97,6 +97,8 @@ class Expressions(Machine):
             return Value(Kind.DTYPE) if name == "dtype" else NUMBER
         if base.token is not None and (held := state.attribute(base.token, name)) is not None:
             return held
+        if name == "__dict__":
+            self.disturb_parts(base, state)
         if name == "device" and base.kind not in {Kind.INSTANCE, Kind.API}:
             return self._device_of(base, node, state)
         if base.kind is Kind.API:
@@ -128,6 +130,12 @@ class Expressions(Machine):
         if node.attr == "module":
             return base
         return Value(Kind.UNKNOWN, place, token=None, spelled=dotted(node))
+
+    def disturb_parts(self, base: Value, state: State) -> None:
+        """Any attribute may be meant: where the modules among them are is open from here on."""
+        known = state.objects.get(base.token or "")
+        for value in list(known.attributes.values()) if known is not None else ():
+            state.disturb(value)
 
     def _tensor_attribute(self, base: Value, name: str, node: ast.Attribute) -> Value:
         if base.kind is Kind.ENCODING:
@@ -290,6 +298,7 @@ class Expressions(Machine):
 
     def _generators(self, generators: list[ast.comprehension], state: State) -> State:
         inner = state.copy()
+        inner.objects = state.objects  # what a comprehension builds or moves outlives it
         for generator in generators:
             iterated = self.evaluate(generator.iter, inner)
             self.assign(generator.target, self.elements(iterated, generator.iter, None), inner)
@@ -309,7 +318,7 @@ class Expressions(Machine):
         if value.kind in {Kind.SEQUENCE, Kind.MAPPING} and value.element is not None:
             return STRING if value.kind is Kind.MAPPING else value.element
         if value.kind is Kind.LOADER:
-            return self._fresh_batch(value, node, statement or node, HOST)
+            return self._fresh_batch(value, node, statement or node, value.place)
         if value.kind in {Kind.TENSOR, Kind.ENCODING}:
             return replace(value, token=None, batch=None)
         if value.batch is not None:

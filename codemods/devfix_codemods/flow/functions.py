@@ -38,6 +38,18 @@ class Functions(Calls):
         found = self.classes.methods(value.definition).get(name)
         return found if found is not None and not _is_property(found) else None
 
+    def placed_by_forward(self, callee: Value) -> set[str]:
+        """Parameters, by name and position, that the `forward` of a class of this file moves or reads as text."""
+        if not isinstance(callee.definition, ast.ClassDef):
+            return set()
+        forward = self.classes.methods(callee.definition).get("forward")
+        if forward is None:
+            return set()
+        evidence = self.evidence(forward)
+        names = [one.arg for one in (*forward.args.posonlyargs, *forward.args.args)][1:]
+        own = {name for name in names if name in evidence.moved | evidence.texts}
+        return own | {str(names.index(name)) for name in own}
+
     # -- following a call
 
     def follow(
@@ -316,6 +328,8 @@ def _collated(value: Value) -> Value | None:
             return Value(Kind.TENSOR, value.place)
         case Kind.NUMBER | Kind.ARRAY:
             return Value(Kind.TENSOR)
+        case Kind.UNKNOWN if value.place != UNKNOWN:
+            return Value(place=value.place)
         case Kind.STRING:
             return Value(Kind.STRING)
         case Kind.SEQUENCE | Kind.MAPPING:

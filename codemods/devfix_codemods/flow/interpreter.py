@@ -412,6 +412,8 @@ class Interpreter(Functions):
 
     def _assign_attribute(self, target: ast.Attribute, value: Value, state: State) -> None:
         owner = self.evaluate(target.value, state)
+        if may_be_device(value.place) and value.kind is not Kind.MODULE:
+            self._disturb_holders(target, owner, state)
         if value.kind is Kind.MODULE:
             self.attach(target, target.value, owner, target.attr, value, state)
         if owner.token is None:
@@ -422,6 +424,15 @@ class Interpreter(Functions):
         if text is not None:
             state.devices.pop(text, None)
         state.set_attribute(owner.token, target.attr, value)
+
+    def _disturb_holders(self, target: ast.Attribute, owner: Value, state: State) -> None:
+        """`layer.weight.data = moved`: the module lives elsewhere, wholly or in part."""
+        if owner.receiver is not None:
+            state.disturb(owner.receiver)
+        node: ast.expr = target.value
+        while isinstance(node, ast.Attribute):
+            node = node.value
+            state.disturb(self.evaluate(node, state))
 
     def _assign_item(self, target: ast.Subscript, value: Value, state: State) -> None:
         owner = self.evaluate(target.value, state)
@@ -444,6 +455,8 @@ class Interpreter(Functions):
         self, node: ast.expr, parent: ast.expr, owner: Value, attribute: str, child: Value, state: State
     ) -> None:
         """Put a module into another. A host module in one that was moved waits for the next move: it is stale."""
+        if owner.kind is Kind.MODULE and owner.token is not None and not isinstance(node, ast.Attribute):
+            state.set_attribute(owner.token, f"*{self.position(node)}", child)
         if state.place_of(child) != HOST or child.origin is None or child.origin.birth is not Birth.MODULE:
             return
         found = self._moved_owner(parent, state)

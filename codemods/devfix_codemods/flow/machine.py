@@ -109,6 +109,9 @@ class Machine:
     ) -> None:
         raise NotImplementedError
 
+    def placed_by_forward(self, callee: Value) -> set[str]:
+        raise NotImplementedError
+
     def unknown_call(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         raise NotImplementedError
 
@@ -182,7 +185,7 @@ class Machine:
         if relation(operand.place, anchor.place) is Relation.DIFFERENT:
             return True
         batch = operand.value.batch
-        if batch is None or operand.place == anchor.place:
+        if batch is None or operand.place in {anchor.place, UNKNOWN}:
             return False
         if anchor.role == "module" and batch.loaded and operand.place == Symbol(batch.token):
             return True

@@ -39,18 +39,21 @@ class Modules(Moves):
             return self.new_module(node, self.device_of(*arguments.keywords["device"], state), state)
         children = {str(index): value for index, (_, value) in enumerate(arguments.all()) if value.kind is Kind.MODULE}
         if name in tables.PARAMETERLESS_MODULES or _is_loss(name):
-            return self.new_module(node, ANYWHERE, state)
+            return replace(self.new_module(node, ANYWHERE, state), qualified=name)
         if name in tables.CONTAINER_MODULES:
             return self._container(node, arguments, children, state)
+        if any(one.startswith("**") for one in arguments.keywords):
+            return self.new_module(node, UNKNOWN, state)
         place = state.default if state.default is not None else HOST
-        return self.new_module(node, place, state)
+        return replace(self.new_module(node, place, state), qualified=name)
 
     def _container(self, node: ast.Call, arguments: Arguments, children: dict[str, Value], state: State) -> Value:
         """A container lives where its parts live."""
         parts = [value for _, value in arguments.all() if value.kind is not Kind.MODULE]
         for value in list(parts):
             if value.kind in {Kind.SEQUENCE, Kind.MAPPING} and value.element is not None:
-                children["*"] = value.element
+                items = {f"*{key}": one for key, one in value.items or ()}
+                children.update(items or {"*": value.element})
                 parts.remove(value)
         places = {state.place_of(one) for one in children.values()}
         needed = places - {ANYWHERE} or {ANYWHERE}
@@ -79,14 +82,27 @@ class Modules(Moves):
         if known is not None and isinstance(known.born, Origin) and callee.definition is None:
             self.facts.tensors.update(value.token for _, value in arguments.all()[:1] if value.token)
         operands = [Operand(callee_node, callee, self.place_of_module(callee, state), "module")]
-        for expression, value in arguments.all():
+        for expression, value in self._meeting_arguments(callee, arguments):
             operands.append(Operand(expression, value, self._argument_place(value, state)))
         self.infer(operands[0], operands[1:])
         self._note_followers(node, operands, state)
         if managed:
             return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{dotted(callee_node) or 'the module'}`", operands, state)
+        if not may_be_device(place) and operands[0].place not in {HOST, ANYWHERE}:
+            return Value(origin=Origin(Birth.OPERATION, node))
         return replace(derived(node, place, operands[1:]), kind=Kind.UNKNOWN)
+
+    def _meeting_arguments(self, callee: Value, arguments: Arguments) -> list[tuple[ast.expr, Value]]:
+        """The arguments that a module needs where it is: not those that its `forward` places itself, nor lengths."""
+        if callee.qualified == "torch.nn.CTCLoss":
+            return arguments.positional[:2]
+        own = self.placed_by_forward(callee)
+        if not own:
+            return arguments.all()
+        named = [(str(index), *one) for index, one in enumerate(arguments.positional)]
+        named += [(name, *one) for name, one in arguments.keywords.items()]
+        return [(expression, value) for name, expression, value in named if name not in own]
 
     def _note_followers(self, node: ast.Call, operands: list[Operand], state: State) -> None:
         """Host encodings that a model of unknown place gets."""

@@ -1,9 +1,10 @@
 """The interpreter's state at one point of the program, and how two states join."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from devfix_codemods.flow.places import UNKNOWN, Place, choice, join
+from devfix_codemods.flow.places import HOST, UNKNOWN, Place, choice, join
 from devfix_codemods.flow.values import Object, Value, join_values
 
 
@@ -45,6 +46,7 @@ class State:
         """Move the object and every object inside it."""
         seen: set[str] = set()
         pending = [token]
+        self._disturb(token.split("|") if "|" in token else ())
         while pending:
             current = pending.pop()
             known = self.objects.get(current)
@@ -53,7 +55,23 @@ class State:
             seen.add(current)
             own = changes if current == token else {}
             self.objects[current] = replace(known, place=place, **own)  # type: ignore[arg-type]
-            pending.extend(one.token for one in known.attributes.values() if one.token)
+            inner = [one.token for one in known.attributes.values() if one.token]
+            pending.extend(inner)
+            for one in inner:
+                self._disturb(one.split("|") if "|" in one else ())
+
+    def _disturb(self, tokens: Iterable[str]) -> None:
+        """Objects of which one, or each, was moved by a name that may stand for any of them: where they are is open."""
+        for token in tokens:
+            known = self.objects.get(token)
+            if known is not None:
+                self.objects[token] = replace(known, place=UNKNOWN)
+                self._disturb(one.token for one in known.attributes.values() if one.token)
+
+    def disturb(self, value: Value) -> None:
+        """Forget where an object on the host is: something out of sight may have moved it."""
+        if value.token is not None and value.token in self.objects and self.objects[value.token].place == HOST:
+            self.relocate(value.token, UNKNOWN)
 
     def attribute(self, token: str, name: str) -> Value | None:
         known = self.objects.get(token)

@@ -41,15 +41,46 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._looks import discards_move
-from devfix_codemods.rules._moves import text_of
+from devfix_codemods.rules._moves import text_of, within
 
 
 def check(program: Program) -> Iterator[Finding]:
     if not program.outline.discards_moves:
         return
     for move in program.facts.moves:
-        if not move.result_used and _is_tensor(program, move) and move.target != UNKNOWN:
+        if move.result_used or move.target == UNKNOWN or not _is_tensor(program, move):
+            continue
+        if _target(program, move) is not None and not _is_trial(program, move) and _read_later(program, move):
             yield _finding(program, move)
+
+
+def _is_trial(program: Program, move: Move) -> bool:
+    """A move that is made to see whether it fails: the body of a `try`, `with pytest.raises(…)`."""
+    for around in program.names.ancestors(move.node):
+        if isinstance(around, ast.Try) and any(within(program, move.node, one) for one in around.body):
+            return True
+        if isinstance(around, ast.With) and any("aises" in ast.unparse(one.context_expr) for one in around.items):
+            return True
+        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+    return False
+
+
+def _read_later(program: Program, move: Move) -> bool:
+    """Whether the value is read after the move, or in the next round of a loop: else the move itself was the point."""
+    name = dotted(move.receiver if not isinstance(move.receiver, ast.Subscript) else move.receiver.value)
+    if name is None or "." in name:
+        return True
+    item = isinstance(move.receiver, ast.Name) and _item_target(program, move, name)
+    scope = move.context.function or program.tree
+    looped = any(isinstance(one, (ast.For, ast.While)) for one in program.names.ancestors(move.node))
+    return bool(item) or any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and (node.lineno > move.node.lineno or (looped and not within(program, node, move.node)))
+        for node in ast.walk(scope)
+    )
 
 
 def _is_tensor(program: Program, move: Move) -> bool:
