@@ -9,7 +9,7 @@ from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import is_model_factory, is_module_api, is_tokenizer_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.modules import Modules
-from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Symbol
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,
@@ -157,17 +157,18 @@ class Api(Modules):
         dataset = arguments.get(0, "dataset")
         custom = any(key.arg in {"collate_fn", None} for key in node.keywords) or len(node.args) > 6
         prototype = _item_of(dataset[1]) if dataset and not custom else None
-        return Value(Kind.LOADER, self._batch_place(arguments, state), element=prototype, token=self.new_token(node))
+        elsewhere = self._may_place(arguments, state)
+        return Value(Kind.LOADER, element=prototype, token=self.new_token(node), computed=elsewhere)
 
-    def _batch_place(self, arguments: Arguments, state: State) -> Place:
-        """Workers collate on the host; unless a collate function of ours, the dataset, or the default says otherwise."""
+    def _may_place(self, arguments: Arguments, state: State) -> bool:
+        """Workers collate on the host, unless a collate function, the dataset or the default device says otherwise."""
         collate = arguments.keywords.get("collate_fn")
-        if collate is not None and isinstance(collate[1].definition, (ast.FunctionDef, ast.Lambda)):
-            if self._moves_inside(collate[1].definition):
-                return UNKNOWN
+        own = collate[1].definition if collate is not None else None
+        if isinstance(own, (ast.FunctionDef, ast.Lambda)) and self._moves_inside(own):
+            return True
         dataset = arguments.get(0, "dataset")
         given_device = dataset is not None and dataset[1].kind is Kind.UNKNOWN and dataset[1].computed
-        return UNKNOWN if given_device or state.default is not None else HOST
+        return given_device or state.default is not None
 
     def _moves_inside(self, definition: ast.AST) -> bool:
         """Whether a function moves anything, or makes anything on a device."""

@@ -204,10 +204,10 @@ class Calls(Api):
             return self._tensor_operation(node, function, base, arguments, update, state)
         if name in {"items", "values", "keys"} and base.kind in {Kind.UNKNOWN, Kind.ENCODING}:
             return self._pairs(name, base, node)
-        if base.kind is Kind.UNKNOWN and isinstance(function.value, ast.Name):
-            if any(_may_name_device(expression, value) for expression, value in arguments.all()):
-                state.env[function.value.id] = NOTHING
-                return NOTHING
+        with_device = any(_may_name_device(expression, value) for expression, value in arguments.all())
+        if with_device and base.kind is Kind.UNKNOWN and isinstance(function.value, ast.Name):
+            state.env[function.value.id] = NOTHING  # it may move in place
+            return NOTHING
         if base.kind is Kind.TENSOR or (base.place != UNKNOWN and base.kind is Kind.UNKNOWN) or base.batch is not None:
             kind = Kind.TENSOR if name in tables.TENSOR_EVIDENCE_METHODS else base.kind
             return replace(base, kind=kind, token=None, const=None, items=None, computed=True)

@@ -318,7 +318,7 @@ class Expressions(Machine):
         if value.kind in {Kind.SEQUENCE, Kind.MAPPING} and value.element is not None:
             return STRING if value.kind is Kind.MAPPING else value.element
         if value.kind is Kind.LOADER:
-            return self._fresh_batch(value, node, statement or node, value.place)
+            return self._fresh_batch(value, node, statement or node, UNKNOWN if value.computed else HOST)
         if value.kind in {Kind.TENSOR, Kind.ENCODING}:
             return replace(value, token=None, batch=None)
         if value.batch is not None:

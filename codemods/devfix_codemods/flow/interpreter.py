@@ -121,7 +121,7 @@ class Interpreter(Functions):
             state.relocate(token, Symbol(token))
 
     def _run_methods(self, token: str, receiver: Value, methods: list[Function], is_module: bool, state: State) -> None:
-        """Run the methods. Where one leaves something new in `self`, all run again with it, and only that run counts."""
+        """Run the methods. Where one leaves something new in `self`, all run again with it: that run counts."""
         before = self._checkpoint()
         merged = self._each(token, receiver, methods, is_module, state)
         if merged.objects.get(token) != state.objects.get(token):
@@ -343,7 +343,7 @@ class Interpreter(Functions):
         return self._loop(node.body, node.orelse, state, lambda entry: self.evaluate(node.test, entry))
 
     def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], state: State, enter: object) -> State | None:
-        """Run a body until the state settles. The first round has the state of the first iteration, which does happen."""
+        """Run a body until the state settles. The first round is the first iteration, which does happen."""
         outer = self.frame.breaks, self.frame.continues
         depth = min(len(self.frame.loops), len(ROUNDS)) - 1
         left: State | None = None
@@ -380,7 +380,7 @@ class Interpreter(Functions):
                 self._assign_item(target, value, state)
 
     def _named(self, target: ast.Name, value: Value) -> Value:
-        """A fresh batch, or an element of one, takes the name it gets, and what the uses of the name say of its kind."""
+        """A fresh batch, or an element of one, takes the name it gets, and the kind that the name is used as."""
         value = self.as_module(value, target.id)
         if value.computed or value.batch is None or value.origin is None or value.origin.birth is not Birth.LOADER:
             return value

@@ -92,7 +92,7 @@ class Value:
     matter): places of modules and attributes are kept in the state under the token, since moves change them in place.
     `denotes` is, for a device, the place it names. `items` are the elements of a sequence or mapping with known keys,
     `element` stands for any element otherwise. `computed` says that the value was computed from its origin and is not
-    the thing itself.
+    the thing itself; of a loader or a dataset, that it may place what it yields.
     """
 
     kind: Kind = Kind.UNKNOWN

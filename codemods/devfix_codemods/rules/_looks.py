@@ -37,7 +37,7 @@ def encodes(data: bytes) -> bool:
 
 
 def builds_and_runs(data: bytes) -> bool:
-    """The file does something with a module besides defining it: it trains or evaluates, or its top level builds one."""
+    """The file trains or evaluates, or its top level builds something: it does not only define modules."""
     return any(word in data for word in _RUNS) or _FREE.search(data) is not None
 
 

@@ -78,7 +78,10 @@ def _read_later(program: Program, move: Move) -> bool:
         isinstance(node, ast.Name)
         and node.id == name
         and isinstance(node.ctx, ast.Load)
-        and (node.lineno > move.node.lineno or (looped and not within(program, node, move.node)))
+        and (
+            (node.lineno, node.col_offset) > (move.node.lineno, move.node.col_offset)
+            or (looped and not within(program, node, move.node))
+        )
         for node in ast.walk(scope)
     )
 
