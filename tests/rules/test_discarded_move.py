@@ -198,8 +198,8 @@ FIXES = {
         "def f(x: torch.Tensor, device):\n    x = x.to(device)  # to the card\n    return x * 2\n",
     ),
     "an attribute": (
-        "class A:\n    def __init__(self, device):\n        self.t = torch.ones(3)\n        self.t.to(device)\n",
-        "class A:\n    def __init__(self, device):\n        self.t = torch.ones(3)\n        self.t = self.t.to(device)\n",
+        "class A:\n    def f(self, device):\n        self.t = torch.eye(3)\n        self.t.to(device)\n",
+        "class A:\n    def f(self, device):\n        self.t = torch.eye(3)\n        self.t = self.t.to(device)\n",
     ),
     "cuda": (
         "x = torch.zeros(3)\nx.cuda(non_blocking=True)\ny = x + 1\n",

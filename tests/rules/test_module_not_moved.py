@@ -472,7 +472,7 @@ def test_a_style_without_a_name(rule) -> None:
 
 
 def test_after_the_device_gets_its_name(rule) -> None:
-    line = "device = pick_device()\n"
+    line = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
     program = IMPORTS + f"net = nn.Linear(3, 3)\n{line}out = net(x.to(device))\n"
     assert rule.fixed(program) == program.replace(line, line + "net.to(device)\n")
 

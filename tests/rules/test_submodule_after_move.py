@@ -336,22 +336,22 @@ FIXES = {
     ),
     "after the last of several parts": (
         (
-            'model = build()\nmodel.to("cuda")\nmodel.a = nn.Linear(3, 2)\nmodel.b = nn.Linear(3, 2)\nmodel.train()\n'
+            'model = build()\nmodel.to("cuda")\nmodel.a = nn.GRU(3, 2)\nmodel.b = nn.GRU(3, 2)\nmodel.train()\n'
             "out = model(x)\n"
         ),
         (
-            'model = build()\nmodel.to("cuda")\nmodel.a = nn.Linear(3, 2)\nmodel.b = nn.Linear(3, 2)\nmodel.to("cuda")\n'
+            'model = build()\nmodel.to("cuda")\nmodel.a = nn.GRU(3, 2)\nmodel.b = nn.GRU(3, 2)\nmodel.to("cuda")\n'
             "model.train()\nout = model(x)\n"
         ),
     ),
     "a part of a part": (
-        'model = build()\nmodel.to("cuda")\nmodel.a.fc = nn.Linear(3, 2)\nmodel.train()\nout = model(x)\n',
-        'model = build()\nmodel.to("cuda")\nmodel.a.fc = nn.Linear(3, 2)\nmodel.to("cuda")\nmodel.train()\nout = model(x)\n',
+        'model = build()\nmodel.to("cuda")\nmodel.a.fc = nn.GRU(3, 2)\nmodel.eval()\nout = model(x)\n',
+        'model = build()\nmodel.to("cuda")\nmodel.a.fc = nn.GRU(3, 2)\nmodel.to("cuda")\nmodel.eval()\nout = model(x)\n',
     ),
     "an item": (
-        'model = build()\nmodel.to("cuda")\nmodel.classifier[6] = nn.Linear(3, 2)\nmodel.train()\nout = model(x)\n',
+        'model = build()\nmodel.to("cuda")\nmodel.top[6] = nn.GRU(3)\nmodel.train()\nout = model(x)\n',
         (
-            'model = build()\nmodel.to("cuda")\nmodel.classifier[6] = nn.Linear(3, 2)\nmodel.to("cuda")\nmodel.train()\n'
+            'model = build()\nmodel.to("cuda")\nmodel.top[6] = nn.GRU(3)\nmodel.to("cuda")\nmodel.train()\n'
             "out = model(x)\n"
         ),
     ),
