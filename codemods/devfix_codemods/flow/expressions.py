@@ -31,9 +31,11 @@ class Expressions(Machine):
 
     def evaluate(self, node: ast.expr, state: State) -> Value:
         self.step()
-        method = getattr(self, f"_{type(node).__name__.lower()}", None)
-        value: Value = method(node, state) if method else self._other(node, state)
-        return value
+        kind = type(node)
+        method = self._evaluators.get(kind)
+        if method is None:
+            method = self._evaluators[kind] = getattr(self, f"_{kind.__name__.lower()}", self._other)
+        return method(node, state)
 
     def _other(self, node: ast.expr, state: State) -> Value:
         for child in ast.iter_child_nodes(node):

@@ -151,11 +151,11 @@ class Interpreter(Functions):
     def _run(self, node: ast.stmt, state: State) -> State | None:
         self.step()
         self.frame.statement = node
-        method = getattr(self, f"_run_{type(node).__name__.lower()}", None)
-        if method is None:
-            return state
-        result: State | None = method(node, state)
-        return result
+        kind = type(node)
+        if kind not in self._runners:
+            self._runners[kind] = getattr(self, f"_run_{kind.__name__.lower()}", None)
+        method = self._runners[kind]
+        return state if method is None else method(node, state)
 
     # -- simple statements
 

@@ -1,6 +1,7 @@
 """What all parts of the interpreter share: the file, the frame that runs, the record of facts."""
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence, dotted, gather
@@ -78,6 +79,8 @@ class Machine:
         self.inferred: dict[str, Place] = {}
         self.unplaced = False
         self.imported_devices: dict[str, Place] = {}
+        self._evaluators: dict[type[ast.expr], Callable[..., Value]] = {}
+        self._runners: dict[type[ast.stmt], Callable[..., State | None] | None] = {}
         self._apis: dict[ast.expr, str | None] = {}
         self._seen_meetings: set[tuple[ast.AST, ast.AST]] = set()
         self._seen_moves: set[ast.AST] = set()

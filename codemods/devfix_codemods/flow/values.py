@@ -11,6 +11,8 @@ from devfix_codemods.flow.places import UNKNOWN, Place, choice, join
 class Kind(Enum):
     """What sort of thing a value is, as far as placement cares."""
 
+    __hash__ = object.__hash__  # members are singletons; the inherited one hashes their names, slowly
+
     UNKNOWN = auto()
     TENSOR = auto()
     MODULE = auto()
