@@ -52,6 +52,19 @@ SILENT = {
             loss = F.cross_entropy(model(batch["x"]), batch["y"])
             loss.backward()
     """,
+    "method moves batch": """
+        import torch
+        import torch.nn.functional as F
+        device = torch.device("cuda")
+        model = M()
+        model.to(device)
+        model.train()
+        for batch in loader:
+            x = batch["x"].to(device)
+            batch.to_device(device)
+            loss = F.cross_entropy(model(x), batch["y"])
+            loss.backward()
+    """,
     "model moves its inputs itself": """
         import torch
         import torch.nn as nn
@@ -69,6 +82,43 @@ SILENT = {
         model.train()
         for x, y in loader:
             loss = model(x, y)
+            loss.backward()
+    """,
+    "model moves one of its inputs itself": """
+        import torch
+        import torch.nn as nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+            def forward(self, x, y):
+                out = self.fc(x)
+                y = y.to(out.device)
+                return nn.functional.cross_entropy(out, y)
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in loader:
+            x = x.to(device)
+            loss = model(x, y)
+            loss.backward()
+    """,
+    "criterion moves target": """
+        import torch
+        import torch.nn as nn
+        class Loss(nn.Module):
+            def forward(self, out, y):
+                y = y.to(out.device)
+                return nn.functional.cross_entropy(out, y)
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        criterion = Loss()
+        for x, y in loader:
+            x = x.to(device)
+            loss = criterion(model(x), y)
             loss.backward()
     """,
     "function moves target": """
@@ -189,6 +239,19 @@ SILENT = {
             x, y = x.to(device), y.to(device)
             logp = model(x).log_softmax(2)
             loss = ctc(logp, y, input_lengths, target_lengths)
+            loss.backward()
+    """,
+    "ctc functional T S": """
+        import torch
+        import torch.nn.functional as F
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y, il, tl in loader:
+            x, y = x.to(device), y.to(device)
+            logp = model(x).log_softmax(2)
+            loss = F.ctc_loss(logp, y, il, tl)
             loss.backward()
     """,
     "deepspeech spectrogram data": """
@@ -485,6 +548,20 @@ SILENT = {
             loss = criterion(model(x), y)
             loss.backward()
     """,
+    "nn ctc short names": """
+        import torch
+        from torch import nn
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        ctc = nn.CTCLoss()
+        for x, y, xl, yl in loader:
+            x, y = x.to(device), y.to(device)
+            logp = model(x).log_softmax(2)
+            loss = ctc(logp, y, xl, yl)
+            loss.backward()
+    """,
     "local ctc class attribute": """
         import torch
         from torch import nn
@@ -629,6 +706,39 @@ SILENT = {
             loss.backward()
             input, target = prefetcher.next()
     """,
+    "collate moves": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        loader = torch.utils.data.DataLoader(ds, collate_fn=lambda b: [t.to(device) for t in torch.utils.data.default_collate(b)])
+        for x, y in loader:
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "collate func moves": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        def collate_batch(batch):
+            labels, texts, offsets = [], [], [0]
+            for label, text in batch:
+                labels.append(label)
+                t = torch.tensor(text)
+                texts.append(t)
+                offsets.append(t.size(0))
+            labels = torch.tensor(labels, dtype=torch.int64)
+            offsets = torch.tensor(offsets[:-1]).cumsum(dim=0)
+            return labels.to(device), torch.cat(texts).to(device), offsets.to(device)
+        loader = torch.utils.data.DataLoader(ds, batch_size=8, shuffle=False, collate_fn=collate_batch)
+        for idx, (label, text, offsets) in enumerate(loader):
+            predicted = model(text, offsets)
+            loss = criterion(predicted, label)
+            loss.backward()
+    """,
     "dataset on device": """
         import torch
         from torch.utils.data import TensorDataset, DataLoader
@@ -684,6 +794,34 @@ SILENT = {
             loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()
     """,
+    "getitem moves": """
+        import torch
+        from torch.utils.data import Dataset, DataLoader
+        class DS(Dataset):
+            def __getitem__(self, i):
+                image = load(i)
+                return image.to("cuda"), torch.tensor(1).cuda()
+            def __len__(self): return 3
+        model = Net()
+        model.to("cuda")
+        model.train()
+        for x, y in DataLoader(DS()):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "dataset from other file": """
+        import torch
+        from torch.utils.data import DataLoader
+        from data import GpuDataset
+        device = torch.device("cuda")
+        ds = GpuDataset("x", device)
+        model = Net()
+        model.to(device)
+        model.train()
+        for x, y in DataLoader(ds):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
     "dali": """
         import torch
         from nvidia.dali.plugin.pytorch import DALIClassificationIterator
@@ -734,6 +872,26 @@ SILENT = {
         para = pl.ParallelLoader(torch.utils.data.DataLoader(ds), [device])
         for x, y in para.per_device_loader(device):
             loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
+    "set default device": """
+        import torch
+        torch.set_default_device("cuda")
+        model = Net()
+        model.to("cuda")
+        model.train()
+        for x, y in torch.utils.data.DataLoader(ds, generator=torch.Generator(device="cuda")):
+            loss = torch.nn.functional.cross_entropy(model(x), y.cuda())
+            loss.backward()
+    """,
+    "default tensor type": """
+        import torch
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+        model = torch.nn.Linear(3, 3)
+        crit = torch.nn.CrossEntropyLoss()
+        for x, y in torch.utils.data.DataLoader(ds):
+            x, y = x.cuda(), y.cuda()
+            loss = crit(model(x), y)
             loss.backward()
     """,
     "set default device module": """
@@ -891,6 +1049,23 @@ SILENT = {
             h = model1(x.to("cuda:0"))
             out = model2(h.to("cuda:1"))
             loss = crit(out, y.to("cuda:1"))
+            loss.backward()
+    """,
+    "model parallel class": """
+        import torch
+        import torch.nn as nn
+        class MP(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(3, 3).to("cuda:0")
+                self.b = nn.Linear(3, 3).to("cuda:1")
+            def forward(self, x):
+                x = self.a(x.to("cuda:0"))
+                return self.b(x.to("cuda:1"))
+        model = MP()
+        for x, y in loader:
+            y = y.to("cuda:1")
+            loss = nn.functional.mse_loss(model(x), y)
             loss.backward()
     """,
     "model parallel resnet": """

@@ -107,11 +107,44 @@ SILENT = {
         z = z2 = x.to("cuda")
         assert x.cuda().is_cuda
     """,
+    "timing of transfers": """
+        import time, torch
+        x = torch.randn(1000)
+        t = time.time()
+        x.to("cuda")
+        torch.cuda.synchronize()
+        print(time.time() - t)
+    """,
     "warmup cuda context": """
         import torch
         torch.zeros(1).cuda()
         torch.randn(1).to("cuda")
         torch.empty(1, device="cuda").cpu()
+    """,
+    "try availability": """
+        import torch
+        def has_mps():
+            try:
+                torch.ones(1).to("mps")
+                return True
+            except RuntimeError:
+                return False
+        def probe(device):
+            t = torch.ones(1)
+            try:
+                t.to(device)
+            except Exception:
+                return False
+            return True
+    """,
+    "pytest raises": """
+        import torch, pytest
+        def test_to():
+            x = torch.ones(1)
+            with pytest.raises(RuntimeError):
+                x.to("cuda:99")
+            with self.assertRaises(RuntimeError):
+                x.cuda()
     """,
     "custom class named tensor container": """
         import torch
@@ -179,6 +212,13 @@ SILENT = {
         for x in batched_inputs:
             x["instances"].to(device)
             t = x["instances"].gt_boxes.tensor
+    """,
+    "memory probe": """
+        import torch
+        def measure(x: torch.Tensor):
+            torch.cuda.reset_peak_memory_stats()
+            x.cuda()
+            return torch.cuda.max_memory_allocated()
     """,
 }
 

@@ -80,6 +80,17 @@ SILENT = {
         inputs = to_gpu(inputs)
         out = model(**inputs)
     """,
+    "helper in place": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        from util import move_
+        device = "cuda"
+        model = AutoModel.from_pretrained("x").to(device)
+        tok = AutoTokenizer.from_pretrained("x")
+        inputs = tok("a", return_tensors="pt")
+        move_(inputs, device)
+        out = model(**inputs)
+    """,
     "model back on cpu": """
         import torch
         from transformers import AutoModel, AutoTokenizer

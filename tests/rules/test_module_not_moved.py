@@ -43,12 +43,39 @@ SILENT = {
             def step(self, x):
                 return self.net(x.to(self.device))
     """,
+    "list of models": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        disc = nn.Linear(3, 3)
+        for m in (net, disc):
+            m.to("cuda")
+        net(x.to("cuda")); disc(x.cuda())
+    """,
+    "list of models 2": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        models = {"a": net, "b": nn.Linear(2, 2)}
+        for m in models.values():
+            m.cuda()
+        net(x.to("cuda")); models["b"](x.cuda())
+    """,
     "comprehension move": """
         import torch
         from torch import nn
         net = nn.Linear(3, 3)
         disc = nn.Linear(3, 3)
         net, disc = [m.to("cuda") for m in (net, disc)]
+        net(x.to("cuda"))
+    """,
+    "container move": """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        disc = nn.Linear(3, 3)
+        all_ = nn.ModuleList([net, disc])
+        all_.to("cuda")
         net(x.to("cuda"))
     """,
     "sequential move": """
@@ -92,6 +119,13 @@ SILENT = {
         crit(x.to("cuda"), y.to("cuda"))
         crit2(x.to("cuda"))
     """,
+    "default tensor type": """
+        import torch
+        from torch import nn
+        torch.set_default_tensor_type(torch.cuda.FloatTensor)
+        net = nn.Linear(3, 3)
+        net(x.cuda())
+    """,
     "functional use on cpu of moved value": """
         import torch
         from torch import nn
@@ -132,6 +166,24 @@ SILENT = {
                 return self.fc2(self.fc(x))
         net = Net("cuda")
         net(x.to("cuda"))
+    """,
+    "forward moves x": """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+            def forward(self, x):
+                return self.fc(x.to(self.fc.weight.device))
+        class Net2(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+            def forward(self, x):
+                return self.fc(x.cpu())
+        Net()(x.cuda())
+        Net2()(x.cuda())
     """,
     "external class": """
         import torch
@@ -200,6 +252,24 @@ SILENT = {
         net = nn.Linear(3, 3)
         run(net, x, "cuda")
     """,
+    "lazily moved": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self):
+                self.net = nn.Linear(3, 3)
+            def to(self, device):
+                self.net.to(device)
+                self.net.train()
+                self.device = device
+                return self
+            def step(self, x):
+                return self.net(x.to(self.device))
+        t = T()
+        t.to("cuda")
+        t.train()
+        t.step(x)
+    """,
     "moved in trainer.fit param": """
         import torch
         from torch import nn
@@ -241,6 +311,19 @@ SILENT = {
             loss = F.mse_loss(net(e), y.cuda())
             loss.backward()
     """,
+    "loop models in class": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self, device):
+                self.g = nn.Linear(3, 3)
+                self.d = nn.Linear(3, 3)
+                for m in [self.g, self.d]:
+                    m.to(device)
+                self.device = device
+            def step(self, x):
+                return self.d(self.g(x.to(self.device)))
+    """,
     "self.models dict": """
         import torch
         from torch import nn
@@ -254,6 +337,30 @@ SILENT = {
                 self.device = device
             def step(self, x):
                 return self.models["dec"](self.models["enc"](x.to(self.device)))
+    """,
+    "self.models dict 2": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self, device):
+                self.models = {"enc": nn.Linear(3, 3), "dec": nn.Linear(3, 3)}
+                for k in self.models:
+                    self.models[k].to(device)
+                self.device = device
+            def step(self, x):
+                return self.models["dec"](self.models["enc"](x.to(self.device)))
+    """,
+    "setattr getattr": """
+        import torch
+        from torch import nn
+        class T:
+            def __init__(self, device):
+                self.g = nn.Linear(3, 3)
+                for name in ("g",):
+                    getattr(self, name).to(device)
+                self.device = device
+            def step(self, x):
+                return self.g(x.to(self.device))
     """,
     "inner fn": """
         import torch
@@ -330,6 +437,42 @@ SILENT = {
         nets = {k: v.cuda() for k, v in nets.items()}
         nets["g"](x.cuda())
     """,
+    "nn.ModuleDict": """
+        import torch
+        from torch import nn
+        enc = nn.Linear(3, 3)
+        nets = nn.ModuleDict({"a": enc, "b": nn.Linear(3, 3)}).cuda()
+        nets["a"](x.cuda())
+        enc(x.cuda())
+    """,
+    "ModuleList append": """
+        import torch
+        from torch import nn
+        l1 = nn.Linear(3, 3)
+        layers = nn.ModuleList()
+        layers.append(l1)
+        layers.to("cuda")
+        l1(x.cuda())
+    """,
+    "Sequential list": """
+        import torch
+        from torch import nn
+        l1 = nn.Linear(3, 3)
+        layers = [l1, nn.ReLU()]
+        net = nn.Sequential(*layers).cuda()
+        l1(x.cuda())
+    """,
+    "add_module": """
+        import torch
+        from torch import nn
+        net = nn.Sequential()
+        l1 = nn.Linear(3, 3)
+        net.add_module("l1", l1)
+        net.to("cuda")
+        net.train()
+        net(x.cuda())
+        l1(x.cuda())
+    """,
     "net.l1 = l1 unknown net": """
         import torch
         from torch import nn
@@ -346,6 +489,22 @@ SILENT = {
         l = l.to("cuda")
         l2 = nn.utils.spectral_norm(nn.Linear(3, 3)).cuda()
         l(x.cuda()); l2(x.cuda())
+    """,
+    "optim hooks & parameters moved": """
+        import torch
+        from torch import nn
+        l = nn.Linear(3, 3)
+        for p in l.parameters():
+            p.data = p.data.cuda()
+        l(x.cuda())
+    """,
+    "l.weight.data": """
+        import torch
+        from torch import nn
+        l = nn.Linear(3, 3)
+        l.weight.data = l.weight.data.to("cuda")
+        l.bias.data = l.bias.data.to("cuda")
+        l(x.cuda())
     """,
     "load_state_dict assign": """
         import torch
@@ -400,6 +559,29 @@ SILENT = {
         net2.apply(init)
         net(x.cuda()); net2(x.cuda())
     """,
+    "module in ModuleList of class in file": """
+        import torch
+        from torch import nn
+        class Block(nn.Module):
+            def __init__(self, d):
+                super().__init__()
+                self.l = nn.Linear(d, d)
+            def forward(self, x): return self.l(x)
+        class Net(nn.Module):
+            def __init__(self, blocks):
+                super().__init__()
+                self.blocks = nn.ModuleList(blocks)
+            def forward(self, x):
+                for b in self.blocks: x = b(x)
+                return x
+        bs = [Block(3) for _ in range(3)]
+        b0 = bs[0]
+        net = Net(bs)
+        net.to("cuda")
+        net.train()
+        b0(x.cuda())
+        net(x.cuda())
+    """,
     "multiprocess": """
         import torch
         from torch import nn
@@ -416,6 +598,26 @@ SILENT = {
         with dev:
             net = nn.Linear(3, 3)
         net(x.to(dev))
+    """,
+    "factory_kwargs": """
+        import torch
+        from torch import nn
+        kw = {"device": "cuda", "dtype": torch.float32}
+        net = nn.Linear(3, 3, **kw)
+        net(x.to("cuda"))
+    """,
+    "class with factory_kwargs": """
+        import torch
+        from torch import nn
+        class L(nn.Module):
+            def __init__(self, d, device=None, dtype=None):
+                super().__init__()
+                fk = {"device": device, "dtype": dtype}
+                self.w = nn.Parameter(torch.empty(d, **fk))
+                self.l = nn.Linear(d, d, **fk)
+            def forward(self, x): return self.l(x) * self.w
+        net = L(3, device="cuda")
+        net(x.to("cuda"))
     """,
 }
 

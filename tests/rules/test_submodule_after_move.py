@@ -345,8 +345,8 @@ FIXES = {
         ),
     ),
     "a part of a part": (
-        'model = build()\nmodel.to("cuda")\nmodel.a.fc = nn.GRU(3, 2)\nmodel.eval()\nout = model(x)\n',
-        'model = build()\nmodel.to("cuda")\nmodel.a.fc = nn.GRU(3, 2)\nmodel.to("cuda")\nmodel.eval()\nout = model(x)\n',
+        'model = build()\nmodel.to("cuda")\nmodel.a.fc = nn.GRU(3)\nmodel.train()\nout = model(x)\n',
+        'model = build()\nmodel.to("cuda")\nmodel.a.fc = nn.GRU(3)\nmodel.to("cuda")\nmodel.train()\nout = model(x)\n',
     ),
     "an item": (
         'model = build()\nmodel.to("cuda")\nmodel.top[6] = nn.GRU(3)\nmodel.train()\nout = model(x)\n',
