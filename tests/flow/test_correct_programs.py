@@ -385,7 +385,7 @@ PROGRAMS = {
             out = model(data.x, data.edge_index, data.batch)
             loss = criterion(out, data.y)
             loss.backward()
-        dataset = Planetoid(root='/tmp/Cora', name='Cora')
+        dataset = Planetoid(root='data/Cora', name='Cora')
         data = dataset[0].to(device)
         for epoch in range(100):
             out = model(data.x, data.edge_index)

@@ -3,6 +3,7 @@
 import ast
 
 import pytest
+from devfix_codemods.flow import machine
 from devfix_codemods.flow.places import HOST, Device, Symbol, choice
 
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
@@ -216,7 +217,10 @@ def test_what_refers_to_itself_ends(facts, program: str) -> None:
     assert facts(HEAD + program).incomplete is None
 
 
-def test_a_tangled_file_ends_and_says_so(facts) -> None:
-    calls = "".join(f"def f{i}(a):\n" + "".join(f"    a = f{i + 1}(a, {j})\n" for j in range(30)) for i in range(5))
-    program = HEAD + "def f5(a, b):\n" + "    a = a + 1\n" * 2000 + calls + "f0(x)\n"
-    assert facts(program).incomplete is not None
+def test_a_file_that_is_too_large_ends_and_says_so(facts, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = HEAD + "x = torch.zeros(3)\n" + "x = x.cuda()\n" * 200
+    assert facts(program).incomplete is None
+    monkeypatch.setattr(machine, "STEPS", 300)
+    found = facts(program)
+    assert found.incomplete is not None
+    assert found.moves

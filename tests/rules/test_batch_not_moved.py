@@ -712,7 +712,8 @@ SILENT = {
         model = Net()
         model.to(device)
         model.train()
-        loader = torch.utils.data.DataLoader(ds, collate_fn=lambda b: [t.to(device) for t in torch.utils.data.default_collate(b)])
+        collate = torch.utils.data.default_collate
+        loader = torch.utils.data.DataLoader(ds, collate_fn=lambda b: [t.to(device) for t in collate(b)])
         for x, y in loader:
             loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()
