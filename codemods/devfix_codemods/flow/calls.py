@@ -189,7 +189,7 @@ class Calls(Api):
         self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
     ) -> Value:
         name = function.attr
-        if base.kind is Kind.UNKNOWN and (text := dotted(function)) and text in self._module_evidence():
+        if base.kind is Kind.UNKNOWN and (text := dotted(function)) and text in self.module_evidence():
             return self._module_call(node, function, replace(base, kind=Kind.MODULE), arguments, state)
         if name in {"append", "insert"} and arguments.positional and arguments.positional[-1][1].kind is Kind.MODULE:
             self.attach(node, function.value, base, name, arguments.positional[-1][1], state)

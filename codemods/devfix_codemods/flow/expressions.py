@@ -109,10 +109,11 @@ class Expressions(Machine):
             return self._module_attribute(base, node, state)
         if base.kind in {Kind.TENSOR, Kind.BATCH, Kind.ENCODING}:
             return self._tensor_attribute(base, name, node)
-        if base.kind is Kind.INSTANCE or base.token is not None:
+        moved = base.origin is not None and base.origin.birth is Birth.MOVE
+        if base.kind is Kind.INSTANCE or (base.token is not None and not moved):
             return self._unknown_attribute(base, node)
         if base.place != UNKNOWN and base.kind not in PLACELESS:
-            return replace(base, kind=Kind.UNKNOWN, items=None, element=None, batch=None)
+            return replace(base, kind=Kind.UNKNOWN, token=None, items=None, element=None, batch=None)
         return NOTHING
 
     def _device_of(self, base: Value, node: ast.Attribute, state: State) -> Value:
@@ -151,13 +152,9 @@ class Expressions(Machine):
     def _unknown_attribute(self, base: Value, node: ast.Attribute) -> Value:
         token = f"{base.token}.{node.attr}"
         text = dotted(node)
-        kind = Kind.MODULE if text and text in self._module_evidence() else Kind.UNKNOWN
+        kind = Kind.MODULE if text and text in self.module_evidence() else Kind.UNKNOWN
         place = Symbol(token) if kind is Kind.MODULE else UNKNOWN
         return Value(kind, place, token=token, spelled=text)
-
-    def _module_evidence(self) -> set[str]:
-        owner = self.frame.context.owner
-        return self.frame.evidence.modules | (self.evidence(owner).modules if owner else set())
 
     # -- subscripts and displays
 

@@ -124,7 +124,7 @@ class Interpreter(Functions):
         """Run the methods. Where one leaves something new in `self`, all run again with it: that run counts."""
         before = self._checkpoint()
         merged = self._each(token, receiver, methods, is_module, state)
-        if merged.objects.get(token) != state.objects.get(token):
+        if any(merged.objects.get(known) != held for known, held in state.objects.items()):
             self._restore(before)
             self._each(token, receiver, methods, is_module, merged)
 
@@ -369,7 +369,7 @@ class Interpreter(Functions):
     def assign(self, target: ast.expr, value: Value, state: State) -> None:
         match target:
             case ast.Name():
-                state.bind(target.id, self._named(target, value))
+                state.bind(target.id, self._known_module(self._named(target, value), state))
             case ast.Tuple() | ast.List():
                 self._unpack(target, value, state)
             case ast.Starred():
@@ -390,6 +390,13 @@ class Interpreter(Functions):
         return replace(
             value, kind=Kind.TENSOR if is_tensor else value.kind, origin=Origin(Birth.LOADER, node, target.id)
         )
+
+    def _known_module(self, value: Value, state: State) -> Value:
+        """A module that was moved before it was seen to be one gets its state."""
+        moved = value.origin is not None and value.origin.birth is Birth.MOVE
+        if value.kind is Kind.MODULE and value.token is not None and value.token not in state.objects and moved:
+            state.objects[value.token] = Object(value.place, value.origin, visited=frozenset({value.place}))
+        return value
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, state: State) -> None:
         starred = any(isinstance(one, ast.Starred) for one in target.elts)
@@ -412,6 +419,9 @@ class Interpreter(Functions):
 
     def _assign_attribute(self, target: ast.Attribute, value: Value, state: State) -> None:
         owner = self.evaluate(target.value, state)
+        text = dotted(target)
+        if text is not None:
+            value = self._known_module(self.as_module(value, text), state)
         if may_be_device(value.place) and value.kind is not Kind.MODULE:
             self._disturb_holders(target, owner, state)
         if value.kind is Kind.MODULE:
@@ -420,7 +430,6 @@ class Interpreter(Functions):
             return
         if value.kind is Kind.NONE:
             value = replace(NOTHING, optional=False)
-        text = dotted(target)
         if text is not None:
             state.devices.pop(text, None)
         state.set_attribute(owner.token, target.attr, value)

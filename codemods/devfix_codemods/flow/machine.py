@@ -260,9 +260,14 @@ class Machine:
             self._apis[node] = canonical(name) if name else None
         return self._apis[node]
 
+    def module_evidence(self) -> set[str]:
+        """Names and attributes that this function, or its class, uses as modules."""
+        owner = self.frame.context.owner
+        return self.frame.evidence.modules | (self.evidence(owner).modules if owner else set())
+
     def as_module(self, value: Value, name: str, evidence: Evidence | None = None) -> Value:
         """An unknown object that is used as a module under `name` is one, wherever it lives."""
-        modules = (evidence or self.frame.evidence).modules
+        modules = evidence.modules if evidence is not None else self.module_evidence()
         if value.kind is not Kind.UNKNOWN or value.token is None or value.batch is not None or name not in modules:
             return value
         return replace(value, kind=Kind.MODULE, place=value.place if value.place != UNKNOWN else Symbol(value.token))

@@ -56,7 +56,8 @@ class Moves(Expressions):
             state.moved[base.batch.token] = state.moved.get(base.batch.token, frozenset()) | {target}
         if base.kind in PLACELESS and base.kind is not Kind.ARRAY:
             return base
-        moved = replace(base, place=target, origin=Origin(Birth.MOVE, node), token=None, scalar=base.scalar)
+        token = base.token if base.kind is Kind.UNKNOWN and base.batch is None else None
+        moved = replace(base, place=target, origin=Origin(Birth.MOVE, node), token=token)
         if base.items is not None:
             moved = replace(moved, items=tuple((key, _relocated(one, target, node)) for key, one in base.items))
         if base.kind is Kind.ENCODING and isinstance(function.value, ast.Name):
@@ -67,7 +68,7 @@ class Moves(Expressions):
         if base.kind is Kind.MODULE:
             return True
         text = dotted(function.value)
-        return base.kind is Kind.UNKNOWN and base.token is not None and text in self._module_evidence()
+        return base.kind is Kind.UNKNOWN and base.token is not None and text in self.module_evidence()
 
     def _move_object(self, node: ast.Call, base: Value, target: Place, state: State) -> Value:
         token = base.token or self.new_token(node)

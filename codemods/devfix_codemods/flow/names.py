@@ -248,6 +248,8 @@ class _Binder:
 
     def _outer(self, node: ast.Global | ast.Nonlocal) -> None:
         self._scope.outer.update(node.names)
+        if isinstance(node, ast.Global):
+            self._names.module.others.update(node.names)  # this function may bind them anew
 
     def _capture(self, node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar) -> None:
         if node.name:

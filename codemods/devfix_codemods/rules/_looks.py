@@ -7,12 +7,12 @@ a model that is built inside a function and only called there, outside of traini
 import re
 
 _MOVE = re.compile(rb"\.(?:to|cuda|cpu)\(")
-_RECEIVER = re.compile(rb"([A-Za-z_]\w*)(?:\.\w+|\[[^\]\n]*\])*$")
-_STATEMENT = re.compile(rb"(?:^|[;:])[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\])*$")
-_LOOP = re.compile(rb"\bfor ((?:[(*]*\w+\)*\s*,\s*)*[(*]*\w+\)*,?) in\b")
+_RECEIVER = re.compile(rb"([A-Za-z_\x80-\xff][\w\x80-\xff]*)(?:\.[\w\x80-\xff]+|\[[^\]\n]*\])*$")
+_STATEMENT = re.compile(rb"(?:^|[;:])[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*(?:\[[^\]\n]*\])*$")
+_LOOP = re.compile(rb"\bfor ((?:[(*]*[\w\x80-\xff]+\)*\s*,\s*)*[(*]*[\w\x80-\xff]+\)*,?) in\b")
 _LOADER = re.compile(rb"(?i)loader\b|loaders?\[")
 _ENCODING = re.compile(rb"(?m)^(?![ \t]*(?:>>>|\.\.\.|#)).*return_tensors\s*=\s*[\"']pt")
-_FREE = re.compile(rb"(?m)^\w[\w, ]*\s*=\s*(?:[\w.]+\.)?[A-Z]\w*\(")
+_FREE = re.compile(rb"(?m)^[\w\x80-\xff][\w, \x80-\xff]*\s*=\s*(?:[\w.\x80-\xff]+\.)?[A-Z][\w\x80-\xff]*\(")
 _RUNS = (b".backward(", b".eval()", b".train()", b"optim.", b"with torch.no_grad", b"with torch.inference", b"__main__")
 _BEFORE = 120
 """How far before a move its receiver is looked for."""
@@ -22,7 +22,7 @@ def moves_loop_items(data: bytes) -> bool:
     """A loop's own variable is moved, or a loader is spoken of."""
     if b"oader" in data and _LOADER.search(data):
         return True
-    targets = {name for names in _LOOP.findall(data) for name in re.findall(rb"\w+", names)}
+    targets = {name for names in _LOOP.findall(data) for name in re.findall(rb"[\w\x80-\xff]+", names)}
     return bool(targets) and any(_names_in_receiver(before) & targets for before in _before_moves(data))
 
 
@@ -44,7 +44,7 @@ def builds_and_runs(data: bytes) -> bool:
 def _names_in_receiver(before: bytes) -> set[bytes]:
     """The name that is moved; where it is the result of a call, every name on the line before the move."""
     found = _RECEIVER.search(before)
-    return {found.group(1)} if found else set(re.findall(rb"[A-Za-z_]\w*", before))
+    return {found.group(1)} if found else set(re.findall(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*", before))
 
 
 def _before_moves(data: bytes) -> list[bytes]:

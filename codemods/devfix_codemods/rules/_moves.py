@@ -9,6 +9,7 @@ from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Context, DeviceName, Meeting, spelled
 from devfix_codemods.flow.places import Choice, Device, Host, Place, describe
+from devfix_codemods.flow.values import Kind, Value
 from devfix_codemods.program import Program
 from devfix_codemods.source import Span
 
@@ -87,12 +88,20 @@ def mover_for(
     if (name := device_for(place, bound)) is not None:
         return Mover(f".to({name}{tail})", name)
     move = meeting.moved.node if meeting.moved else None
-    if isinstance(place, Device):
-        if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) and move.func.attr == "cuda":
-            inner = "" if blocking else "non_blocking=True"
-            return Mover(f".cuda({inner})", "cuda") if not move.args else None
-        return Mover(f'.to("{place.name}"{tail})', place.name)
-    return _of_parameters(program, meeting, tail) or _declared(program, meeting, move, tail)
+    near = move is not None and enclosing_function(program, move) in {None, meeting.context.function}
+    literal = _by_literal(place, move, meeting.misplaced.value, tail) if isinstance(place, Device) else None
+    if literal is not None and near:
+        return literal
+    return _of_parameters(program, meeting, tail) or literal or _declared(program, meeting, move, tail)
+
+
+def _by_literal(place: Device, move: ast.AST | None, value: Value, tail: str) -> Mover | None:
+    """The constant that the anchor was moved by, in the form of that move. Encodings have no `.cuda`."""
+    by_cuda = isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) and move.func.attr == "cuda"
+    if by_cuda and value.kind is not Kind.ENCODING:
+        assert isinstance(move, ast.Call)
+        return Mover(f".cuda({tail.removeprefix(', ')})", "cuda") if not move.args else None
+    return Mover(f'.to("{place.name}"{tail})', place.name)
 
 
 def _of_parameters(program: Program, meeting: Meeting, tail: str) -> Mover | None:

@@ -123,7 +123,8 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
     evidence = program.facts.evidence[function]
     if name in evidence.texts | evidence.plain and value.kind is not Kind.TENSOR:
         return True
-    if not isinstance(meeting.misplaced.place, Host) and not _enters_call(meeting):
+    loaded = isinstance(meeting.misplaced.place, Host) or (value.batch is not None and value.batch.loaded)
+    if not loaded and not _enters_call(meeting):
         return True
     if not _only_passed_on(meeting):
         return False
@@ -151,7 +152,9 @@ def _last_word(name: str, meeting: Meeting) -> str:
 
 def _only_passed_on(meeting: Meeting) -> bool:
     """Whether nothing but being an argument of a module says that the value is a tensor."""
-    through_module = any(one.role == "module" for one in meeting.operands)
+    through_module = any(
+        one.role == "module" and not (one.value.qualified or "").startswith("torch.nn.") for one in meeting.operands
+    )
     return through_module and meeting.misplaced.value.kind is not Kind.TENSOR
 
 
