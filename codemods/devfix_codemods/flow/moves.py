@@ -51,6 +51,8 @@ class Moves(Expressions):
         before = state.place_of(base)
         self.record_move(Move(node, function.value, base, before, target, function.attr, used, self.frame.context))
         if self._is_object(base, function):
+            return self._move_object(node, replace(base, kind=Kind.MODULE), target, state)
+        if base.kind is Kind.UNKNOWN and base.token in state.objects:
             return self._move_object(node, base, target, state)
         if base.batch is not None:
             state.moved[base.batch.token] = state.moved.get(base.batch.token, frozenset()) | {target}
@@ -75,7 +77,7 @@ class Moves(Expressions):
         known = state.objects.setdefault(token, Object())
         origin = Origin(Birth.MOVE, node)
         state.relocate(token, target, moved=origin, visited=known.visited | {target}, stale=())
-        return replace(base, kind=Kind.MODULE, place=target, token=token)
+        return replace(base, place=target, token=token)
 
     def _target(self, node: ast.Call, function: ast.Attribute, arguments: Arguments, state: State) -> Place | None:
         """Where a move goes; None where the call moves nothing (`.to(dtype)`)."""

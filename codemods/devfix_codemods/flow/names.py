@@ -185,7 +185,8 @@ class _Binder:
     def _name(self, node: ast.Name) -> None:
         self._names._scopes[node] = self._scope
         if not isinstance(node.ctx, ast.Load) and not self._is_alias(node):
-            self._scope.others.add(node.id)
+            elsewhere = node.id in self._scope.outer  # declared global: the module's name is bound anew
+            (self._names.module if elsewhere else self._scope).others.add(node.id)
 
     def _is_alias(self, node: ast.Name) -> bool:
         """Record `name = dotted.expression`, the one assignment that names an API anew."""
@@ -248,8 +249,6 @@ class _Binder:
 
     def _outer(self, node: ast.Global | ast.Nonlocal) -> None:
         self._scope.outer.update(node.names)
-        if isinstance(node, ast.Global):
-            self._names.module.others.update(node.names)  # this function may bind them anew
 
     def _capture(self, node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar) -> None:
         if node.name:

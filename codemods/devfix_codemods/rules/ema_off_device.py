@@ -38,7 +38,7 @@ from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Update
-from devfix_codemods.flow.places import UNKNOWN, Host, may_be_device
+from devfix_codemods.flow.places import UNKNOWN, Host, Relation, may_be_device, relation
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._moves import text_of
@@ -57,8 +57,10 @@ def _may_differ(update: Update) -> bool:
     """Whether the program places the shadow by itself, and nothing takes the live weight along."""
     if update.context.managed or update.live_place == update.shadow_place:
         return False
-    if update.live_place in update.visited:
-        return False
+    if update.live_place in update.visited or isinstance(update.live_place, Host):
+        return False  # the program has taken care of the live weight
+    if may_be_device(update.live_place):
+        return relation(update.shadow_place, update.live_place) is Relation.DIFFERENT
     placed = isinstance(update.shadow_place, Host) or may_be_device(update.shadow_place) or bool(update.visited)
     return placed and update.live_place != UNKNOWN
 
