@@ -60,7 +60,8 @@ def _may_differ(update: Update) -> bool:
     if update.live_place in update.visited or isinstance(update.live_place, Host):
         return False  # the program has taken care of the live weight
     if may_be_device(update.live_place):
-        return relation(update.shadow_place, update.live_place) is Relation.DIFFERENT
+        places = update.visited | {update.shadow_place}
+        return any(relation(place, update.live_place) is Relation.DIFFERENT for place in places)
     placed = isinstance(update.shadow_place, Host) or may_be_device(update.shadow_place) or bool(update.visited)
     return placed and update.live_place != UNKNOWN
 
