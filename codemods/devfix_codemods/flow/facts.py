@@ -131,7 +131,7 @@ class Facts:
     - `followers`: encodings given to a model that lives wherever its owner put it;
     - `moves`, `attachments`, `updates`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
-    - `tensors`: tokens of values that an operation uses as tensors;
+    - `tensors`: identities of values that an operation uses as tensors;
     - `devices_at`, `owners_at`: device names, and names of objects, bound when a statement starts;
     - `evidence`: what uses say of names, by function, class, or the tree itself for the module;
     - `incomplete`: why the analysis stopped early, where it did.

@@ -167,7 +167,7 @@ class Machine:
     def meet(self, node: ast.expr, operation: str, operands: list[Operand], state: State) -> Place:
         """Record every operand that is elsewhere than the place the program chose; give the place of the result."""
         if all(one.role != "module" for one in operands):
-            self.facts.tensors.update(one.value.token for one in operands if one.value.token)
+            self.facts.tensors.update(name for one in operands if (name := one.value.identity) is not None)
         anchor = self._anchor(operands)
         if anchor is None:
             return _common(operands)

@@ -82,6 +82,10 @@ class BatchItem:
     statement: ast.AST
     loaded: bool = False
 
+    @property
+    def name(self) -> str:
+        return f"{self.token}{list(self.path)}"
+
     def child(self, key: int | str) -> "BatchItem":
         return replace(self, path=(*self.path, key))
 
@@ -116,6 +120,11 @@ class Value:
 
     def with_place(self, place: Place, origin: Origin | None = None) -> "Value":
         return replace(self, place=place, origin=origin or self.origin)
+
+    @property
+    def identity(self) -> str | None:
+        """A name for the value itself: of an object, or of an element of a batch."""
+        return self.batch.name if self.batch is not None else self.token
 
     def item(self, key: int | str) -> Union["Value", None]:
         """The element under `key`, where it is known."""

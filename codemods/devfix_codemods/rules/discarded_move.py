@@ -95,7 +95,7 @@ def _is_tensor(program: Program, move: Move) -> bool:
     name = dotted(move.receiver)
     evidence = program.facts.evidence[move.context.function or program.tree]
     used = evidence.numpy if move.value.batch is None else evidence.tensors | evidence.numpy
-    return move.value.token in program.facts.tensors or name in used or _meets(program, move)
+    return move.value.identity in program.facts.tensors or name in used or _meets(program, move)
 
 
 def _meets(program: Program, move: Move) -> bool:
