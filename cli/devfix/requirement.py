@@ -1,5 +1,7 @@
 """The oldest torch that a project admits, read from what it declares."""
 
+import ast
+import configparser
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +23,26 @@ def torch_of_pyproject(document: dict[str, Any]) -> Version | None:
 def torch_of_requirements(text: str) -> Version | None:
     """The lower bound in the text of a `requirements.txt`."""
     return next((found for line in text.splitlines() if (found := torch_of_line(line))), None)
+
+
+def torch_of_setup_cfg(text: str) -> Version | None:
+    """The lower bound in `[options] install_requires` of a `setup.cfg`."""
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return None
+    return torch_of_requirements(parser.get("options", "install_requires", fallback=""))
+
+
+def torch_of_setup_py(text: str) -> Version | None:
+    """The lower bound in a requirement that a `setup.py` spells out; the file is read, never run."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return next((found for line in texts if "\n" not in line and (found := torch_of_line(line))), None)
 
 
 def torch_of_line(line: str) -> Version | None:

@@ -6,7 +6,7 @@ Each file belongs to the closest `pyproject.toml` up its tree that has the table
 import os
 import re
 import tomllib
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +15,22 @@ from typing import Any
 import msgspec
 
 from devfix.errors import UsageError, close_match
-from devfix.requirement import Version, torch_of_pyproject, torch_of_requirements
+from devfix.requirement import (
+    Version,
+    torch_of_pyproject,
+    torch_of_requirements,
+    torch_of_setup_cfg,
+    torch_of_setup_py,
+)
 
 _PYPROJECT = "pyproject.toml"
-_REQUIREMENTS = "requirements.txt"
-_ANY_NAME = (_PYPROJECT, _REQUIREMENTS)
+_DECLARING: dict[str, Callable[[str], Version | None]] = {
+    "setup.cfg": torch_of_setup_cfg,
+    "setup.py": torch_of_setup_py,
+    "requirements.txt": torch_of_requirements,
+}
+"""Files beside `pyproject.toml` that may declare a torch, the strictest kind of declaration first."""
+_ANY_NAME = (_PYPROJECT, *_DECLARING)
 _SIZE = re.compile(r"(\d+)\s*(|B|KB|KiB|MB|MiB)")
 _UNITS = {"": 1, "B": 1, "KB": 1000, "KiB": 1024, "MB": 1000**2, "MiB": 1024**2}
 _VERSION = re.compile(r"(\d+)\.(\d+)")
@@ -140,8 +151,9 @@ class SettingsTree:
             if (table := _devfix_table(document)) is not None:
                 fresh = replace(parse_table(table, path), declared_torch=inherited.declared_torch)
                 settings = self._overrides.over(fresh)
-        if declared is None and _REQUIREMENTS in names:
-            declared = _requirements_torch(os.path.join(folder, _REQUIREMENTS))
+        for name, read in _DECLARING.items():
+            if declared is None and name in names:
+                declared = _declared_torch(os.path.join(folder, name), read)
         return settings if declared is None else replace(settings, declared_torch=declared)
 
 
@@ -246,9 +258,9 @@ def _devfix_table(document: dict[str, Any]) -> Any:
     return tool.get("devfix") if isinstance(tool, dict) else None
 
 
-def _requirements_torch(path: str) -> Version | None:
+def _declared_torch(path: str, read: Callable[[str], Version | None]) -> Version | None:
     data = _bytes_or_nothing(path)
-    return torch_of_requirements(data.decode("utf-8", "replace")) if b"torch" in data else None
+    return read(data.decode("utf-8", "replace")) if b"torch" in data else None
 
 
 def _bytes_or_nothing(path: str) -> bytes:

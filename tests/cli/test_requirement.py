@@ -3,7 +3,13 @@
 import tomllib
 
 import pytest
-from devfix.requirement import torch_of_line, torch_of_pyproject, torch_of_requirements
+from devfix.requirement import (
+    torch_of_line,
+    torch_of_pyproject,
+    torch_of_requirements,
+    torch_of_setup_cfg,
+    torch_of_setup_py,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +76,15 @@ def test_pyprojects_without_torch(document: str) -> None:
 def test_requirements() -> None:
     assert torch_of_requirements("numpy\ntorchvision>=0.1\ntorch==2.3.1\n") == (2, 3)
     assert torch_of_requirements("numpy\n") is None
+
+
+def test_setup_cfg() -> None:
+    assert torch_of_setup_cfg("[options]\ninstall_requires =\n    numpy\n    torch>=1.13\n") == (1, 13)
+    assert torch_of_setup_cfg("[metadata]\nname = torch\n") is None
+    assert torch_of_setup_cfg("not a table\n") is None
+
+
+def test_setup_py_is_read_not_run() -> None:
+    assert torch_of_setup_py('raise SystemExit\nsetup(install_requires=["numpy", "torch>=1.10"])') == (1, 10)
+    assert torch_of_setup_py('setup(name="torch-thing", description="torch>=2 is nice\\nreally")') is None
+    assert torch_of_setup_py("setup(") is None

@@ -9,7 +9,7 @@ from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import is_model_factory, is_module_api, is_tokenizer_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.modules import Modules
-from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Symbol
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Symbol, may_be_device
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,
@@ -44,7 +44,9 @@ class Api(Modules):
         if name in tables.LOADERS:
             return self._loader(node, arguments, state)
         if name in tables.TENSOR_DATASETS:
-            return Value(Kind.DATASET, element=sequence([tensor(value.place) for _, value in arguments.positional]))
+            elsewhere = any(value.computed and value.kind is Kind.UNKNOWN for _, value in arguments.positional)
+            parts = [tensor(value.place) for _, value in arguments.positional]
+            return Value(Kind.DATASET, element=sequence(parts), computed=elsewhere)
         if name == "torch.utils.data.random_split":
             first = arguments.first
             return Value(Kind.SEQUENCE, element=replace(first, kind=Kind.DATASET))
@@ -166,8 +168,10 @@ class Api(Modules):
         own = collate[1].definition if collate is not None else None
         if isinstance(own, (ast.FunctionDef, ast.Lambda)) and self._moves_inside(own):
             return True
+        if collate is not None and own is None and collate[1].kind not in {Kind.API, Kind.NONE}:
+            return True
         dataset = arguments.get(0, "dataset")
-        given_device = dataset is not None and dataset[1].kind is Kind.UNKNOWN and dataset[1].computed
+        given_device = dataset is not None and dataset[1].kind in {Kind.UNKNOWN, Kind.DATASET} and dataset[1].computed
         return given_device or state.default is not None
 
     def _moves_inside(self, definition: ast.AST) -> bool:
@@ -181,7 +185,9 @@ class Api(Modules):
 
 def _item_of(dataset: Value) -> Value | None:
     """What one item of a dataset is: a tensor's rows are tensors."""
-    return tensor(dataset.place) if dataset.kind is Kind.TENSOR else dataset.element
+    if dataset.kind is Kind.TENSOR or (dataset.kind is Kind.UNKNOWN and may_be_device(dataset.place)):
+        return tensor(dataset.place)
+    return dataset.element
 
 
 def _loss_role(name: str, index: int) -> str:

@@ -22,6 +22,8 @@ class Evidence:
     plain: set[str] = field(default_factory=set)
     numpy: set[str] = field(default_factory=set)
     bindings: dict[str, int] = field(default_factory=dict)
+    iterated: set[str] = field(default_factory=set)
+    called: set[str] = field(default_factory=set)
     moved: set[str] = field(default_factory=set)
     yields: bool = False
 
@@ -34,6 +36,8 @@ class Evidence:
         self.plain |= inner.plain
         self.numpy |= inner.numpy
         self.moved |= inner.moved
+        self.iterated |= inner.iterated
+        self.called |= inner.called
         for name, count in inner.bindings.items():
             self.bindings[name] = self.bindings.get(name, 0) + count
 
@@ -85,13 +89,45 @@ def _note(node: ast.AST, found: Evidence) -> None:
         found.texts.add(node.value.id)
     elif isinstance(node, (ast.Yield, ast.YieldFrom)):
         found.yields = True
+    elif isinstance(node, (ast.For, ast.comprehension)):
+        if isinstance(node.iter, ast.Name):
+            found.iterated.add(node.iter.id)
+    elif isinstance(node, ast.Subscript):
+        _item(node, found)
+    elif isinstance(node, ast.Expr):
+        _statement(node, found)
+
+
+def _item(node: ast.Subscript, found: Evidence) -> None:
+    """`targets[0]["boxes"]`: a list of mappings."""
+    inner = node.value
+    text = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+    if text and isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Name):
+        found.iterated.add(inner.value.id)
+
+
+def _statement(node: ast.Expr, found: Evidence) -> None:
+    """`model.half()` as a statement works in place: on modules only."""
+    call = node.value
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _IN_PLACE:
+        receiver = dotted(call.func.value)
+        if receiver is not None:
+            found.modules.add(receiver)
+
+
+_IN_PLACE = frozenset({"half", "float", "double", "bfloat16"})
 
 
 def _call(node: ast.Call, found: Evidence) -> None:
     if isinstance(node.func, ast.Attribute):
         _method(node.func, found)
-    elif isinstance(node.func, ast.Name) and node.func.id in {"str", "open"}:
-        found.texts.update(one.id for one in node.args if isinstance(one, ast.Name))
+    elif isinstance(node.func, ast.Name):
+        found.called.add(node.func.id)
+        names = {one.id for one in node.args if isinstance(one, ast.Name)}
+        if node.func.id in {"str", "open"}:
+            found.texts |= names
+        if node.func.id in {"enumerate", "zip"}:
+            found.iterated |= names
     if _is_tokenizing(node):
         found.texts.update(one.id for one in node.args if isinstance(one, ast.Name))
 

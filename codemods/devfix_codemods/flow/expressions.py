@@ -378,7 +378,7 @@ def sequence(values: list[Value]) -> Value:
 def device_constant(text: str) -> Place:
     """The place that a device string names; Unknown for any other text."""
     kind, _, index = text.partition(":")
-    if kind == "cpu" and not index:
+    if kind == "cpu" and (not index or index.isdigit()):
         return HOST
     known = kind in {"cuda", "mps", "xpu", "npu", "hpu", "mlu", "xla", "musa"}
     return Device(text) if known and (not index or index.isdigit()) else UNKNOWN

@@ -156,6 +156,8 @@ class Functions(Calls):
         if value.kind is not Kind.UNKNOWN or parameter.annotation is None:
             return value
         kind = self.annotation_kind(parameter.annotation)
+        if kind is Kind.SEQUENCE:
+            return Value(kind)  # a list of something: `.to` is none of its methods
         return replace(value, kind=kind) if kind is not Kind.UNKNOWN else value
 
     def annotation_kind(self, node: ast.expr) -> Kind:
@@ -166,6 +168,9 @@ class Functions(Calls):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             kinds = {self.annotation_kind(one) for one in (node.left, node.right)} - {Kind.UNKNOWN, Kind.NONE}
             return kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
+        head = node.value if isinstance(node, ast.Subscript) else node
+        if ast.unparse(head).rpartition(".")[2] in _CONTAINER_ANNOTATIONS:
+            return Kind.SEQUENCE
         if isinstance(node, ast.Name) and node.id in _BUILTIN_ANNOTATIONS and not self.names.bound_in_module(node.id):
             return _BUILTIN_ANNOTATIONS[node.id]
         name = self.names.qualified(node)
@@ -277,6 +282,7 @@ _ANNOTATIONS = {
     "GradScaler": Kind.SCALER,
     "Generator": Kind.GENERATOR,
 }
+_CONTAINER_ANNOTATIONS = frozenset({"List", "list", "Sequence", "Iterable", "Dict", "dict", "Mapping", "Set", "set"})
 _BUILTIN_ANNOTATIONS = {"str": Kind.STRING, "int": Kind.NUMBER, "float": Kind.NUMBER, "bool": Kind.NUMBER}
 
 

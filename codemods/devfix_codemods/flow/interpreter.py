@@ -333,11 +333,17 @@ class Interpreter(Functions):
         fresh = self.elements(iterated, node.iter, node)
         self.frame.loops.append(node)
         try:
-            return self._loop(node.body, node.orelse, state, lambda entry: self.assign(node.target, fresh, entry))
+            return self._loop(node.body, node.orelse, state, lambda entry: self._next_item(node, fresh, entry))
         finally:
             self.frame.loops.pop()
 
     _run_asyncfor = _run_for
+
+    def _next_item(self, node: ast.For | ast.AsyncFor, item: Value, state: State) -> None:
+        """One more round: the new batch has not been moved."""
+        if item.batch is not None:
+            state.moved.pop(item.batch.token, None)
+        self.assign(node.target, item, state)
 
     def _run_while(self, node: ast.While, state: State) -> State | None:
         return self._loop(node.body, node.orelse, state, lambda entry: self.evaluate(node.test, entry))
@@ -386,7 +392,8 @@ class Interpreter(Functions):
             return value
         node = target if isinstance(value.origin.node, (ast.For, ast.AsyncFor, ast.Name)) else value.origin.node
         evidence = self.frame.evidence
-        is_tensor = value.kind is Kind.UNKNOWN and target.id in evidence.tensors - evidence.texts and value.batch.path
+        other = evidence.texts | evidence.modules | evidence.called
+        is_tensor = value.kind is Kind.UNKNOWN and target.id in evidence.tensors - other and value.batch.path
         return replace(
             value, kind=Kind.TENSOR if is_tensor else value.kind, origin=Origin(Birth.LOADER, node, target.id)
         )
@@ -415,7 +422,7 @@ class Interpreter(Functions):
             return value.element or NOTHING
         if value.place != UNKNOWN:
             return Value(Kind.UNKNOWN, value.place, value.origin)
-        return Value(token=f"{value.token}[{index}]") if value.token else NOTHING
+        return Value(token=f"{value.token}[{index}]", computed=value.computed) if value.token else NOTHING
 
     def _assign_attribute(self, target: ast.Attribute, value: Value, state: State) -> None:
         owner = self.evaluate(target.value, state)

@@ -188,7 +188,7 @@ class Machine:
         if relation(operand.place, anchor.place) is Relation.DIFFERENT:
             return True
         batch = operand.value.batch
-        if batch is None or operand.place in {anchor.place, UNKNOWN}:
+        if batch is None or operand.place in {anchor.place, UNKNOWN} or _is_moved(operand.value):
             return False
         if anchor.role == "module" and batch.loaded and operand.place == Symbol(batch.token):
             return True

@@ -95,8 +95,6 @@ class Moves(Expressions):
         place = self.device_of(expression, value, state)
         if self.frame.guards and isinstance(place, Device):
             return choice(place, HOST)
-        if place == UNKNOWN and value.kind is Kind.STRING:
-            return None
         if place == UNKNOWN and "dtype" in (dotted(expression) or "").lower():
             return None
         return place

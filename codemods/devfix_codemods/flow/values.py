@@ -180,11 +180,13 @@ def join_values(first: Value, second: Value) -> Value:
         known = second if first.kind is Kind.NONE else first
         return replace(known, optional=optional, const=None)
     kind = first.kind if first.kind is second.kind else _join_kinds(first, second)
+    token = _join_tokens(first.token, second.token)
+    lost = token is None and kind is Kind.MODULE  # moves of it could not be followed any more
     return Value(
         kind=kind,
-        place=_join_places(first, second),
+        place=UNKNOWN if lost else _join_places(first, second),
         origin=first.origin,
-        token=_join_tokens(first.token, second.token),
+        token=token,
         qualified=first.qualified if first.qualified == second.qualified else None,
         denotes=_join_devices(first, second),
         batch=first.batch if first.batch == second.batch else None,

@@ -128,6 +128,8 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
         return True
     if not _only_passed_on(meeting):
         return False
+    if name in program.facts.evidence[program.tree].iterated:
+        return True  # a list, here or in a sibling function
     return sounds_like_text(name) or sounds_like_length(name) or not _has_counterpart(program, meeting, name)
 
 
@@ -220,7 +222,8 @@ def _origin_node(meeting: Meeting) -> ast.AST:
 
 
 def _sibling_moves(program: Program, meeting: Meeting, batch: BatchItem) -> list[Move]:
-    """Moves of other elements of the same batch, in source order, that a copy may follow."""
+    """Moves of other elements of the same batch above the operation, in source order, that a copy may follow."""
+    sink = _sink(program, meeting)
     found = [
         one
         for one in program.facts.moves
@@ -229,6 +232,7 @@ def _sibling_moves(program: Program, meeting: Meeting, batch: BatchItem) -> list
         and one.value.batch.path != batch.path
         and may_be_device(one.target)
         and copied_suffix(program, one.node) is not None
+        and one.node.lineno <= sink.lineno
     ]
     return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
 
@@ -394,13 +398,14 @@ def _mapping_fix(program: Program, meeting: Meeting, mover: Mover | None) -> Fix
     unpacked = isinstance(call, ast.Call) and any(
         one.arg is None and one.value is meeting.misplaced.node for one in call.keywords
     )
-    if mover is None or not isinstance(birth, ast.Name) or not unpacked:
+    moved = any(one.value.batch is not None and may_be_device(one.target) for one in program.facts.moves)
+    if mover is None or not isinstance(birth, ast.Name) or not unpacked or not moved:
         return None
     start = program.names.statement(birth)
     if not isinstance(start, (ast.For, ast.AsyncFor)) or not within(program, call, start):
         return None
     name = birth.id
-    code = f"{name} = {{k: v{mover.suffix} for k, v in {name}.items()}}"
+    code = f"{name} = {{k: v{mover.suffix} if hasattr(v, 'to') else v for k, v in {name}.items()}}"
     edit = InsertStatement(program.source.span(start.body[0]), "before", code)
     return Fix(Safety.UNSAFE, f"Move every tensor of `{name}` to `{mover.device}`", (*mover.edits, edit))
 

@@ -21,8 +21,11 @@ Finds `x.to(device)` and `x.cuda()` as statements of their own where `x` is a te
 
 ## Fix safety
 
-Safe for moves to a device. Unsafe for moves to the host, and where the tensor is also turned into a numpy array, which
-needs the host. Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place.
+Safe for moves to a device. Unsafe for moves to the host, where the tensor is also turned into a numpy array (which
+needs the host), and beside another discarded move of something that may be no tensor. A tensor that requires grad gets
+advice only: its moved copy is no leaf. Modules, encodings, and values whose kind is not certain are left alone: their
+`.to` may work in place. So are moves that are the point themselves: in the body of a `try`, or of a value that is never
+read again.
 
 ## Since torch
 
@@ -37,6 +40,7 @@ from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Move
 from devfix_codemods.flow.places import HOST, UNKNOWN
+from devfix_codemods.flow.tables import PARAMETER_CLASSES
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
@@ -95,6 +99,8 @@ def _is_tensor(program: Program, move: Move) -> bool:
     name = dotted(move.receiver)
     evidence = program.facts.evidence[move.context.function or program.tree]
     used = evidence.numpy if move.value.batch is None else evidence.tensors | evidence.numpy
+    if name in evidence.modules | evidence.called:
+        return False
     return move.value.identity in program.facts.tensors or name in used or _meets(program, move)
 
 
@@ -126,24 +132,62 @@ def _finding(program: Program, move: Move) -> Finding:
         span=program.source.span(move.node),
         trail=tuple(trail),
         fix=_fix(program, move, name),
-        advice=f"assign the result to `{name}`",
+        advice=_advice(program, move, name),
     )
+
+
+def _advice(program: Program, move: Move, name: str) -> str:
+    if _is_leaf(program, move, name):
+        return f"make `{name}` on the device where it is created: a moved copy is no leaf and gets no gradient"
+    return f"assign the result to `{name}`"
 
 
 def _fix(program: Program, move: Move, name: str) -> Fix | None:
     statement = program.names.statement(move.node)
     target = _target(program, move)
-    if not isinstance(statement, ast.Expr) or target is None:
+    if not isinstance(statement, ast.Expr) or target is None or _is_leaf(program, move, name):
         return None
     code = f"{target} = {program.source.segment(program.source.span(move.node))}"
     edit = ReplaceStatement(program.source.span(statement), code)
     return Fix(_safety(program, move, name), f"Assign the moved tensor to `{target}`", (edit,))
 
 
+def _is_leaf(program: Program, move: Move, name: str) -> bool:
+    """A tensor that is optimized itself: its moved copy is no leaf, and gets no gradient."""
+    scope = move.context.owner or move.context.function or program.tree
+    if move.value.qualified in PARAMETER_CLASSES:
+        return True
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign) and any(dotted(one) == name for one in node.targets):
+            keywords = {one.arg for one in ast.walk(node.value) if isinstance(one, ast.keyword)}
+        elif isinstance(node, ast.Attribute) and dotted(node.value) == name:
+            keywords = {node.attr.rstrip("_")}
+        else:
+            continue
+        if "requires_grad" in keywords:
+            return True
+    return False
+
+
+def _is_alone(program: Program, move: Move) -> bool:
+    """Whether each discarded move beside this one, to the same place, is repaired too: else a pair may be split."""
+    statement = program.names.statement(move.node)
+    wanted = [ast.dump(one) for one in move.node.args]
+    for other in program.facts.moves:
+        beside = program.names.statement(other.node)
+        same_block = program.names.parent(beside) is program.names.parent(statement)
+        if other.result_used or not same_block or [ast.dump(one) for one in other.node.args] != wanted:
+            continue
+        if other.value.kind is Kind.UNKNOWN and not _is_tensor(program, other):
+            return False
+    return True
+
+
 def _safety(program: Program, move: Move, name: str) -> Safety:
     """A tensor that becomes an array must be on the host: that asks for a move there, and forbids one away."""
     to_numpy = name in program.facts.evidence[move.context.function or program.tree].numpy
-    return Safety.SAFE if to_numpy == (move.target == HOST) else Safety.UNSAFE
+    certain = to_numpy == (move.target == HOST) and _is_alone(program, move)
+    return Safety.SAFE if certain else Safety.UNSAFE
 
 
 def _target(program: Program, move: Move) -> str | None:

@@ -14,7 +14,11 @@ class Terminal(io.StringIO):
 
 
 def drawn(
-    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, patience: float = 0.0, quiet: bool = False, term: str = "xterm"
+    monkeypatch: pytest.MonkeyPatch,
+    stream: io.StringIO,
+    patience: float = 0.0,
+    quiet: bool = False,
+    term: str = "xterm",
 ) -> str:
     """What a piece of work draws on the stream."""
     monkeypatch.setattr(sys, "stderr", stream)

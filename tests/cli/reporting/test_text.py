@@ -148,7 +148,7 @@ def test_advice_stands_where_no_fix_does() -> None:
 
 
 def tally(**counts: int) -> Tally:
-    names = "files failed fixed changed_files problems problem_files safe unsafe silenced".split()
+    names = ["files", "failed", "fixed", "changed_files", "problems", "problem_files", "safe", "unsafe", "silenced"]
     return Tally(**(dict.fromkeys(names, 0) | counts))
 
 
