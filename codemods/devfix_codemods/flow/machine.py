@@ -332,7 +332,3 @@ def _common(operands: list[Operand]) -> Place:
     places = {one.place for one in operands if one.place != UNKNOWN and one.value.kind not in _NEVER_MEETS}
     unknown = any(one.place == UNKNOWN and one.value.kind not in _NEVER_MEETS for one in operands)
     return places.pop() if len(places) == 1 and not unknown else UNKNOWN
-
-
-def host_origin(node: ast.AST, birth: Birth = Birth.FACTORY) -> tuple[Place, Origin]:
-    return HOST, Origin(birth, node)

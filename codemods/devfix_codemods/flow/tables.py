@@ -88,7 +88,6 @@ TENSOR_PLAIN_ATTRIBUTES = frozenset(
     {"shape", "ndim", "dtype", "layout", "requires_grad", "is_cuda", "is_leaf", "names"}
 )
 
-HOST_RESULTS = frozenset({"cpu", "numpy", "tolist", "item"})
 
 MODULE_METHODS_RETURNING_SELF = frozenset(
     "train eval requires_grad_ float double half bfloat16 type apply share_memory compile".split()
@@ -149,10 +148,6 @@ PASSED_ON = frozenset(
 """Calls that give back their first argument in a new guise: wrapped, but where and what it was."""
 
 TOKENIZER_CLASSES = ("Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor", "ImageProcessor")
-TOKENIZER_PACKAGES = ("transformers.", "open_clip.", "sentence_transformers.")
-TOKENIZER_METHODS = frozenset(
-    {"__call__", "encode", "encode_plus", "batch_encode_plus", "apply_chat_template", "pad", "prepare_for_model"}
-)
 TENSOR_TOKENIZER_METHODS = frozenset({"encode"})
 """Those that return a bare tensor, with `return_tensors="pt"`, and not a mapping."""
 

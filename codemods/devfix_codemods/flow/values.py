@@ -23,7 +23,6 @@ class Kind(Enum):
     TOKENIZER = auto()
     OPTIMIZER = auto()
     SCALER = auto()
-    METRIC = auto()
     GENERATOR = auto()
     DEVICE = auto()
     DTYPE = auto()
@@ -54,7 +53,6 @@ class Birth(Enum):
     MODULE = auto()
     MOVE = auto()
     PARAMETER = auto()
-    STATE = auto()
     OPERATION = auto()
     CALL = auto()
 
@@ -117,9 +115,6 @@ class Value:
     optional: bool = False
     spelled: str | None = None
     computed: bool = False
-
-    def with_place(self, place: Place, origin: Origin | None = None) -> "Value":
-        return replace(self, place=place, origin=origin or self.origin)
 
     @property
     def identity(self) -> str | None:
