@@ -6,9 +6,11 @@ gives it an unsafe fix, one with `# manual` only advice.
 
 import ast
 import contextlib
+import importlib
 import io
 import json
 import os
+import pkgutil
 import re
 import signal
 import subprocess
@@ -19,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import devfix
+import devfix_codemods
 import pytest
 from devfix import explaining, selection
 from devfix.__main__ import main
@@ -182,12 +186,22 @@ def commit(folder: Path) -> None:
     git(folder, "commit", "-qm", "as it was")
 
 
+def _import_everything() -> None:
+    """What is imported late may lie in a folder that only root can read."""
+    importlib.import_module("libcst.metadata")
+    for package in (devfix, devfix_codemods):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.startswith(("devfix.replay.probe", "devfix.__main__")):
+                importlib.import_module(found.name)
+
+
 @contextlib.contextmanager
 def as_nobody() -> Iterator[None]:
     """Without the rights of root, which permissions do not hold back. Someone else has no such rights anyway."""
     if os.geteuid() != 0:
         yield
         return
+    _import_everything()
     os.seteuid(65534)
     try:
         yield

@@ -120,7 +120,6 @@ def test_a_file_without_a_bug_is_no_error(data: bytes, tree: Path, good: Path, d
 def test_an_unreadable_file(open_tree: Path, devfix: Devfix) -> None:
     _good_and(open_tree, "bad.py")
     (open_tree / "bad.py").chmod(0)
-    devfix("check", "--no-cache", "good.py")  # import everything while that is allowed
     with as_nobody():
         checked, rewritten = devfix("check"), devfix("rewrite")
     for ran in (checked, rewritten):
@@ -132,7 +131,6 @@ def test_an_unreadable_file(open_tree: Path, devfix: Devfix) -> None:
 def test_a_folder_that_cannot_be_listed(open_tree: Path, devfix: Devfix) -> None:
     _good_and(open_tree, "bad/inside.py")
     (open_tree / "bad").chmod(0)
-    devfix("check", "--no-cache", "good.py")
     with as_nobody():
         ran = devfix("rewrite")
     (open_tree / "bad").chmod(0o755)
@@ -143,7 +141,6 @@ def test_a_folder_that_cannot_be_listed(open_tree: Path, devfix: Devfix) -> None
 def test_a_folder_in_which_nothing_can_be_written(open_tree: Path, devfix: Devfix) -> None:
     _good_and(open_tree, "bad/inside.py")
     (open_tree / "bad").chmod(0o555)
-    devfix("check", "--no-cache", "good.py")
     with as_nobody():
         ran = devfix("rewrite")
     assert (ran.code, ran.err) == (2, "error: bad/inside.py: cannot be written: Permission denied\n")
@@ -169,7 +166,6 @@ def test_somebody_elses_file(open_tree: Path, devfix: Devfix) -> None:
     _good_and(open_tree, "bad.py")
     os.chown(open_tree / "bad.py", 1, 1)
     (open_tree / "bad.py").chmod(0o644)
-    devfix("check", "--no-cache", "good.py")
     with as_nobody():
         ran = devfix("rewrite")
     assert (ran.code, ran.err) == (2, "error: bad.py: is read-only; it was left as it was\n")
