@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import devfix
-import devfix_codemods
 import pytest
 from devfix import explaining, selection
 from devfix.__main__ import main
@@ -189,7 +187,7 @@ def commit(folder: Path) -> None:
 def _import_everything() -> None:
     """What is imported late may lie in a folder that only root can read."""
     importlib.import_module("libcst.metadata")
-    for package in (devfix, devfix_codemods):
+    for package in map(importlib.import_module, ("devfix", "devfix_codemods")):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not found.name.startswith(("devfix.replay.probe", "devfix.__main__")):
                 importlib.import_module(found.name)
