@@ -186,7 +186,8 @@ def commit(folder: Path) -> None:
 
 def _import_everything() -> None:
     """What is imported late may lie in a folder that only root can read."""
-    importlib.import_module("libcst.metadata")
+    for name in ("libcst.metadata", "libcst.native"):
+        importlib.import_module(name)
     for package in map(importlib.import_module, ("devfix", "devfix_codemods")):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not found.name.startswith(("devfix.replay.probe", "devfix.__main__")):
