@@ -1,7 +1,6 @@
-"""Where a replay runs: an accelerator that torch sees, or the plain CPU.
+"""Where a replay runs: an accelerator that torch sees, a simulated one, or the plain CPU.
 
-A backend is whatever satisfies the `Backend` protocol. One that lets device bugs show without hardware is added by
-implementing it and naming it in `select`; nothing else in this package asks what kind of backend it has.
+A backend is whatever satisfies the `Backend` protocol; nothing else in this package asks what kind of backend it has.
 """
 
 import json
@@ -9,12 +8,16 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from devfix.replay.device_checks import DeviceChecksError, table_file
 
 ACCELERATORS = ("cuda", "xpu", "mps", "npu")
-CHOICES = ("auto", *ACCELERATORS, "cpu")
+CHOICES = ("auto", *ACCELERATORS, "simulated", "cpu")
 
-_ASK = Path(__file__).parent / "probe" / "ask.py"
+_HIDDEN: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}
+"""Keeps runtimes from opening the accelerators that there are."""
+_ASK_SCRIPT = Path(__file__).parent / "probe" / "ask.py"
 _ASK_SECONDS = 120
 _NO_TORCH = "torch is not installed in this interpreter; pip install 'devfix[replay]'"
 
@@ -53,14 +56,27 @@ class Accelerator:
 
 
 @dataclass(frozen=True, slots=True)
+class Simulated:
+    """`devices` CUDA devices that the script believes in; `checks` is the file with their operators' device checks."""
+
+    checks: Path
+    devices: int = 1
+    name: str = "simulated"
+    title: str = "a simulated accelerator"
+    environment: Mapping[str, str] = field(default_factory=lambda: _HIDDEN)
+    can_show_device_bugs: bool = True
+
+    def probe_options(self, memory: int) -> Mapping[str, object]:
+        return {"memory": memory, "simulate": {"devices": self.devices, "checks": str(self.checks)}}
+
+
+@dataclass(frozen=True, slots=True)
 class PlainCpu:
     """The processor alone; accelerators that could be hidden by the environment are hidden."""
 
     name: str = "cpu"
     title: str = "the plain CPU"
-    environment: Mapping[str, str] = field(
-        default_factory=lambda: {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}
-    )
+    environment: Mapping[str, str] = field(default_factory=lambda: _HIDDEN)
     can_show_device_bugs: bool = False
 
     def probe_options(self, memory: int) -> Mapping[str, object]:
@@ -71,28 +87,47 @@ class BackendError(Exception):
     """There is no such place to run on; the message says why."""
 
 
-def select(on: str, python: str) -> Backend:
-    """The backend for `--on`.
+def select(on: str, python: str, devices: int = 1) -> Backend:
+    """The backend for `--on`; `devices` is how many a simulation has.
 
     Raises:
-        BackendError: the choice is unknown, torch is missing, or torch sees no such accelerator.
+        BackendError: the choice is unknown, torch is missing, torch sees no such accelerator, or this torch cannot be
+            simulated.
     """
     if on not in CHOICES:
         raise BackendError(f"unknown place {on!r}: choose one of {', '.join(CHOICES)}")
     if on == "cpu":
         return PlainCpu()
-    seen = _seen(python)
-    if on == "auto":
-        return Accelerator(seen[0], seen[0]) if seen else PlainCpu()
-    if on not in seen:
-        raise BackendError(f"torch sees no {on} device here (it sees: {', '.join(seen) or 'none'})")
+    torch = _ask(python)
+    if on == "auto" and torch.devices:
+        return Accelerator(torch.devices[0], torch.devices[0])
+    if on in ("auto", "simulated"):
+        return _simulated(torch, devices)
+    if on not in torch.devices:
+        raise BackendError(f"torch sees no {on} device here (it sees: {', '.join(torch.devices) or 'none'})")
     return Accelerator(on, on)
 
 
-def _seen(python: str) -> list[str]:
+def _simulated(torch: "_Torch", devices: int) -> Simulated:
+    try:
+        return Simulated(table_file(torch.folder, torch.version), devices)
+    except DeviceChecksError as error:
+        raise BackendError(f"an accelerator cannot be simulated: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Torch:
+    """The torch of an interpreter: its release, the folder of its package, and the device types that it sees."""
+
+    version: str
+    folder: Path
+    devices: tuple[str, ...]
+
+
+def _ask(python: str) -> _Torch:
     try:
         done = subprocess.run(
-            [python, str(_ASK)],
+            [python, str(_ASK_SCRIPT)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -104,15 +139,15 @@ def _seen(python: str) -> list[str]:
         raise BackendError(f"{python} could not be started: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
         raise BackendError(f"torch did not say within {_ASK_SECONDS} s which devices it sees") from error
-    return _devices(done.stdout, done.stderr)
+    return _answered(done.stdout, done.stderr)
 
 
-def _devices(stdout: str, stderr: str) -> list[str]:
+def _answered(stdout: str, stderr: str) -> _Torch:
     try:
-        answer = json.loads(stdout.strip().rpartition("\n")[2])
-        torch, devices = answer["torch"], list(answer["devices"])
+        answer: dict[str, Any] = json.loads(stdout.strip().rpartition("\n")[2])
+        version, devices = answer["torch"], tuple(answer["devices"])
     except (ValueError, KeyError, TypeError) as error:
         raise BackendError(f"torch cannot be imported: {stderr.strip().rpartition(chr(10))[2]}") from error
-    if torch is None:
+    if version is None:
         raise BackendError(_NO_TORCH)
-    return devices
+    return _Torch(version, Path(answer["folder"]), devices)

@@ -1,8 +1,12 @@
-"""Prints which accelerators torch sees, as JSON: `{"torch": "2.13.0", "devices": ["cuda"]}`, or torch null."""
+"""Prints which accelerators torch sees, as JSON: `{"torch": "2.13.0", "folder": "…/torch", "devices": ["cuda"]}`.
+
+Without torch it prints torch null.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 
@@ -26,7 +30,8 @@ def _answer() -> dict[str, Any]:
         if error.name != "torch":
             raise
         return {"torch": None, "devices": []}
-    return {"torch": str(torch.__version__), "devices": devices(torch)}
+    folder = os.path.dirname(os.path.abspath(torch.__file__))
+    return {"torch": str(torch.__version__), "folder": folder, "devices": devices(torch)}
 
 
 if __name__ == "__main__":

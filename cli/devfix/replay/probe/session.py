@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from . import errors, imports, lines, training
 from .journal import Journal
@@ -24,7 +24,8 @@ class Config:
 
     `root` is the copied tree and `original` the one it was copied from. `module` is the dotted name under which a
     script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers. `memory` is a
-    limit in bytes. Fields with a default are for the backend to set.
+    limit in bytes. `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the file
+    `checks`. Fields with a default are for the backend to set.
     """
 
     journal: str
@@ -35,6 +36,7 @@ class Config:
     watch: dict[str, list[int]]
     seed: int
     memory: int | None = None
+    simulate: dict[str, Any] | None = None
 
 
 def run(config_file: str, arguments: Sequence[str]) -> NoReturn:
@@ -65,9 +67,29 @@ def _prepare(config: Config, journal: Journal, arguments: Sequence[str]) -> None
     sys.path[:] = [_in_copy(entry, config) for entry in sys.path]
     sys.path.insert(0, _import_root(config))
     random.seed(config.seed)
-    torch_action = training.observe_torch(config.seed, lambda value: journal.write("loss", value=value))
-    actions = {"numpy": training.seed_numpy(config.seed), "torch": torch_action}
+    actions = {"numpy": training.seed_numpy(config.seed), "torch": lambda torch: _torch_is_here(torch, config, journal)}
     imports.AfterImport(actions).install()
+
+
+def _torch_is_here(torch: ModuleType, config: Config, journal: Journal) -> None:
+    if config.simulate is not None:
+        _simulate(config, config.simulate, journal)
+    training.observe_torch(config.seed, lambda value: journal.write("loss", value=value))(torch)
+
+
+def _simulate(config: Config, options: dict[str, Any], journal: Journal) -> None:
+    # Only now: these modules import torch.
+    from . import simulated
+    from .simulated.state import Simulation
+
+    root = Path(config.root)
+    simulation = Simulation(
+        devices=options["devices"],
+        inside=lambda file: errors.inside(file, root) is not None,
+        report=lambda what: journal.write("not simulated", what=what),
+        note=lambda text: journal.write("note", text=text),
+    )
+    simulated.install(simulation, json.loads(Path(options["checks"]).read_text(encoding="utf-8")))
 
 
 def _in_copy(entry: str, config: Config) -> str:

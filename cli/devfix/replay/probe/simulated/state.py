@@ -1,0 +1,123 @@
+"""What the simulated accelerator is at the moment: how many devices, which is current, whether it was used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any, Optional
+
+import torch
+
+from .claims import HOST, Claim, interned
+
+
+class NotSimulated(RuntimeError):
+    """Something that the simulation cannot do. Its message begins with "not simulated: "."""
+
+
+def _unreported(_what: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass
+class Simulation:
+    """The accelerator that the script believes in.
+
+    `kind` is its device type and `devices` how many of it there are. `inside` says whether a file belongs to the user's
+    tree. `report` is told of each thing that is not simulated, `note` of what runs in another way than on hardware.
+    `initialised` and `forked` are as in `torch.cuda`: whether a context exists, and whether this process is a fork of one
+    where it did.
+    """
+
+    kind: str = "cuda"
+    devices: int = 1
+    inside: Callable[[str], bool] = lambda file: False
+    report: Callable[[str], None] = _unreported
+    note: Callable[[str], None] = _unreported
+    current: int = 0
+    initialised: bool = False
+    forked: bool = False
+    version: tuple[int, int] = field(default_factory=lambda: _version(torch.__version__))
+    _owners: dict[CodeType, bool] = field(default_factory=dict)
+
+    def refuse(self, what: str) -> NotSimulated:
+        """The exception for `what`, which the journal then knows of even if the script swallows it. Raise it."""
+        self.report(what)
+        return NotSimulated(f"not simulated: {what}")
+
+    def resolve(self, device: Any) -> torch.device:
+        """The interned place that `device` (a device, a string, an ordinal) names, its index filled in.
+
+        Raises:
+            RuntimeError: there is no such device, in the words of CUDA.
+        """
+        place = device if type(device) is torch.device else torch.device(_named(device, self.kind))
+        if place.type != self.kind:
+            return HOST if place.type == "cpu" else interned(place)
+        self.initialise()
+        index = self.current if place.index is None else place.index
+        if index >= self.devices:
+            raise invalid_ordinal()
+        return interned(torch.device(self.kind, index))
+
+    def initialise(self) -> None:
+        """Create the context, as the first use of a device does.
+
+        Raises:
+            RuntimeError: this process was forked from one that has a context.
+        """
+        if self.forked:
+            raise RuntimeError(
+                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+                "'spawn' start method"
+            )
+        self.initialised = True
+
+    def is_device(self, place: torch.device) -> bool:
+        return place.type == self.kind
+
+    def claim(self, place: torch.device, how: str, before: Optional[Claim] = None) -> Claim:
+        """A claim made at the user's line that is running now. `place` is interned."""
+        frame = self.user_frame()
+        if frame is None:
+            return Claim(place, how, None, None, before)
+        return Claim(place, how, frame.f_code.co_filename, frame.f_lineno, before)
+
+    def user_frame(self) -> Optional[FrameType]:
+        """The innermost frame of the user's own code."""
+        frame: Optional[FrameType] = sys._getframe(1)
+        owners = self._owners
+        while frame is not None:
+            code = frame.f_code
+            owned = owners.get(code)
+            if owned is None:
+                owned = owners[code] = self.inside(code.co_filename)
+            if owned:
+                return frame
+            frame = frame.f_back
+        return None
+
+
+def invalid_ordinal() -> RuntimeError:
+    error = getattr(torch, "AcceleratorError", RuntimeError)
+    text = (
+        "CUDA error: invalid device ordinal\n"
+        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
+        "incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+        "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+    )
+    try:
+        return error(text, 101) if error is not RuntimeError else RuntimeError(text)
+    except TypeError:
+        return RuntimeError(text)
+
+
+def _named(device: Any, kind: str) -> Any:
+    return f"{kind}:{device}" if isinstance(device, int) else device
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")[:2]
+    return int(major), int(minor)
