@@ -20,5 +20,5 @@ def install(simulation: Simulation, table: dict[str, Any]) -> ClaimMode:
     mode = ClaimMode(simulation, Checks(simulation, table))
     for part in surface.PARTS:
         part(simulation, mode)
-    mode.__enter__()
+    mode.__enter__()  # type: ignore[no-untyped-call]
     return mode

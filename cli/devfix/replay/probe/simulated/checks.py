@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 from .claims import Claim
 from .state import Simulation
@@ -15,7 +15,7 @@ class Checks:
         self._simulation = simulation
         self._table = table
 
-    def check(self, func: Any, args: Any, kwargs: Any) -> Optional[Claim]:
+    def check(self, func: Any, args: Any, kwargs: Any) -> Claim | None:
         """The claim that the results of `func` get when its arguments claim different places.
 
         Raises:

@@ -4,13 +4,13 @@ Values are computed on the CPU. The claim is an attribute of the tensor's `Untyp
 `Parameter` and in-place operations share the storage and so the claim. A result shares the claim *object* of the
 argument that decided its place, so that the history of a computed value costs nothing to keep.
 
-A storage without a claim was made inside C++ (a mask, a wrapped scalar): it may be anywhere and adopts the place of what
-it meets.
+A storage without a claim was made inside C++ (a mask, a wrapped scalar): it may be anywhere and adopts the place of
+what it meets.
 """
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import torch
 
@@ -22,7 +22,8 @@ _PLACES: dict[tuple[str, int], torch.device] = {}
 
 def interned(place: torch.device) -> torch.device:
     """The one object that stands for `place`, so that equal places can be compared by identity."""
-    return _PLACES.setdefault((place.type, -1 if place.index is None else place.index), place)
+    index: Any = place.index
+    return _PLACES.setdefault((place.type, -1 if index is None else index), place)
 
 
 HOST = interned(torch.device("cpu"))
@@ -41,9 +42,9 @@ class Claim:
         self,
         place: torch.device,
         how: str,
-        file: Optional[str] = None,
-        line: Optional[int] = None,
-        before: Optional[Claim] = None,
+        file: str | None = None,
+        line: int | None = None,
+        before: Claim | None = None,
     ) -> None:
         self.place = place
         self.how = how
@@ -52,7 +53,7 @@ class Claim:
         self.before = before
 
 
-def claim_of(tensor: Any) -> Optional[Claim]:
+def claim_of(tensor: Any) -> Claim | None:
     """The claim of `tensor`, None where it has none. Also None for tensors without a storage (sparse, nested)."""
     try:
         return _storage_of(tensor).__dict__.get(ATTRIBUTE)

@@ -6,7 +6,7 @@ backward and the optimizer.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -19,11 +19,11 @@ _storage_of = torch.Tensor.untyped_storage
 _Tensor = torch.Tensor
 
 
-class ClaimMode(TorchDispatchMode):
+class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Enter it once in each thread that runs operations."""
 
     def __init__(self, simulation: Simulation, checks: Checks) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._simulation = simulation
         self._checks = checks
 
@@ -39,7 +39,7 @@ class ClaimMode(TorchDispatchMode):
         return result
 
 
-def _common(values: Any, first: Optional[Claim] = None, mixed: bool = False) -> tuple[Optional[Claim], bool]:
+def _common(values: Any, first: Claim | None = None, mixed: bool = False) -> tuple[Claim | None, bool]:
     """The first claim among the tensors of `values`, and whether another one has a different place."""
     for value in values:
         if isinstance(value, _Tensor):

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any, Optional
+from typing import Any
 
 import torch
 
 from .claims import HOST, Claim, interned
 
 
-class NotSimulated(RuntimeError):
+class NotSimulated(RuntimeError):  # noqa: N818 - it says what it is, in tracebacks too
     """Something that the simulation cannot do. Its message begins with "not simulated: "."""
 
 
@@ -27,8 +27,8 @@ class Simulation:
 
     `kind` is its device type and `devices` how many of it there are. `inside` says whether a file belongs to the user's
     tree. `report` is told of each thing that is not simulated, `note` of what runs in another way than on hardware.
-    `initialised` and `forked` are as in `torch.cuda`: whether a context exists, and whether this process is a fork of one
-    where it did.
+    `initialised` and `forked` are as in `torch.cuda`: whether a context exists, and whether this process is a fork of
+    one where it did. `refused` are the arguments, by name, of the operation that was refused last.
     """
 
     kind: str = "cuda"
@@ -39,6 +39,7 @@ class Simulation:
     current: int = 0
     initialised: bool = False
     forked: bool = False
+    refused: list[tuple[str, torch.Tensor]] = field(default_factory=list)
     version: tuple[int, int] = field(default_factory=lambda: _version(torch.__version__))
     _owners: dict[CodeType, bool] = field(default_factory=dict)
 
@@ -53,7 +54,7 @@ class Simulation:
         Raises:
             RuntimeError: there is no such device, in the words of CUDA.
         """
-        place = device if type(device) is torch.device else torch.device(_named(device, self.kind))
+        place: Any = device if type(device) is torch.device else torch.device(_named(device, self.kind))
         if place.type != self.kind:
             return HOST if place.type == "cpu" else interned(place)
         self.initialise()
@@ -78,16 +79,16 @@ class Simulation:
     def is_device(self, place: torch.device) -> bool:
         return place.type == self.kind
 
-    def claim(self, place: torch.device, how: str, before: Optional[Claim] = None) -> Claim:
+    def claim(self, place: torch.device, how: str, before: Claim | None = None) -> Claim:
         """A claim made at the user's line that is running now. `place` is interned."""
         frame = self.user_frame()
         if frame is None:
             return Claim(place, how, None, None, before)
         return Claim(place, how, frame.f_code.co_filename, frame.f_lineno, before)
 
-    def user_frame(self) -> Optional[FrameType]:
+    def user_frame(self) -> FrameType | None:
         """The innermost frame of the user's own code."""
-        frame: Optional[FrameType] = sys._getframe(1)
+        frame: FrameType | None = sys._getframe(1)
         owners = self._owners
         while frame is not None:
             code = frame.f_code
