@@ -1,0 +1,32 @@
+"""Post-mortems: what was in reach when a script crashed with a device error, and the words for it."""
+
+from devfix.replay.postmortem.data import (
+    BatchValue,
+    Frame,
+    Member,
+    ModuleValue,
+    OptimizerValue,
+    OtherValue,
+    PostMortem,
+    Step,
+    TensorFacts,
+    TensorValue,
+    Value,
+)
+from devfix.replay.postmortem.decoding import as_json, decode
+
+__all__ = [
+    "BatchValue",
+    "Frame",
+    "Member",
+    "ModuleValue",
+    "OptimizerValue",
+    "OtherValue",
+    "PostMortem",
+    "Step",
+    "TensorFacts",
+    "TensorValue",
+    "Value",
+    "as_json",
+    "decode",
+]
