@@ -36,7 +36,8 @@ class Value:
     """Something in reach of a frame.
 
     `expression` is what stands in the source for it. `frame` is the index in `PostMortem.frames` of the frame that
-    reaches it. `operand` says that it stands in the failing expression itself, `culprit` that it is part of the mismatch.
+    reaches it. `operand` says that it stands in the failing expression itself and `culprit` that it is part of the
+    mismatch.
     """
 
     expression: str
@@ -69,13 +70,15 @@ class Member:
 class ModuleValue(Value):
     """A module of class `type`: how many of its parameters and buffers are at each place.
 
-    `odd` are those that are not where most are, the first few of them. `history` is that of the others.
+    `odd` are those that are not where most are, the first few of them, and `history` is that of one of the others.
+    `involved` names those that are part of the mismatch, as far as that is known.
     """
 
     type: str = "Module"
     places: Mapping[str, int] = field(default_factory=dict)
     odd: tuple[Member, ...] = ()
     history: tuple[Step, ...] = ()
+    involved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +92,14 @@ class OptimizerValue(Value):
 
 @dataclass(frozen=True, slots=True)
 class BatchValue(Value):
-    """A collection of tensors of class `type`: a dict, a tuple, a BatchEncoding, an object with tensors."""
+    """A collection of tensors of class `type`: a dict, a tuple, a BatchEncoding, an object with tensors.
+
+    `items` are the first few; `involved` are the keys of those that are part of the mismatch, as far as that is known.
+    """
 
     type: str = "tuple"
     items: tuple[Member, ...] = ()
+    involved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def _value(record: Mapping[str, Any]) -> Value | None:
 
 def _tensor(record: Mapping[str, Any], common: dict[str, Any]) -> Value | None:
     facts = _facts(record)
-    return facts and TensorValue(**common, facts=facts, argument=_text(record.get("argument")))
+    return None if facts is None else TensorValue(**common, facts=facts, argument=_text(record.get("argument")))
 
 
 def _module(record: Mapping[str, Any], common: dict[str, Any]) -> Value:
@@ -116,6 +116,7 @@ def _module(record: Mapping[str, Any], common: dict[str, Any]) -> Value:
         places=_places(record.get("places")),
         odd=_all(record.get("odd"), _member),
         history=_all(record.get("history"), _step),
+        involved=_texts(record.get("involved")),
     )
 
 
@@ -129,7 +130,12 @@ def _optimizer(record: Mapping[str, Any], common: dict[str, Any]) -> Value:
 
 
 def _batch(record: Mapping[str, Any], common: dict[str, Any]) -> Value:
-    return BatchValue(**common, type=_text(record.get("type")) or "tuple", items=_all(record.get("items"), _member))
+    return BatchValue(
+        **common,
+        type=_text(record.get("type")) or "tuple",
+        items=_all(record.get("items"), _member),
+        involved=_texts(record.get("involved")),
+    )
 
 
 def _other(record: Mapping[str, Any], common: dict[str, Any]) -> Value | None:
@@ -193,6 +199,10 @@ def _record(value: object) -> dict[str, Any]:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
 
 
 def _number(value: object) -> int | None:
