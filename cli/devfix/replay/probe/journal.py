@@ -8,18 +8,19 @@ from typing import Any
 class Journal:
     """An append-only file. Forks inherit its descriptor, and each line is one write.
 
-    Workers that the script forks may run patched lines; how they end and what they compute is the script's business.
+    Processes that the script starts may run patched lines, or meet what is not simulated; how they end and what they
+    compute is the script's business.
     """
 
-    FROM_FORKS = frozenset({"line"})
+    FROM_WORKERS = frozenset({"line", "not simulated"})
 
-    def __init__(self, path: str) -> None:
-        self._owner = os.getpid()
+    def __init__(self, path: str, is_worker: bool = False) -> None:
+        self._owner = None if is_worker else os.getpid()
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def write(self, event: str, **values: Any) -> None:
         """Add one event. A script that closed our descriptor loses the journal, not its run."""
-        if event not in self.FROM_FORKS and os.getpid() != self._owner:
+        if event not in self.FROM_WORKERS and os.getpid() != self._owner:
             return
         line = json.dumps({"event": event, **values}) + "\n"
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import importlib.util
 import json
 import random
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from . import errors, imports, lines, training
+from . import errors, imports, lines, spawning, training
 from .journal import Journal
 
 
@@ -24,8 +25,8 @@ class Config:
 
     `root` is the copied tree and `original` the one it was copied from. `module` is the dotted name under which a
     script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers. `memory` is a
-    limit in bytes. `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the file
-    `checks`. Fields with a default are for the backend to set.
+    limit in bytes. `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
+    file `checks`. Fields with a default are for the backend to set.
     """
 
     journal: str
@@ -44,13 +45,29 @@ def run(config_file: str, arguments: Sequence[str]) -> NoReturn:
     config = Config(**json.loads(Path(config_file).read_text(encoding="utf-8")))
     journal = Journal(config.journal)
     _limit(config)
-    _prepare(config, journal, arguments)
+    _prepare(config, arguments)
+    _follow_imports(config, config_file, journal)
     try:
         _execute(config, journal)
     except BaseException as error:
         _leave(error, config, journal)
     journal.write("end", memory=_peak_memory())
     sys.exit(0)
+
+
+def join(config_file: str, has_torch: bool) -> None:
+    """Take part in the replay of `config_file` in a process that its script spawned.
+
+    `has_torch` says that the parent has torch. The process reports the watched lines that it runs, and believes in the
+    same accelerator.
+    """
+    config = Config(**json.loads(Path(config_file).read_text(encoding="utf-8")))
+    journal = Journal(config.journal, is_worker=True)
+    _watch(config, journal)
+    _follow_imports(config, config_file, journal)
+    if has_torch:
+        # It is about to unpickle tensors, and what rebuilds them is part of the simulation.
+        importlib.import_module("torch")
 
 
 def _limit(config: Config) -> None:
@@ -62,12 +79,22 @@ def _limit(config: Config) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _prepare(config: Config, journal: Journal, arguments: Sequence[str]) -> None:
+def _prepare(config: Config, arguments: Sequence[str]) -> None:
     sys.argv[:] = arguments
     sys.path[:] = [_in_copy(entry, config) for entry in sys.path]
     sys.path.insert(0, _import_root(config))
+
+
+def _follow_imports(config: Config, config_file: str, journal: Journal) -> None:
+    """Act on modules once they are imported, or now on those that are."""
     random.seed(config.seed)
-    actions = {"numpy": training.seed_numpy(config.seed), "torch": lambda torch: _torch_is_here(torch, config, journal)}
+    actions: dict[str, imports.Action] = {
+        "multiprocessing.spawn": lambda spawn: spawning.invite(spawn, config_file),
+        "numpy": training.seed_numpy(config.seed),
+        "torch": lambda torch: _torch_is_here(torch, config, journal),
+    }
+    for name in [name for name in actions if name in sys.modules]:
+        actions.pop(name)(sys.modules[name])
     imports.AfterImport(actions).install()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -13,12 +14,20 @@ import torch
 from .claims import HOST, Claim, interned
 
 
+# A value that goes to and fro in a loop would otherwise keep a claim for each move.
+_HISTORY = 16
+
+
 class NotSimulated(RuntimeError):  # noqa: N818 - it says what it is, in tracebacks too
     """Something that the simulation cannot do. Its message begins with "not simulated: "."""
 
 
 def _unreported(_what: str) -> None:
     """Tell nobody."""
+
+
+class _PerThread(threading.local):
+    current = 0
 
 
 @dataclass
@@ -28,7 +37,8 @@ class Simulation:
     `kind` is its device type and `devices` how many of it there are. `inside` says whether a file belongs to the user's
     tree. `report` is told of each thing that is not simulated, `note` of what runs in another way than on hardware.
     `initialised` and `forked` are as in `torch.cuda`: whether a context exists, and whether this process is a fork of
-    one where it did. `refused` are the arguments, by name, of the operation that was refused last.
+    one where it did. `create_context` is what the first use of a device runs. `refused` are the arguments, by name, of
+    the operation that was refused last.
     """
 
     kind: str = "cuda"
@@ -36,12 +46,24 @@ class Simulation:
     inside: Callable[[str], bool] = lambda file: False
     report: Callable[[str], None] = _unreported
     note: Callable[[str], None] = _unreported
-    current: int = 0
     initialised: bool = False
     forked: bool = False
+    default_kind: str = "cpu"
+    generators: dict[int, torch.Tensor] = field(default_factory=dict)
     refused: list[tuple[str, torch.Tensor]] = field(default_factory=list)
     version: tuple[int, int] = field(default_factory=lambda: _version(torch.__version__))
+    create_context: Callable[[], None] | None = None
     _owners: dict[CodeType, bool] = field(default_factory=dict)
+    _thread: _PerThread = field(default_factory=_PerThread)
+
+    @property
+    def current(self) -> int:
+        """The index of the current device, of which each thread has its own."""
+        return self._thread.current
+
+    @current.setter
+    def current(self, index: int) -> None:
+        self._thread.current = index
 
     def refuse(self, what: str) -> NotSimulated:
         """The exception for `what`, which the journal then knows of even if the script swallows it. Raise it."""
@@ -74,13 +96,21 @@ class Simulation:
                 "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
                 "'spawn' start method"
             )
-        self.initialised = True
+        if not self.initialised:
+            if self.create_context is not None:
+                self.create_context()
+            self.initialised = True
+
+    def default_place(self) -> torch.device:
+        """Where tensors are made if nothing else is said. `torch.utils._device` says it for a `DeviceContext`."""
+        return HOST if self.default_kind == "cpu" else self.resolve(self.default_kind)
 
     def is_device(self, place: torch.device) -> bool:
         return place.type == self.kind
 
     def claim(self, place: torch.device, how: str, before: Claim | None = None) -> Claim:
-        """A claim made at the user's line that is running now. `place` is interned."""
+        """A claim made at the user's line that is running now. `place` is interned. Long histories lose their start."""
+        _shorten(before)
         frame = self.user_frame()
         if frame is None:
             return Claim(place, how, None, None, before)
@@ -101,18 +131,31 @@ class Simulation:
         return None
 
 
+def _shorten(claim: Claim | None) -> None:
+    for _ in range(_HISTORY):
+        if claim is None:
+            return
+        claim = claim.before
+    if claim is not None:
+        claim.before = None
+
+
 def invalid_ordinal() -> RuntimeError:
-    error = getattr(torch, "AcceleratorError", RuntimeError)
+    """What CUDA raises where a device is asked for that it does not have."""
+    return cuda_error("invalid device ordinal", 101)
+
+
+def cuda_error(what: str, code: int) -> RuntimeError:
+    """An error of the CUDA runtime; `code` is its `cudaError_t`."""
     text = (
-        "CUDA error: invalid device ordinal\n"
+        f"CUDA error: {what}\n"
         "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
         "incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
         "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
     )
-    try:
-        return error(text, 101) if error is not RuntimeError else RuntimeError(text)
-    except TypeError:
-        return RuntimeError(text)
+    error: RuntimeError = getattr(torch, "AcceleratorError", RuntimeError)(text)
+    error.error_code = code  # type: ignore[attr-defined]
+    return error
 
 
 def _named(device: Any, kind: str) -> Any:

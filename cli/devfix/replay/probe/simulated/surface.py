@@ -4,9 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from . import (
+    accelerator,
+    cuda,
+    defaults,
+    factories,
+    forks,
+    generators,
+    loading,
+    moves,
+    numpy_bridge,
+    sharing,
+    storages,
+    tensors,
+    threads,
+)
 from .mode import ClaimMode
 from .state import Simulation
 
 Part = Callable[[Simulation, ClaimMode], None]
 
-PARTS: Sequence[Part] = ()
+PARTS: Sequence[Part] = (
+    tensors.install,
+    moves.install,
+    factories.install,
+    generators.install,
+    numpy_bridge.install,
+    storages.install,
+    defaults.install,
+    cuda.install,
+    accelerator.install,
+    threads.install,
+    loading.install,
+    forks.install,
+    sharing.install,
+)

@@ -1,0 +1,79 @@
+"""What a `DataLoader` yields: its tensors claim that they come from the loader, at the user's line."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch.utils.data import dataloader
+
+from .claims import HOST, Claim, claim_of, set_claim
+from .mode import ClaimMode
+from .patching import wrap
+from .state import Simulation
+
+HOW = "it comes from the loader"
+
+DEPTH = 6
+"""How deep a batch is searched for tensors: a torch_geometric batch keeps them four levels down."""
+SIZE = 2_000
+"""How many values of a batch are looked at."""
+
+_LEAVES = (str, bytes, bytearray, int, float, complex, type(None), type, torch.nn.Module)
+
+
+def install(simulation: Simulation, _mode: ClaimMode) -> None:
+    """Have each batch claim that it comes from the loader."""
+
+    def next_batch(original: Callable[..., Any], iterator: Any) -> Any:
+        batch = original(iterator)
+        _claim_loaded(batch, simulation)
+        return batch
+
+    wrap(dataloader._BaseDataLoaderIter, "__next__", next_batch)
+
+
+def _claim_loaded(batch: Any, simulation: Simulation) -> None:
+    """Claims on one batch; values that came from one claim share the new one."""
+    claims: dict[Claim | None, Claim] = {}
+    for tensor in tensors_of(batch):
+        former = claim_of(tensor)
+        if former is not None and former.how == HOW:
+            # A tensor that the dataset hands out again and again: its history does not grow with the epochs.
+            former = former.before
+        if former not in claims:
+            place = HOST if former is None else former.place
+            claims[former] = simulation.claim(place, HOW, former)
+        set_claim(tensor, claims[former])
+
+
+def tensors_of(batch: Any) -> list[torch.Tensor]:
+    """The tensors in `batch`: in containers, dataclasses, and the attributes of objects, to a limit."""
+    found: list[torch.Tensor] = []
+    seen: set[int] = set()
+    level = [batch]
+    for _ in range(DEPTH):
+        deeper: list[Any] = []
+        for value in level:
+            if isinstance(value, torch.Tensor):
+                found.append(value)
+            elif not isinstance(value, _LEAVES) and id(value) not in seen and len(seen) < SIZE:
+                seen.add(id(value))
+                deeper.extend(_parts(value))
+        level = deeper[:SIZE]
+    return found
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    try:
+        if isinstance(value, Mapping):
+            return list(value.values())
+        if isinstance(value, (list, tuple, set, frozenset)):
+            return list(value)
+        if dataclasses.is_dataclass(value):
+            return [getattr(value, field.name, None) for field in dataclasses.fields(value)]
+        return list(vars(value).values())
+    except Exception:
+        return ()  # An object without attributes, or one whose own `values` raises: the script shall meet that, not we.
