@@ -10,13 +10,17 @@ what it meets.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 ATTRIBUTE = "_devfix_claim"
+PINNED = "_devfix_pinned"
 
+_functorch = torch._C._functorch
 _storage_of = torch.Tensor.untyped_storage
+_device_of = torch._C.TensorBase.device.__get__
 _PLACES: dict[tuple[str, int], torch.device] = {}
 
 
@@ -54,19 +58,49 @@ class Claim:
 
 
 def claim_of(tensor: Any) -> Claim | None:
-    """The claim of `tensor`, None where it has none. Also None for tensors without a storage (sparse, nested)."""
+    """The claim of `tensor`, None where it has none. Also None for tensors whose storage Python cannot reach (nested)."""
     try:
         return _storage_of(tensor).__dict__.get(ATTRIBUTE)
     except (NotImplementedError, RuntimeError):
-        return None
+        holder = next(holders(tensor), None)
+        return None if holder is None else claim_of(holder)
 
 
 def place_of(tensor: Any) -> torch.device:
-    """The place that `tensor` claims; the host where it claims none."""
+    """The place that `tensor` claims; where it claims none, that of its storage: the host, or meta."""
     claim = claim_of(tensor)
-    return HOST if claim is None else claim.place
+    return interned(_device_of(tensor)) if claim is None else claim.place
 
 
 def set_claim(tensor: Any, claim: Claim) -> None:
-    """Let `tensor`, and all that share its storage, claim `claim`."""
-    _storage_of(tensor).__dict__[ATTRIBUTE] = claim
+    """Let `tensor`, and all that share its storage, claim `claim`. Nothing happens where Python cannot reach it."""
+    try:
+        _storage_of(tensor).__dict__[ATTRIBUTE] = claim
+    except (NotImplementedError, RuntimeError):
+        for holder in holders(tensor):
+            set_claim(holder, claim)
+
+
+def holders(tensor: Any) -> Iterator[Any]:
+    """The plain tensors that `tensor`, which has no storage of its own, is made of.
+
+    They are what a functorch transform wraps, and the values and indices of a sparse tensor.
+    """
+    if _functorch.is_functorch_wrapped_tensor(tensor):
+        yield _functorch.get_unwrapped(tensor)
+    elif tensor.layout is torch.sparse_coo:
+        yield from (tensor._values(), tensor._indices())
+    elif tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        yield from (tensor.values(), tensor.crow_indices(), tensor.col_indices())
+    elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        yield from (tensor.values(), tensor.ccol_indices(), tensor.row_indices())
+
+
+def is_pinned(tensor: Any) -> bool:
+    """Whether the memory of `tensor`, a tensor with a plain storage, counts as pinned."""
+    return PINNED in _storage_of(tensor).__dict__
+
+
+def pin(tensor: Any) -> None:
+    """Let the memory of `tensor` count as pinned from now on."""
+    _storage_of(tensor).__dict__[PINNED] = True

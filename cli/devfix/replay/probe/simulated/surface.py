@@ -14,6 +14,7 @@ from . import (
     loading,
     moves,
     numpy_bridge,
+    serialization,
     sharing,
     storages,
     tensors,
@@ -34,8 +35,10 @@ PARTS: Sequence[Part] = (
     defaults.install,
     cuda.install,
     accelerator.install,
+    seeds.install,
     threads.install,
     loading.install,
     forks.install,
     sharing.install,
+    serialization.install,
 )

@@ -1,0 +1,49 @@
+"""What a tensor says of its place: attributes and small methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .claims import HOST, claim_of, place_of
+from .mode import ClaimMode
+from .patching import replace_property, wrap_method
+from .state import Simulation
+
+_device_of = torch._C.TensorBase.device.__get__
+_gradient_of = torch._C.TensorBase.grad
+
+
+def install(simulation: Simulation, _mode: ClaimMode) -> None:
+    """Patch the attributes."""
+
+    def device(tensor: Any) -> torch.device:
+        claim = claim_of(tensor)
+        real: torch.device = _device_of(tensor) if claim is None else claim.place
+        return real
+
+    def is_device(tensor: Any) -> bool:
+        claim = claim_of(tensor)
+        return claim is not None and claim.place.type == simulation.kind
+
+    def is_host(tensor: Any) -> bool:
+        return place_of(tensor) is HOST
+
+    def get_device(_original: Any, tensor: Any) -> int:
+        place = place_of(tensor)
+        return -1 if place.index is None else place.index
+
+    def assign_gradient(tensor: Any, gradient: Any) -> None:
+        if isinstance(gradient, torch.Tensor):
+            claim = claim_of(gradient)
+            if claim is not None and claim.place is not place_of(tensor):
+                raise RuntimeError("assigned grad has data located on a different device")
+        _gradient_of.__set__(tensor, gradient)
+
+    replace_property("device", device)
+    replace_property("is_cuda", is_device)
+    replace_property("is_cpu", is_host)
+    replace_property("grad", _gradient_of.__get__, assign_gradient)
+    wrap_method("get_device", get_device)
+    wrap_method("record_stream", lambda _original, _tensor, _stream: None)
