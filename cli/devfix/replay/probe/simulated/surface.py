@@ -14,6 +14,7 @@ from . import (
     loading,
     moves,
     numpy_bridge,
+    seeds,
     serialization,
     sharing,
     storages,
