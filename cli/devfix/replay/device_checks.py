@@ -52,9 +52,10 @@ def derive(yaml_text: str) -> dict[str, Any]:
 
     Returns:
         `same`: by operator (`aten::addmm.out`) the name of the generated wrapper that wants all positional tensors on
-        one device (`wrapper_CUDA_addmm_out_out`); `iterator`: those whose TensorIterator checks; `own`: those that are
-        neither, and check for themselves or not at all. An operator that is absent has no CUDA kernel: it is made of
-        other operators.
+        one device (`wrapper_CUDA_addmm_out_out`); `iterator`: those whose TensorIterator checks; `resizing`: those
+        whose generated code compares the device of `out` with the inputs' when it resizes it; `own`: the others, which
+        check for themselves or not at all. An operator that is absent has no CUDA kernel: it is made of other
+        operators.
 
     Raises:
         DeviceChecksError: the text is not such a file.
@@ -62,16 +63,19 @@ def derive(yaml_text: str) -> dict[str, Any]:
     functions = _load(yaml_text)
     by_name = {_Schema(entry["func"]).name: entry for entry in functions}
     iterating = _marked_as_iterating(yaml_text)
-    table: dict[str, Any] = {"same": {}, "iterator": [], "own": []}
+    table: dict[str, Any] = {"same": {}, "iterator": [], "resizing": [], "own": []}
     for name, entry in by_name.items():
         leader = by_name.get(entry.get("structured_delegate", name), entry)
         if "CUDA" not in _backends(leader) or entry.get("manual_kernel_registration"):
             continue
-        if name in iterating or leader.get("structured_inherits") == "TensorIteratorBase":
-            table["iterator"].append(f"aten::{name}")
+        iterates = leader.get("structured_inherits") == "TensorIteratorBase"
         if entry.get("device_check") != "NoCheck":
             table["same"][f"aten::{name}"] = _wrapper(_Schema(entry["func"]), bool(leader.get("structured")))
-        elif name not in iterating:
+        elif entry.get("structured") and not iterates:
+            table["resizing"].append(f"aten::{name}")
+        elif iterates or name in iterating:
+            table["iterator"].append(f"aten::{name}")
+        else:
             table["own"].append(f"aten::{name}")
     return table
 
@@ -113,6 +117,9 @@ def _wrapper(schema: _Schema, structured: bool) -> str:
 
 
 def _backends(entry: Mapping[str, Any]) -> Iterable[str]:
+    if "ufunc_inner_loop" in entry:
+        # The kernels of such an operator are generated, those for CUDA too.
+        return {"CUDA"}
     return {key.strip() for keys in entry.get("dispatch", {}) for key in keys.split(",")}
 
 

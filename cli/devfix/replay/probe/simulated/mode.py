@@ -33,10 +33,27 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             first, mixed = _common(kwargs.values(), first, mixed)
         if mixed:
             first = self._checks.check(func, args, kwargs or {})
+            if first is None:
+                return self._in_pieces(func, args, kwargs or {})
         result = func(*args, **kwargs) if kwargs else func(*args)
         if first is not None:
             _claim_new(result, first)
         return result
+
+    def _in_pieces(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Run the operators that `func` is made of in this mode, so that each is checked on its own."""
+        key = next((key for key in _COMPOSITES if func.has_kernel_for_dispatch_key(key)), None)
+        if key is None:
+            return func(*args, **kwargs)
+        with self:  # type: ignore[no-untyped-call]
+            return func._op_dk(key, *args, **kwargs)
+
+
+_COMPOSITES = (
+    torch._C.DispatchKey.CompositeImplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
 
 
 def _common(values: Any, first: Claim | None = None, mixed: bool = False) -> tuple[Claim | None, bool]:
