@@ -37,13 +37,14 @@ class Value:
 
     `expression` is what stands in the source for it. `frame` is the index in `PostMortem.frames` of the frame that
     reaches it. `operand` says that it stands in the failing expression itself and `culprit` that it is part of the
-    mismatch.
+    mismatch. `alias` is the expression of the same object further up in the list, where it has one there.
     """
 
     expression: str
     frame: int = 0
     operand: bool = False
     culprit: bool = False
+    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,7 @@ def _value(record: Mapping[str, Any]) -> Value | None:
         "frame": _number(record.get("frame")) or 0,
         "operand": record.get("operand") is True,
         "culprit": record.get("culprit") is True,
+        "alias": _text(record.get("alias")),
     }
     return special(record, common)
 

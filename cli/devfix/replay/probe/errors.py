@@ -82,16 +82,31 @@ class ErrorRecord(TypedDict):
 
 def describe(error: BaseException, root: Path) -> ErrorRecord:
     """What to tell of `error`: itself, or the device error behind it where there is one."""
+    found = device_error(error)
+    if found is not None:
+        link, text = found
+        return _record(link, traceback_of(link, error, root), text, root, True)
+    told = _reason(error)
+    return _record(told, told.__traceback__, next(iter(str(told).splitlines()), ""), root, False)
+
+
+def device_error(error: BaseException) -> tuple[BaseException, str] | None:
+    """The device error in the chain of causes of `error`, and the line of its message that says so."""
     for link in _chain(error):
         text = _device_line(str(link))
         if text is not None:
-            return _record(link, text, root, True)
-    told = _reason(error)
-    return _record(told, next(iter(str(told).splitlines()), ""), root, False)
+            return link, text
+    return None
 
 
-def _record(error: BaseException, message: str, root: Path, device: bool) -> ErrorRecord:
-    file, line = _innermost(error.__traceback__, root)
+def traceback_of(link: BaseException, error: BaseException, root: Path) -> TracebackType | None:
+    """The traceback of `link`, or that of `error` where a library raised and caught `link` all by itself."""
+    alone = _innermost(link.__traceback__, root) == (None, None)
+    return error.__traceback__ if alone else link.__traceback__
+
+
+def _record(error: BaseException, trace: TracebackType | None, message: str, root: Path, device: bool) -> ErrorRecord:
+    file, line = _innermost(trace, root)
     return {
         "type": type(error).__name__,
         "message": message[:MESSAGE_LIMIT],

@@ -12,11 +12,16 @@ from .checks import Checks
 from .mode import ClaimMode
 from .state import Simulation
 
+active: Simulation | None = None
+"""The simulation of this process, for what looks at it after a crash."""
+
 
 def install(simulation: Simulation, table: dict[str, Any]) -> ClaimMode:
     """Simulate from now on, in this process and all of its threads."""
     from . import surface
 
+    global active
+    active = simulation
     mode = ClaimMode(simulation, Checks(simulation, table))
     for part in surface.PARTS:
         part(simulation, mode)

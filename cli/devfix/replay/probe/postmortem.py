@@ -1,0 +1,347 @@
+"""After a device error: every tensor, module, optimizer and batch in reach of the frames that it passed through.
+
+Written for the moment after a crash: it runs nothing of the user's, moves no tensor, waits for no device, stops after
+`SECONDS`, and never raises.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from . import errors, reach
+from .facts import Described, Facts, Part, Record
+from .failing import Failing, failing, operands, within
+
+SECONDS = 2.0
+FRAMES_LIMIT = 12
+OPERANDS_LIMIT = 30
+VALUES_LIMIT = 60
+NAMES_LIMIT = 500
+TEXT_LIMIT = 200
+
+_HOST_WANTED = re.compile(r"to numpy|only dense CPU tensors|1D CPU int64 tensor|RNG state must be")
+"""Errors that say: this tensor should be on the host."""
+_MODULE_MACHINERY = frozenset({"_parameters", "_buffers", "_modules"})
+_VARIABLE_POSITIONAL, _VARIABLE_KEYWORDS = 0x04, 0x08
+
+
+def examine(error: BaseException, root: Path) -> Record | None:
+    """The post-mortem of the device error in the chain of `error`; None without one, or where no frame is in `root`."""
+    try:
+        found = errors.device_error(error)
+        return None if found is None else _examine(_user_traces(found[0], error, root), found[1], root)
+    except Exception:
+        return None
+
+
+def _user_traces(link: BaseException, error: BaseException, root: Path) -> list[TracebackType]:
+    """The parts of the traceback that are in the user's own code, outermost first; of a deep one the innermost."""
+    found: list[TracebackType] = []
+    trace = errors.traceback_of(link, error, root)
+    while trace is not None:
+        if errors.inside(trace.tb_frame.f_code.co_filename, root) is not None:
+            found.append(trace)
+        trace = trace.tb_next
+    return found[-FRAMES_LIMIT:]
+
+
+def _examine(traces: list[TracebackType], message: str, root: Path) -> Record | None:
+    torch = sys.modules.get("torch")
+    if torch is None or not traces:
+        return None
+    where, innermost = failing(traces[-1]), traces[-1].tb_frame
+    simulation, claims = _simulation()
+    values = _Values(Facts(torch, root, claims, time.monotonic() + SECONDS), len(traces) - 1)
+    values.add_operands(where, traces[-1])
+    values.add_frames([trace.tb_frame for trace in traces])
+    if not values.blame_refused([] if simulation is None else list(simulation.refused)):
+        values.blame_operands(message)
+    return {
+        "message": message[: errors.MESSAGE_LIMIT],
+        "file": errors.inside(innermost.f_code.co_filename, root),
+        "line": where.line,
+        "column": where.column,
+        "end_line": where.end_line,
+        "end_column": where.end_column,
+        "code": where.code,
+        "operation": where.operation[:TEXT_LIMIT],
+        "function": innermost.f_code.co_name,
+        "frames": [_frame(trace, root) for trace in traces],
+        "values": values.records(),
+    }
+
+
+def _frame(trace: TracebackType, root: Path) -> Record:
+    code = trace.tb_frame.f_code
+    return {"file": errors.inside(code.co_filename, root), "line": trace.tb_lineno, "function": code.co_name}
+
+
+def _simulation() -> tuple[Any, Any]:
+    """The simulated accelerator of this process and the module that knows its claims; None on real hardware."""
+    simulated = sys.modules.get(f"{__package__}.simulated")
+    simulation = getattr(simulated, "active", None)
+    return simulation, None if simulation is None else sys.modules[f"{__package__}.simulated.claims"]
+
+
+class _Value:
+    """A value in reach: what it is, how it is called there, and whether it stands in the failing expression."""
+
+    def __init__(self, expression: str, frame: int, described: Described, operand: bool, direct: bool) -> None:
+        self.expression = expression
+        self.frame = frame
+        self.described = described
+        self.operand = operand
+        self.direct = direct
+        self.culprit = False
+
+    def record(self) -> Record:
+        return {
+            "expression": self.expression[:TEXT_LIMIT],
+            "frame": self.frame,
+            "operand": self.operand,
+            "culprit": self.culprit,
+            **self.described.record,
+        }
+
+    def involve(self, parts: list[Part]) -> None:
+        """Make it part of the mismatch, by those of its tensors."""
+        self.culprit = True
+        names = [part.name for part in parts if part.name]
+        if names:
+            self.described.record["involved"] = names[:VALUES_LIMIT]
+
+
+class _Values:
+    """Collects the values in reach, those of the failing expression first, and finds the culprits among them."""
+
+    def __init__(self, facts: Facts, innermost: int) -> None:
+        self._facts = facts
+        self._innermost = innermost
+        self._values: list[_Value] = []
+        self._names: dict[int, list[str]] = {}
+        self._unresolved: list[str] = []
+
+    def records(self) -> list[Record]:
+        return [value.record() for value in self._values]
+
+    def add_operands(self, where: Failing, trace: TracebackType) -> None:
+        if where.node is None:
+            return
+        direct = _operands(where.node, trace.tb_frame)
+        passed = _passed(where.node, trace)
+        for node in direct[:OPERANDS_LIMIT]:
+            value = reach.evaluate(node, trace.tb_frame)
+            value = passed.get(node, reach.MISSING) if value is reach.MISSING else value
+            if value is reach.MISSING and not isinstance(node, (ast.Name, ast.Attribute, ast.Constant, ast.Lambda)):
+                self._unresolved.append(_text(node))
+            self._add_operand(node, value, True)
+        for node in within(where.node):
+            if len(self._values) < OPERANDS_LIMIT and not _opens(node, direct, trace.tb_frame):
+                self._add_operand(node, reach.evaluate(node, trace.tb_frame), False)
+
+    def _add_operand(self, node: ast.expr, value: Any, direct: bool) -> None:
+        expression = _text(node)
+        if value is not reach.MISSING and all(known.expression != expression for known in self._values):
+            self._add(expression, self._innermost, value, True, direct)
+
+    def add_frames(self, frames: list[FrameType]) -> None:
+        """What names of the frames stand for, from the innermost frame outwards."""
+        for number, frame in reversed(list(enumerate(frames))):
+            for expression, value in _in_reach(frame):
+                if len(self._values) >= VALUES_LIMIT or self._facts.late:
+                    return
+                if expression not in self._names.get(id(value), ()):
+                    self._add(expression, number, value, False, False)
+
+    def _add(self, expression: str, frame: int, value: Any, operand: bool, direct: bool) -> None:
+        described = self._facts.describe(value)
+        if described is None:
+            return
+        if described.record.get("type") != "device":
+            names = self._names.setdefault(id(value), [])
+            described.record["alias"] = names[0] if names else None
+            names.append(expression)
+        for item in described.record.get("items", ()):
+            item["expression"] = expression + item["expression"]
+        self._values.append(_Value(expression, frame, described, operand, direct))
+
+    def blame_refused(self, refused: list[tuple[str, Any]]) -> bool:
+        """Find the tensors that the simulation refused among the values; tell of the others as they are.
+
+        A tensor that was made on the way (a cast, a slice that was copied) is found by the claim that it inherited.
+        """
+        for argument, tensor in refused:
+            part = self._facts.part("", tensor)
+            if not (self._blame({part.storage}, argument) or self._blame_by_claim(part.claim, argument)):
+                self._add_unnamed(argument, tensor)
+        return bool(refused)
+
+    def _blame(self, storages: set[int], argument: str = "") -> bool:
+        """Whether any value has one of `storages`; those that do become culprits."""
+        found = False
+        for value in self._values:
+            parts = [part for part in value.described.parts if part.storage in storages]
+            if parts:
+                found = True
+                self._involve(value, parts, argument)
+        return found
+
+    def _blame_by_claim(self, claim: int, argument: str) -> bool:
+        for value in self._values:
+            parts = [part for part in value.described.parts if part.claim == claim and claim]
+            if parts and value.operand and value.described.record["kind"] != "module":
+                self._involve(value, parts, argument)
+                return True
+        return False
+
+    def _involve(self, value: _Value, parts: list[Part], argument: str) -> None:
+        known = value.described.record.get("involved", [])
+        value.involve([*(Part(name, 0, 0) for name in known), *(part for part in parts if part.name not in known)])
+        if argument and value.operand and value.described.record["kind"] == "tensor":
+            value.described.record["argument"] = argument
+
+    def _add_unnamed(self, argument: str, tensor: Any) -> None:
+        """A refused tensor that no name reaches: the one intermediate result there is, else only an argument."""
+        described = self._facts.describe(tensor)
+        if described is None:
+            return
+        expression = self._unresolved.pop() if len(self._unresolved) == 1 else ""
+        described.record["argument"] = argument
+        value = _Value(expression, self._innermost, described, bool(expression), bool(expression))
+        value.culprit = True
+        self._values.insert(sum(known.operand for known in self._values), value)
+
+    def blame_operands(self, message: str) -> None:
+        """On hardware: the operands that are at different places, or on a device where the host is wanted."""
+        among = [value for value in self._values if value.direct and _placed(value)]
+        if self._unresolved or len(among) < 2:
+            among = [value for value in self._values if value.operand and _placed(value)]
+        if "generator" in message:
+            among = [value for value in self._values if value.operand and value.described.record["kind"] == "other"]
+        if _HOST_WANTED.search(message):
+            guilty = [value for value in among if value.described.places() != {"cpu"}]
+        else:
+            guilty = _mismatched(among)
+        storages = set()
+        for value in guilty:
+            value.culprit = True
+            storages |= {part.storage for part in value.described.parts}
+        self._blame_aliases(storages)
+
+    def _blame_aliases(self, storages: set[int]) -> None:
+        """The same tensors under the names that they have in the frames further out."""
+        for value in self._values:
+            if not value.operand and any(part.storage in storages for part in value.described.parts):
+                value.culprit = True
+
+
+def _placed(value: _Value) -> bool:
+    record = value.described.record
+    return bool(record["kind"] != "other" or record["type"] == "array")
+
+
+def _mismatched(among: list[_Value]) -> list[_Value]:
+    """All of `among` where they are not at one place. Host scalars go with everything unless nothing else differs."""
+    heavy = [value for value in among if not _host_scalar(value)]
+    for candidates in (heavy, among):
+        if len(set().union(*(value.described.places() for value in candidates))) > 1:
+            return candidates
+    return []
+
+
+def _host_scalar(value: _Value) -> bool:
+    record = value.described.record
+    return bool(record["kind"] == "tensor" and record["place"] == "cpu" and record["shape"] == [])
+
+
+def _operands(node: ast.AST, frame: FrameType) -> list[ast.expr]:
+    """The operands of `node`. A module that is called is one; what it is an attribute of is none then."""
+    found = operands(node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        called = reach.evaluate(node.func, frame)
+        unwanted = node.func if called is reach.MISSING else node.func.value
+        return [each for each in found if each is not unwanted]
+    return found
+
+
+def _opens(node: ast.expr, direct: list[ast.expr], frame: FrameType) -> bool:
+    """Whether `node` only leads to an operand that was found: `self` of `self.mask`, `batch` of `batch['x']`."""
+    return any(
+        node is inner and reach.evaluate(each, frame) is not reach.MISSING
+        for each in direct
+        if isinstance(each, (ast.Attribute, ast.Subscript))
+        for inner in ast.walk(each)
+        if inner is not each
+    )
+
+
+def _passed(node: ast.AST, trace: TracebackType) -> dict[ast.expr, Any]:
+    """The arguments of the call `node` as the library function that it called has them in its own frame."""
+    if not isinstance(node, ast.Call) or trace.tb_next is None:
+        return {}
+    frame = trace.tb_next.tb_frame
+    positional, keywords = _arguments(frame.f_code, frame.f_locals)
+    count = sum(not isinstance(each, ast.Starred) for each in node.args)
+    if len(positional) > count and (_is_method(frame.f_code) or len(positional) == count + 1):
+        receiver, positional = positional[0], positional[1:]
+    else:
+        receiver = reach.MISSING
+    found: dict[ast.expr, Any] = {}
+    if isinstance(node.func, ast.Attribute) and receiver is not reach.MISSING:
+        found[node.func.value] = receiver
+    for argument, value in zip(node.args, positional):
+        if isinstance(argument, ast.Starred):
+            break
+        found[argument] = value
+    found.update((each.value, keywords[each.arg]) for each in node.keywords if each.arg in keywords)
+    return found
+
+
+def _arguments(code: CodeType, local: Any) -> tuple[list[Any], dict[str, Any]]:
+    """What a frame of `code` was called with, as its locals have it now: by position, and by name."""
+    names = code.co_varnames
+    named = names[: code.co_argcount + code.co_kwonlyargcount]
+    positional = [local.get(name, reach.MISSING) for name in names[: code.co_argcount]]
+    keywords = {name: local[name] for name in named if name in local}
+    at = code.co_argcount + code.co_kwonlyargcount
+    if code.co_flags & _VARIABLE_POSITIONAL:
+        rest = local.get(names[at])
+        positional += rest if type(rest) is tuple else ()
+        at += 1
+    if code.co_flags & _VARIABLE_KEYWORDS:
+        rest = local.get(names[at])
+        keywords.update(rest if type(rest) is dict else {})
+    return positional, keywords
+
+
+def _is_method(code: CodeType) -> bool:
+    return code.co_argcount > 0 and code.co_varnames[0] in ("self", "cls")
+
+
+def _in_reach(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Names and what they stand for: locals, attributes of `self`, and the globals that the code mentions."""
+    local = dict(islice(frame.f_locals.items(), NAMES_LIMIT))
+    for name, value in local.items():
+        if name.isidentifier() and not name.startswith("__"):
+            yield name, value
+    code = frame.f_code
+    if _is_method(code) and code.co_varnames[0] in local:
+        first = code.co_varnames[0]
+        for name, value in list(reach.own_attributes(local[first]))[:NAMES_LIMIT]:
+            if name not in _MODULE_MACHINERY:
+                yield f"{first}.{name}", value
+    for name in code.co_names:
+        if name in frame.f_globals and name not in local:
+            yield name, frame.f_globals[name]
+
+
+def _text(node: ast.AST) -> str:
+    return ast.unparse(node)
