@@ -1,0 +1,64 @@
+"""Fixes that the rules already have: where the source alone decides, their fix is the first candidate."""
+
+from collections.abc import Iterator
+
+from devfix_codemods import engine
+from devfix_codemods.diagnosis.project import Project
+from devfix_codemods.diagnosis.records import Diagnosis, Repair
+from devfix_codemods.findings import Finding, Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.rules import all_rules
+
+
+def known_fixes(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:
+    """The fixes of findings that speak of the crash: those at its line first, then those that name a value's birth."""
+    lines = _lines(diagnosis)
+    near: list[tuple[int, Repair]] = []
+    for file in lines:
+        for finding in findings_of(project, file):
+            fix = finding.fix
+            if fix is None or not fix.edits or fix.safety is Safety.MANUAL:
+                continue
+            rank = _rank(finding, lines[file], diagnosis, file)
+            if rank is not None:
+                near.append((rank, Repair(fix.title, ((file, fix.edits),), fix.safety, finding.code)))
+    yield from (repair for _, repair in sorted(near, key=lambda one: one[0]))
+
+
+def findings_of(project: Project, file: str) -> tuple[Finding, ...]:
+    """What all rules find in a file of the user's, unsafe fixes included."""
+    if project.program(file) is None:
+        return ()
+    every = frozenset(rule.code for rule in all_rules())
+    checked = engine.check(project.sources[file], Options(every, unsafe=True))
+    return checked.findings if isinstance(checked, Checked) else ()
+
+
+def _lines(diagnosis: Diagnosis) -> dict[str, set[int]]:
+    """The lines that the diagnosis names, by file."""
+    found: dict[str, set[int]] = {diagnosis.sink.file: {diagnosis.sink.span.line}}
+    for frame in diagnosis.frames:
+        found.setdefault(frame.file, set()).add(frame.line)
+    for operand in diagnosis.misplaced:
+        for history in (operand.history, *(history for _, history in operand.odd)):
+            for stop in history:
+                if stop.file is not None and stop.line is not None:
+                    found.setdefault(stop.file, set()).add(stop.line)
+    return found
+
+
+def _rank(finding: Finding, lines: set[int], diagnosis: Diagnosis, file: str) -> int | None:
+    """How closely a finding speaks of the crash: 0 its sink is the crash, 1 its trail passes a line of ours; None."""
+    sink = diagnosis.sink
+    covered = range(finding.span.line, finding.span.end_line + 1)
+    if file == sink.file and sink.span.line in covered:
+        return 0
+    if any(line in covered for line in lines):
+        return 1
+    return 2 if any(step.span.line in lines for step in finding.trail) else None
+
+
+def covers(finding: Finding, line: int) -> bool:
+    """Whether a finding's operation, or its trail, is at a line."""
+    spans = [finding.span, *(step.span for step in finding.trail)]
+    return any(span.line <= line <= span.end_line for span in spans)

@@ -1,0 +1,92 @@
+"""The user's files, each read once, and where things stand in them."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from devfix_codemods.diagnosis import scope
+from devfix_codemods.diagnosis.records import Diagnosis, Frame
+from devfix_codemods.program import Program
+from devfix_codemods.source import Source, SourceError, Span
+
+_FOREIGN = frozenset({"site-packages", "dist-packages"})
+
+
+@dataclass(frozen=True)
+class Project:
+    """All files of a diagnosis that may be edited, by the names that it uses for them."""
+
+    sources: Mapping[str, Source]
+    frames: tuple[Frame, ...] = ()
+    _programs: dict[str, Program | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, diagnosis: Diagnosis, sources: Mapping[str, Source]) -> "Project":
+        return cls(sources, diagnosis.frames)
+
+    def program(self, file: str | None) -> Program | None:
+        """The file, parsed; None where it is not the user's, or does not parse."""
+        if file is None or file not in self.sources or _FOREIGN & set(PurePosixPath(file).parts):
+            return None
+        if file not in self._programs:
+            self._programs[file] = _parsed(self.sources[file])
+        return self._programs[file]
+
+    def programs(self) -> Iterator[tuple[str, Program]]:
+        """Every file that parses."""
+        for file in self.sources:
+            program = self.program(file)
+            if program is not None:
+                yield file, program
+
+    def statement(self, file: str | None, line: int | None) -> ast.stmt | None:
+        """The innermost statement that runs at a line."""
+        program = self.program(file)
+        if program is None or line is None:
+            return None
+        found = scope.statements_at(program, line)
+        return found[-1] if found else None
+
+    def bound_at(self, file: str, statement: ast.stmt) -> set[str]:
+        """The names that are surely bound at `statement`, given how far the file itself had run."""
+        program = self.program(file)
+        if program is None:
+            return set()
+        running = [one.line for one in self.frames if one.file == file and one.function == "<module>"]
+        return scope.bound_at(program, statement, running[0] if running else None)
+
+
+def _parsed(source: Source) -> Program | None:
+    program = Program(source)
+    try:
+        _ = program.tree
+    except SourceError:
+        return None
+    return program
+
+
+def expressions_in(program: Program, span: Span) -> Iterator[ast.expr]:
+    """The expressions inside `span`, the outermost first."""
+    for node in ast.walk(program.tree):
+        if isinstance(node, ast.expr) and span.contains(program.source.span(node)):
+            yield node
+
+
+def expression_at(program: Program, span: Span) -> ast.expr | None:
+    """The expression that stands exactly at `span`."""
+    return next((one for one in expressions_in(program, span) if program.source.span(one) == span), None)
+
+
+def calls_on(program: Program, line: int) -> Iterator[ast.Call]:
+    """The calls that reach over `line`, the innermost first: the one that runs at a line is rarely the widest."""
+    found = [one for one in program.names.calls if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    yield from sorted(found, key=lambda one: ((one.end_lineno or 0) - one.lineno, -one.col_offset))
+
+
+def parse(text: str) -> ast.expr | None:
+    """An expression by its text."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None

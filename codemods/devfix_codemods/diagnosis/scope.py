@@ -1,0 +1,175 @@
+"""Which names are bound at a statement whatever path led there, and the blocks and functions around it."""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from devfix_codemods.program import Program
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+def function_around(program: Program, node: ast.AST) -> Function | None:
+    """The function in whose body `node` stands, or None at module level."""
+    return next((one for one in program.names.ancestors(node) if isinstance(one, Function)), None)
+
+
+def class_around(program: Program, node: ast.AST) -> ast.ClassDef | None:
+    """The class whose method `node` stands in."""
+    return next((one for one in program.names.ancestors(node) if isinstance(one, ast.ClassDef)), None)
+
+
+def parameters(function: Function) -> list[str]:
+    """The names of the parameters that are no stars, in order."""
+    spec = function.args
+    return [one.arg for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
+
+
+def statements_at(program: Program, line: int) -> list[ast.stmt]:
+    """The statements that run at `line`, the outermost first: of compound ones only the header counts."""
+    found = [
+        node
+        for node in ast.walk(program.tree)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= _header_end(node)
+    ]
+    return sorted(found, key=lambda one: (one.lineno, -_header_end(one)))
+
+
+def _header_end(node: ast.stmt) -> int:
+    body = getattr(node, "body", None)
+    if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+        return max(node.lineno, body[0].lineno - 1)
+    return node.end_lineno or node.lineno
+
+
+def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:
+    """The list of statements that holds `statement`."""
+    parent = program.names.parent(statement)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and any(one is statement for one in block):
+            return block
+    return [statement]
+
+
+def bound_at(program: Program, statement: ast.stmt, module_line: int | None = None) -> set[str]:
+    """The names that are surely bound when `statement` starts.
+
+    Inside a function, the module counts as far as it had run: up to `module_line` where that is known, else to its end.
+    """
+    bound: set[str] = set()
+    inner: ast.AST = statement
+    removed: set[str] = set()
+    for outer in (*program.names.ancestors(statement),):
+        if isinstance(inner, ast.stmt):
+            before, gone = _before(program, inner)
+            bound |= before - removed
+            removed |= gone
+        bound |= _given_by(outer, inner)
+        if isinstance(outer, Function):
+            return bound | _of_module(program, outer, module_line)
+        inner = outer
+    return bound
+
+
+def _before(program: Program, statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """What the statements above in the same block bind, and what they delete."""
+    bound: set[str] = set()
+    gone: set[str] = set()
+    for one in block_of(program, statement):
+        if one is statement:
+            break
+        if isinstance(one, ast.Delete):
+            names = {target.id for target in one.targets if isinstance(target, ast.Name)}
+            bound -= names
+            gone |= names
+        bound |= _binds(one)
+    return bound, gone
+
+
+def _given_by(outer: ast.AST, inner: ast.AST) -> set[str]:
+    """What a compound statement binds before its body runs."""
+    if isinstance(outer, (ast.For, ast.AsyncFor)) and any(one is inner for one in outer.body):
+        return stored(outer.target)
+    if isinstance(outer, (ast.With, ast.AsyncWith)):
+        return {name for item in outer.items if item.optional_vars is not None for name in stored(item.optional_vars)}
+    if isinstance(outer, ast.ExceptHandler):
+        return {outer.name} if outer.name else set()
+    if isinstance(outer, Function):
+        stars = (outer.args.vararg, outer.args.kwarg)
+        return {*parameters(outer), *(one.arg for one in stars if one is not None)}
+    return set()
+
+
+def _of_module(program: Program, function: Function, module_line: int | None) -> set[str]:
+    """Names of the enclosing functions and the module that a call of `function` finds bound."""
+    bound: set[str] = set()
+    for outer in program.names.ancestors(function):
+        if isinstance(outer, Function):
+            bound |= set(parameters(outer))
+    for statement in program.tree.body:
+        if module_line is None or (statement.end_lineno or statement.lineno) < module_line:
+            bound |= _binds(statement)
+        elif statement.lineno <= module_line:
+            bound |= _reached_inside(program, statement, module_line)
+    return bound
+
+
+def _reached_inside(program: Program, statement: ast.stmt, line: int) -> set[str]:
+    """What was bound inside a compound statement of the module (`if __name__ == "__main__":`) up to `line`."""
+    running = statements_at(program, line)
+    inner = running[-1] if running else statement
+    bound, _ = _before(program, inner)
+    for outer in program.names.ancestors(inner):
+        if isinstance(outer, (Function, ast.ClassDef, ast.Module)):
+            break
+        bound |= _given_by(outer, inner)
+        bound |= _before(program, outer)[0] if isinstance(outer, ast.stmt) else set()
+        inner = outer if isinstance(outer, ast.stmt) else inner
+    return bound
+
+
+def _binds(statement: ast.stmt) -> set[str]:
+    """The names that are bound on every path through `statement`."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return {name for target in targets for name in stored(target)}
+        case ast.AnnAssign(target=target, value=value):
+            return stored(target) if value is not None else set()
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return {(one.asname or one.name).partition(".")[0] for one in names}
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+            given = {name for item in items if item.optional_vars is not None for name in stored(item.optional_vars)}
+            return given | _binds_all(body)
+        case ast.If(body=body, orelse=orelse):
+            return _common([body, orelse])
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):
+            return _common([[*body, *orelse], *(one.body for one in handlers)]) | _binds_all(last)
+    return set()
+
+
+def _common(branches: Sequence[Sequence[ast.stmt]]) -> set[str]:
+    """What all branches bind, but for those that never come out at the end."""
+    ways = [_binds_all(branch) for branch in branches if not (branch and isinstance(branch[-1], _ENDS))]
+    return set.intersection(*ways) if ways else set()
+
+
+def _binds_all(block: Sequence[ast.stmt]) -> set[str]:
+    bound: set[str] = set()
+    for statement in block:
+        bound |= _binds(statement)
+    return bound
+
+
+def stored(target: ast.AST) -> set[str]:
+    """The names that an assignment target binds."""
+    return {one.id for one in ast.walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def reads(node: ast.AST) -> Iterator[str]:
+    """The names that an expression reads, in order."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
+            yield one.id

@@ -1,0 +1,323 @@
+"""Repairs of a tensor in the wrong place, by what stands where it was born or got its name."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.diagnosis import scope
+from devfix_codemods.diagnosis.devices import Mover, is_module_class, mover_at
+from devfix_codemods.diagnosis.project import Project, calls_on
+from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair, Stop
+from devfix_codemods.diagnosis.trace import Site, Tracer, Way, is_birth
+from devfix_codemods.edits.operations import (
+    Argument,
+    Edit,
+    InsertStatement,
+    ReplaceExpression,
+    ReplaceStatement,
+    RewriteCall,
+)
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.classes import ClassTable
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+from devfix_codemods.rules._moves import copied_suffix, roots
+from devfix_codemods.source import Span
+
+
+def tensor_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) -> Iterator[Repair]:
+    """What can be done for a misplaced tensor or batch away from the sink, the place of its birth first."""
+    if operand.is_host_by_design or operand.wanted == HOST:
+        return
+    born = _born(operand)
+    sites = _sites(project, diagnosis, operand)
+    if born is not None:
+        at_birth = [one for one in sites if _is_at(one, born)]
+        for site in at_birth:
+            yield from _of_site(project, diagnosis, operand, site)
+        yield from _of_calls(project, diagnosis, operand, born)
+        sites = [one for one in sites if one not in at_birth]
+    for site in reversed(sites):
+        yield from _of_site(project, diagnosis, operand, site)
+
+
+def _born(operand: Operand) -> Stop | None:
+    """Where a value began as far as the training code is concerned: a loader's batch begins at the loop."""
+    loaded = [stop for stop in operand.history if "loader" in stop.how]
+    stop = loaded[-1] if loaded else operand.origin
+    return stop if stop is not None and stop.file is not None and stop.line is not None else None
+
+
+def _sites(project: Project, diagnosis: Diagnosis, operand: Operand) -> list[Site]:
+    """The stops of the operand's way, nearest first; and of the same value under other names in outer frames."""
+    tracer = Tracer(project)
+    found = tracer.sites(operand.expression, operand.frame) if diagnosis.frames else []
+    return [one for one in found if not _in_worker(project, one.file, one.statement)]
+
+
+def _is_at(site: Site, born: Stop) -> bool:
+    last = site.statement.end_lineno or site.statement.lineno
+    if site.way is Way.LOOP:
+        last = site.statement.lineno
+    return site.file == born.file and born.line is not None and site.statement.lineno <= born.line <= last
+
+
+def _in_worker(project: Project, file: str, node: ast.AST) -> bool:
+    """Whether code runs in a loader's worker: a dataset, a collate function. Nothing is moved there."""
+    program = project.program(file)
+    if program is None:
+        return True
+    owner = scope.class_around(program, node)
+    function = scope.function_around(program, node)
+    if owner is not None and ClassTable(program.names).is_dataset(owner):
+        return True
+    return function is not None and "collate" in function.name
+
+
+# By the kind of stop
+
+
+def _of_site(project: Project, diagnosis: Diagnosis, operand: Operand, site: Site) -> Iterator[Repair]:
+    program = project.program(site.file)
+    if program is None:
+        return
+    if site.way is Way.LOOP or _is_batch_part(site):
+        yield from _in_loop(project, program, diagnosis, operand, site)
+    elif site.way is Way.ARGUMENT:
+        yield from _at_expression(
+            project, diagnosis, operand, site, f"Move `{_text(program, site.value)}` where it is passed"
+        )
+    elif site.target.startswith("self.") and _holds(program, site.statement) and isinstance(site.statement, ast.Assign):
+        yield from _as_buffer(program, site)
+        yield from _births_inside(project, diagnosis, operand, site)
+    else:
+        births = list(_births_inside(project, diagnosis, operand, site))
+        yield from births
+        if not births:
+            title = f"Move `{site.target}` where it is made"
+            yield from _at_expression(project, diagnosis, operand, site, title)
+
+
+def _is_batch_part(site: Site) -> bool:
+    """`x, y = batch`, `x = batch["image"]`, `batch = next(iter(loader))`."""
+    if not isinstance(site.statement, ast.Assign):
+        return False
+    value = site.value
+    is_next = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "next"
+    item = isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)
+    return is_next or item or (site.way is Way.UNPACKED and isinstance(value, ast.Name))
+
+
+def _at_expression(
+    project: Project, diagnosis: Diagnosis, operand: Operand, site: Site, title: str
+) -> Iterator[Repair]:
+    program = project.program(site.file)
+    mover = mover_at(project, site.file, site.statement, operand.wanted, diagnosis.anchors)
+    if program is None or mover is None or isinstance(site.value, ast.Starred) or site.statement is None:
+        return
+    edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
+    yield Repair(title, ((site.file, (*mover.edits, edit)),))
+
+
+# Batches
+
+
+def _in_loop(
+    project: Project, program: Program, diagnosis: Diagnosis, operand: Operand, site: Site
+) -> Iterator[Repair]:
+    """A line of its own beside the siblings' moves, or where the item gets its name."""
+    statement = site.statement
+    block = statement.body if isinstance(statement, (ast.For, ast.AsyncFor)) else scope.block_of(program, statement)
+    sibling = _sibling(program, statement, block)
+    first = block[0] if isinstance(statement, (ast.For, ast.AsyncFor)) else statement
+    where = "before" if isinstance(statement, (ast.For, ast.AsyncFor)) else "after"
+    mover = mover_at(project, site.file, first, operand.wanted, diagnosis.anchors)
+    suffix = mover.relaxed if mover is not None else None
+    edits: tuple[Edit, ...] = mover.edits if mover is not None else ()
+    anchor = program.source.span(first)
+    if sibling is not None:
+        line, copied = sibling
+        if roots(copied) <= project.bound_at(site.file, line):
+            suffix, edits, anchor, where = copied, (), program.source.span(line), "after"
+    if suffix is None:
+        return
+    for code in _codes(site, operand, suffix):
+        insert = InsertStatement(anchor, where, code)  # type: ignore[arg-type]
+        yield Repair(f"Move `{code.partition(' = ')[0]}` beside its loop", ((site.file, (*edits, insert)),))
+
+
+def _codes(site: Site, operand: Operand, suffix: str) -> Iterator[str]:
+    """The statements that move an item: itself, its element, or every tensor of a mapping."""
+    name = site.target
+    part = _item_of(operand.expression, name)
+    if part is not None:
+        yield f"{part} = {part}{suffix}"
+    elif operand.kind is Kind.BATCH and operand.expression == name:
+        yield f"{name} = {{k: v{suffix} if hasattr(v, 'to') else v for k, v in {name}.items()}}"
+        yield f"{name} = [v{suffix} if hasattr(v, 'to') else v for v in {name}]"
+        yield f"{name} = {name}{suffix}"
+    else:
+        yield f"{name} = {name}{suffix}"
+
+
+def _item_of(expression: str, name: str) -> str | None:
+    """`batch["labels"]` of the name `batch`, as the source spells it."""
+    try:
+        node = ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+        inner = node.func if isinstance(node, ast.Call) else node.value
+        if isinstance(node, ast.Subscript) and isinstance(inner, ast.Name) and inner.id == name:
+            return ast.unparse(node) if isinstance(node.slice, ast.Constant) else None
+        node = inner
+    return None
+
+
+def _sibling(program: Program, statement: ast.stmt, block: list[ast.stmt]) -> tuple[ast.stmt, str] | None:
+    """The last line of the block that moves another item of the same batch, and the move as text."""
+    items = _items(statement)
+    for one in block:
+        value = getattr(one, "value", None)
+        if isinstance(one, ast.Assign) and isinstance(value, ast.Name) and value.id in items:
+            items |= {name for target in one.targets for name in scope.stored(target)}
+    found: tuple[ast.stmt, str] | None = None
+    for one in block:
+        if not isinstance(one, ast.Assign) or one.lineno <= statement.lineno:
+            continue
+        calls = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
+        for call in calls:
+            moved = _moved(program, call)
+            if moved is not None and moved[0] in items:
+                found = (one, moved[1])
+    return found
+
+
+def _items(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return scope.stored(statement.target)
+    return {name for target in getattr(statement, "targets", ()) for name in scope.stored(target)}
+
+
+def _moved(program: Program, call: ast.expr) -> tuple[str, str] | None:
+    """The name that a call moves to a device, and the move as text."""
+    if (
+        not isinstance(call, ast.Call)
+        or not isinstance(call.func, ast.Attribute)
+        or call.func.attr not in {"to", "cuda"}
+    ):
+        return None
+    root = next((one.id for one in ast.walk(call.func.value) if isinstance(one, ast.Name)), None)
+    suffix = copied_suffix(program, call)
+    return None if root is None or suffix is None else (root, suffix)
+
+
+# Factories
+
+
+def _of_calls(project: Project, diagnosis: Diagnosis, operand: Operand, born: Stop) -> Iterator[Repair]:
+    """The call at the line of birth that made the tensor, wherever that is."""
+    program, statement = project.program(born.file), project.statement(born.file, born.line)
+    if program is None or statement is None or born.file is None or born.line is None:
+        return
+    if _in_worker(project, born.file, statement):
+        return
+    made = born.how.rpartition(" ")[2].rpartition(".")[2]
+    calls = [one for one in calls_on(program, born.line) if (dotted(one.func) or "").rpartition(".")[2] == made]
+    for call in calls or [one for one in calls_on(program, born.line) if is_birth(program, one)]:
+        yield from _on_device(project, diagnosis, operand, born.file, statement, call)
+
+
+def _births_inside(project: Project, diagnosis: Diagnosis, operand: Operand, site: Site) -> Iterator[Repair]:
+    """The factories in the expression that the site binds."""
+    program = project.program(site.file)
+    if program is None:
+        return
+    for node in ast.walk(site.value):
+        if isinstance(node, ast.Call) and is_birth(program, node):
+            yield from _on_device(project, diagnosis, operand, site.file, site.statement, node)
+
+
+def _on_device(
+    project: Project, diagnosis: Diagnosis, operand: Operand, file: str, statement: ast.stmt, call: ast.Call
+) -> Iterator[Repair]:
+    """`device=` for a factory; `.to(…)` for a constructor that takes none."""
+    program = project.program(file)
+    mover = mover_at(project, file, statement, operand.wanted, diagnosis.anchors)
+    if program is None or mover is None:
+        return
+    given = next((one for one in call.keywords if one.arg == "device"), None)
+    if given is not None and not isinstance(given.value, ast.Constant):
+        return
+    name = dotted(call.func) or "it"
+    edit = _with_device(program, call, mover)
+    if given is not None:
+        edit = ReplaceExpression(program.source.span(given.value), mover.device)
+    yield Repair(f"Make it on the device: `{name}(…)` at line {call.lineno}", ((file, (*mover.edits, edit)),))
+
+
+def _with_device(program: Program, call: ast.Call, mover: Mover) -> Edit:
+    span = program.source.span(call)
+    name = tables.canonical(program.names.qualified(call.func) or "")
+    takes_none = name in tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS or any(
+        one.arg is None for one in call.keywords
+    )
+    if takes_none or not (name in tables.FACTORIES or name in {"torch.as_tensor", "torch.asarray"}):
+        return ReplaceExpression(span, f"__node__{mover.suffix}")
+    return with_argument(call, span, mover.device, "device")
+
+
+def with_argument(call: ast.Call, span: Span, code: str, keyword: str) -> RewriteCall:
+    """The call with one more keyword argument."""
+    count = len(call.args) + len(call.keywords)
+    kept = [Argument(index, _keyword(call, index)) for index in range(count)]
+    return RewriteCall(span, None, (*kept, Argument(code, keyword)))
+
+
+def _keyword(call: ast.Call, index: int) -> str | None:
+    """The keyword of the argument at an index of the source's order."""
+    parts = sorted(
+        [(one.lineno, one.col_offset, None) for one in call.args]
+        + [(one.lineno, one.col_offset, one.arg) for one in call.keywords],
+        key=lambda one: one[:2],
+    )
+    return parts[index][2]
+
+
+# Attributes
+
+
+def _holds(program: Program, statement: ast.stmt) -> bool:
+    """Whether the statement is in a method of a module."""
+    owner = scope.class_around(program, statement)
+    return owner is not None and is_module_class(program, owner)
+
+
+def _as_buffer(program: Program, site: Site) -> Iterator[Repair]:
+    """`self.mask = …` in the constructor of a module, as a buffer that the module carries along."""
+    statement = site.statement
+    function = scope.function_around(program, statement)
+    name = site.target.removeprefix("self.")
+    if function is None or function.name != "__init__" or not name.isidentifier():
+        return
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not _after_super(function, statement):
+        return
+    value = program.source.segment(program.source.span(statement.value))
+    if "\n" in value or "register_buffer" in value:
+        return
+    code = f'self.register_buffer("{name}", {value}, persistent=False)'
+    edit = ReplaceStatement(program.source.span(statement), code)
+    yield Repair(f"Register `{site.target}` as a buffer, which moves with its module", ((site.file, (edit,)),))
+
+
+def _after_super(function: scope.Function, statement: ast.stmt) -> bool:
+    """Buffers can be registered once `Module.__init__` has run."""
+    above = (one for one in function.body if one.lineno < statement.lineno)
+    return any(_is_super_init(node) for one in above for node in ast.walk(one))
+
+
+def _is_super_init(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"
+
+
+def _text(program: Program, node: ast.AST) -> str:
+    return " ".join(program.source.segment(program.source.span(node)).split())

@@ -1,0 +1,311 @@
+"""Repairs of tensors and batches: where nothing may be offered, then what is offered first."""
+
+from collections.abc import Callable
+
+from devfix_codemods.diagnosis import Stop
+
+from .conftest import GPU, Crash, tensor
+
+Build = Callable[..., Crash]
+
+LOOP = """
+import torch
+
+def train(model, loader, criterion, device):
+    for x, y in loader:
+        x = x.to(device)
+        out = model(x)
+        loss = criterion(out, y)
+"""
+
+
+# Nothing, or nothing there
+
+
+def test_nothing_is_offered_for_files_that_are_not_the_users(crash: Build) -> None:
+    path = "lib/site-packages/vendor/train.py"
+    case = crash({path: LOOP}).at("criterion(out, y)", tensor("out", GPU), tensor("y"), file=path)
+    assert case.repairs == ()
+
+
+def test_nothing_is_offered_for_files_that_are_not_given(crash: Build) -> None:
+    build = crash({"train.py": LOOP, "other.py": "import torch\n"})
+    case = build.at("criterion(out, y)", tensor("out", GPU), tensor("y"))
+    del build.sources["train.py"]
+    assert case.repairs == ()
+
+
+def test_no_name_is_used_that_some_path_leaves_unbound(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def train(model, fast):
+            if fast:
+                device = torch.device("cuda")
+            mask = torch.ones(3)
+            out = model(mask)
+            return out * mask
+        """)
+    history = Stop("cpu", "made by torch.ones", "train.py", build.line("mask ="))
+    case = build.at("out * mask", tensor("out", GPU), tensor("mask", "cpu", history))
+    assert case.results() == ["return out * mask.to(out.device)"]
+
+
+def test_a_name_that_is_bound_on_all_paths_is_used(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def train(model, fast):
+            if fast:
+                device = torch.device("cuda")
+            else:
+                device = torch.device("cuda:0")
+            mask = torch.ones(3)
+            out = model(mask)
+            return out * mask
+        """)
+    history = Stop("cpu", "made by torch.ones", "train.py", build.line("mask ="))
+    case = build.at("out * mask", tensor("out", GPU), tensor("mask", "cpu", history))
+    assert case.results()[0] == "mask = torch.ones(3, device=device)"
+
+
+def test_what_the_program_put_on_the_host_is_not_taken_back(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def evaluate(model, loader, device):
+            for x, y in loader:
+                y = y.to(device)
+                out = model(x.to(device)).cpu()
+                hits = out == y
+        """)
+    moved = Stop("cpu", "moved by .cpu", "train.py", build.line("out ="))
+    case = build.at("out == y", tensor("out", "cpu", moved), tensor("y", GPU))
+    assert case.results() == ["hits = out == y.cpu()"]
+
+
+def test_nothing_is_moved_in_a_dataset_or_a_collate_function(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        class Items(torch.utils.data.Dataset):
+            def __getitem__(self, index):
+                return torch.ones(3)
+
+        def collate(items):
+            return torch.stack(items)
+
+        def train(model, device):
+            data = Items()
+            for index in range(3):
+                x = data[index]
+                out = model(x)
+        """)
+    history = Stop("cpu", "made by torch.ones", "train.py", build.line("return torch.ones"))
+    case = build.at("model(x)", tensor("x", "cpu", history), tensor("w", GPU))
+    assert case.results()
+    assert not any("torch.ones" in result or "stack" in result for result in case.results())
+
+
+def test_the_name_of_a_host_device_is_no_device(crash: Build) -> None:
+    build = crash("""
+        import torch
+        device = torch.device("cpu")
+
+        def mix(model, x):
+            mask = torch.ones(3)
+            out = model(x)
+            return out * mask
+        """)
+    case = build.at("out * mask", tensor("out", GPU), tensor("mask"))
+    assert all("(device" not in result and "=device" not in result for result in case.results())
+
+
+def test_an_assignment_target_is_not_wrapped(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def add(total, x):
+            total += x
+        """)
+    case = build.at("total += x", tensor("x", GPU), tensor("total"))
+    assert case.results() == []
+
+
+def test_the_device_of_init_is_used_only_below_its_assignment(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        class Runner:
+            def __init__(self, device):
+                self.scale = torch.ones(3)
+                self.device = device
+
+            def run(self, x):
+                return x * self.scale
+        """)
+    case = build.at("x * self.scale", tensor("x", GPU), tensor("self.scale"))
+    assert "self.scale = torch.ones(3, device=device)" in case.results()
+    assert not any("device=self.device" in result for result in case.results())
+
+
+# What is offered
+
+
+def test_a_label_is_moved_beside_its_sibling_in_its_style(crash: Build) -> None:
+    build = crash(LOOP.replace("x.to(device)", "x.to(device, non_blocking=True)"))
+    history = Stop("cpu", "it comes from the loader", "train.py", build.line("for x"))
+    case = build.at("criterion(out, y)", tensor("out", GPU), tensor("y", "cpu", history))
+    assert case.results()[0] == "y = y.to(device, non_blocking=True)"
+    assert case.results()[-1] == "loss = criterion(out, y.to(out.device))"
+
+
+def test_a_batch_is_moved_in_the_loop_of_the_frame_outside(crash: Build) -> None:
+    build = crash(
+        {
+            "train.py": """
+            from model import step
+
+            def train(net, loader, device):
+                for images, labels in loader:
+                    step(net, images, labels)
+            """,
+            "model.py": """
+            def step(net, x, y):
+                return net(x)
+            """,
+        }
+    )
+    history = Stop("cpu", "it comes from the loader", "train.py", build.line("for images"))
+    case = build.at(
+        "net(x)",
+        tensor("x", "cpu", history),
+        tensor("net.weight", GPU),
+        through=[("train.py", "step(net, images, labels)")],
+        file="model.py",
+    )
+    assert case.results()[0] == "images = images.to(device, non_blocking=True)"
+
+
+def test_an_item_of_a_mapping_is_moved_by_its_key(crash: Build) -> None:
+    build = crash("""
+        def train(model, loader, device):
+            for batch in loader:
+                out = model(batch["image"])
+        """)
+    history = Stop("cpu", "it comes from the loader", "train.py", build.line("for batch"))
+    case = build.at('model(batch["image"])', tensor('batch["image"]', "cpu", history), tensor("w", GPU))
+    assert case.results()[0] == "batch['image'] = batch['image'].to(device, non_blocking=True)"
+
+
+def test_a_factory_gets_its_device_where_it_is_called(crash: Build) -> None:
+    build = crash(
+        {
+            "train.py": """
+            import torch
+            import masks
+
+            def run(model, x):
+                out = model(x)
+                return out * masks.causal(4, x)
+            """,
+            "masks.py": """
+            import torch
+
+            def causal(n, like):
+                size = like.view(-1)
+                return torch.ones(n, n).tril()
+            """,
+        }
+    )
+    history = Stop("cpu", "made by torch.ones", "masks.py", build.line("return", "masks.py"))
+    case = build.at("out * masks.causal(4, x)", tensor("out", GPU), tensor("masks.causal(4, x)", "cpu", history))
+    assert case.results()[0] == "return torch.ones(n, n, device=like.device).tril()"
+
+
+def test_a_constructor_without_device_is_moved_instead(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def run(model, array, device):
+            x = torch.from_numpy(array)
+            return model(x)
+        """)
+    history = Stop("cpu", "made by torch.from_numpy", "train.py", build.line("x ="))
+    case = build.at("model(x)", tensor("x", "cpu", history), tensor("w", GPU))
+    assert case.results()[0] == "x = torch.from_numpy(array).to(device)"
+
+
+def test_the_birth_of_a_computed_value_is_found(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def run(model, x, device):
+            steps = torch.arange(4)
+            angles = steps.float() * 0.1
+            return model(x) + angles.sin()
+        """)
+    history = Stop("cpu", "made by torch.arange", "train.py", build.line("steps ="))
+    case = build.at("model(x) + angles.sin()", tensor("model(x)", GPU), tensor("angles.sin()", "cpu", history))
+    assert case.results()[0] == "steps = torch.arange(4, device=device)"
+
+
+def test_without_a_history_the_source_is_followed(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def run(model, x, device):
+            steps = torch.arange(4)
+            angles = steps.float() * 0.1
+            return model(x) + angles
+        """)
+    case = build.at("model(x) + angles", tensor("model(x)", GPU), tensor("angles"))
+    assert case.results()[0] == "steps = torch.arange(4, device=device)"
+
+
+def test_an_attribute_of_a_module_becomes_a_buffer(crash: Build) -> None:
+    build = crash("""
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = torch.ones(3)
+
+            def forward(self, x):
+                return x * self.scale
+        """)
+    history = Stop("cpu", "made by torch.ones", "train.py", build.line("self.scale"))
+    case = build.at("x * self.scale", tensor("x", GPU), tensor("self.scale", "cpu", history))
+    assert case.results()[0] == 'self.register_buffer("scale", torch.ones(3), persistent=False)'
+    assert case.results()[-1] == "return x * self.scale.to(x.device)"
+
+
+def test_a_hidden_state_follows_its_input(crash: Build) -> None:
+    build = crash("""
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def forward(self, x):
+                hidden = torch.zeros(1, x.size(0), 8)
+                return self.rnn(x, hidden)
+        """)
+    history = Stop("cpu", "made by torch.zeros", "train.py", build.line("hidden ="))
+    message = (
+        "Input and hidden tensors are not at the same device, found input tensor at cuda:0 and hidden tensor at cpu"
+    )
+    case = build.at("self.rnn(x, hidden)", tensor("x", GPU), tensor("hidden", "cpu", history), message=message)
+    assert case.results()[0] == "hidden = torch.zeros(1, x.size(0), 8, device=x.device)"
+
+
+def test_a_script_that_only_says_cuda_gets_cuda(crash: Build) -> None:
+    build = crash("""
+        import torch
+        model = torch.nn.Linear(3, 3).cuda()
+        x = torch.ones(3)
+        model(x)
+        """)
+    case = build.at("model(x)", tensor("x"), tensor("w", GPU))
+    assert case.results()[0] == 'x = torch.ones(3, device="cuda")'
