@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from devfix.replay.postmortem import PostMortem
+
 
 class Ending(StrEnum):
     """The ways a run can end. A closed set."""
@@ -48,7 +50,8 @@ class Outcome:
 
     `status` is the exit status, None where there is none; `signal` names the signal that killed the process. `reason`
     says why a run could not start. `peak_memory` is in bytes. `reached` holds (file, line) for each watched line that
-    ran. `losses` are the values on which `backward` was called, in order.
+    ran. `losses` are the values on which `backward` was called, in order. `postmortem` tells what was in reach when the
+    script crashed with a device error.
     """
 
     ending: Ending
@@ -62,6 +65,7 @@ class Outcome:
     stderr: Output = Output()
     reached: frozenset[tuple[str, int]] = frozenset()
     losses: tuple[float, ...] = ()
+    postmortem: PostMortem | None = None
 
     @property
     def passed(self) -> bool:

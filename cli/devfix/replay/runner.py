@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from devfix.replay.outcomes import Ending, Outcome, Output, ScriptError, not_started
+from devfix.replay.postmortem import PostMortem, decode
 
 HEAD_BYTES = 256 << 10
 TAIL_BYTES = 8 << 10
@@ -214,6 +215,7 @@ def _outcome(ended: _Ended, events: Mapping[str, list[dict[str, Any]]]) -> Outco
         stderr=ended.stderr,
         reached=frozenset((event["file"], event["line"]) for event in events.get("line", ())),
         losses=tuple(_number(event["value"]) for event in events.get("loss", ())),
+        postmortem=_postmortem(events),
     )
 
 
@@ -232,6 +234,10 @@ def _error(events: Mapping[str, list[dict[str, Any]]]) -> ScriptError | None:
     for event in events.get("error", ()):
         return ScriptError(event["type"], event["message"], event["file"], event["line"], event["device"])
     return None
+
+
+def _postmortem(events: Mapping[str, list[dict[str, Any]]]) -> PostMortem | None:
+    return next((decode(event.get("postmortem")) for event in events.get("error", ())), None)
 
 
 def _number(value: float | None) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from . import errors, imports, lines, spawning, training
+from . import errors, imports, lines, postmortem, spawning, training
 from .journal import Journal
 
 
@@ -161,7 +161,8 @@ def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
     """End as the interpreter would: the traceback without the probe's own frames, and the same exit status."""
     status = _status(error)
     if status != 0:
-        journal.write("error", **errors.describe(error, Path(config.root)))
+        root = Path(config.root)
+        journal.write("error", **errors.describe(error, root), postmortem=postmortem.examine(error, root))
     journal.write("end", memory=_peak_memory())
     if isinstance(error, SystemExit):
         raise error
