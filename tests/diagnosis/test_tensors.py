@@ -309,3 +309,9 @@ def test_a_script_that_only_says_cuda_gets_cuda(crash: Build) -> None:
         """)
     case = build.at("model(x)", tensor("x"), tensor("w", GPU))
     assert case.results()[0] == 'x = torch.ones(3, device="cuda")'
+
+
+def test_nothing_is_inserted_where_a_framework_places_values(crash: Build) -> None:
+    build = crash("import lightning\n" + LOOP)
+    case = build.at("criterion(out, y)", tensor("out", GPU), tensor("y"))
+    assert case.repairs == ()

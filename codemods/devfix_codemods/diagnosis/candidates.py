@@ -11,6 +11,7 @@ from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Kind, Repair
 from devfix_codemods.diagnosis.sinks import LAST, moves_at_sink, special_repairs
 from devfix_codemods.diagnosis.tensors import tensor_repairs
+from devfix_codemods.flow.classes import FileTraits
 from devfix_codemods.source import Source
 
 _PLACE_FREE = frozenset({Category.TO_NUMPY, Category.LENGTHS, Category.LOAD, Category.AUTOCAST, Category.RNG_STATE})
@@ -33,16 +34,25 @@ def repairs(diagnosis: Diagnosis, sources: Mapping[str, Source]) -> Sequence[Rep
     )
     unique: dict[tuple[object, ...], Repair] = {}
     for one in found:
-        unique.setdefault(one.edits, one)
+        if one.rule is not None or diagnosis.category in _PLACE_FREE or not _is_managed(project, one):
+            unique.setdefault(one.edits, one)
     return tuple(unique.values())
 
 
+def _is_managed(project: Project, repair: Repair) -> bool:
+    """Whether a framework places values in a file that would be edited: no moves are inserted there."""
+    programs = (project.program(file) for file, _ in repair.edits)
+    return any(one is not None and FileTraits(one.names).managed for one in programs)
+
+
 def _of_operands(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:
-    """Modules before tensors: a model that was not moved explains every tensor that it meets."""
+    """Modules before tensors: a model that was not moved explains every tensor that it meets. Outer frames first."""
     if diagnosis.category in _PLACE_FREE:
         return
+    count = len(diagnosis.frames)
     order = {Kind.MODULE: 0, Kind.OPTIMIZER: 1}
-    for operand in sorted(diagnosis.misplaced, key=lambda one: order.get(one.kind, 2)):
+    ranked = sorted(diagnosis.misplaced, key=lambda one: (order.get(one.kind, 2), one.frame % max(count, 1)))
+    for operand in ranked:
         if operand.kind is Kind.MODULE:
             yield from module_repairs(project, diagnosis, operand)
         elif operand.kind is Kind.OPTIMIZER:

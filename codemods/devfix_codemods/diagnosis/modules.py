@@ -38,9 +38,9 @@ def _sites(project: Project, operand: Operand) -> list[Site]:
 
 def _late_parts(project: Project, diagnosis: Diagnosis, operand: Operand) -> Iterator[Repair]:
     """`model.to(device)` once more after the last part that was put in."""
-    attributes = {part for name, _ in operand.odd for part in name.split(".")}
+    attributes = {part for name, _ in operand.odd for part in name.split(".") if part}
     found: list[tuple[str, ast.Assign, str]] = []
-    for file, program in project.programs():
+    for file, program in project.mentioning(*(f".{attribute}" for attribute in attributes)):
         for node in ast.walk(program.tree):
             owner = _gets_a_part(program, node, attributes)
             if owner is not None and isinstance(node, ast.Assign):

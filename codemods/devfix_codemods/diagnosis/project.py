@@ -33,12 +33,13 @@ class Project:
             self._programs[file] = _parsed(self.sources[file])
         return self._programs[file]
 
-    def programs(self) -> Iterator[tuple[str, Program]]:
-        """Every file that parses."""
+    def mentioning(self, *words: str) -> Iterator[tuple[str, Program]]:
+        """The files in which one of `words` stands; only those are parsed."""
         for file in self.sources:
-            program = self.program(file)
-            if program is not None:
-                yield file, program
+            if any(word.encode() in self.sources[file].data for word in words):
+                program = self.program(file)
+                if program is not None:
+                    yield file, program
 
     def statement(self, file: str | None, line: int | None) -> ast.stmt | None:
         """The innermost statement that runs at a line."""

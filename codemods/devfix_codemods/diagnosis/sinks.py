@@ -184,7 +184,7 @@ def _for_state(_project: Project, program: Program, diagnosis: Diagnosis) -> Ite
 
 def _for_pinning(project: Project, _program: Program, _diagnosis: Diagnosis) -> Iterator[Repair]:
     """A loader of device tensors does not pin."""
-    for file, program in project.programs():
+    for file, program in project.mentioning("pin_memory"):
         for call in program.names.calls:
             pinned = next((one.value for one in call.keywords if one.arg == "pin_memory"), None)
             if isinstance(pinned, ast.Constant) and pinned.value is True:

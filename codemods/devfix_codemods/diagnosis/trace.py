@@ -181,7 +181,7 @@ class Tracer:
         """What the user's functions of that name return."""
         if not name or name == "forward":
             return
-        for file, program in self._project.programs():
+        for file, program in self._project.mentioning(f"def {name}"):
             for function in ast.walk(program.tree):
                 if not isinstance(function, scope.Function) or function.name != name:
                     continue
