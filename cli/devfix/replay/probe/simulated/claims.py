@@ -104,3 +104,8 @@ def is_pinned(tensor: Any) -> bool:
 def pin(tensor: Any) -> None:
     """Let the memory of `tensor` count as pinned from now on."""
     _storage_of(tensor).__dict__[PINNED] = True
+
+
+def forget_claim(tensor: Any) -> None:
+    """Let `tensor`, a tensor with a plain storage, adopt the place of what it meets."""
+    _storage_of(tensor).__dict__.pop(ATTRIBUTE, None)

@@ -1,4 +1,4 @@
-"""The legacy tensor types, `torch.FloatTensor` and `torch.cuda.FloatTensor`: names, conversions and constructors."""
+"""The legacy tensor types, `torch.Tensor(…)`, `torch.FloatTensor` and `torch.cuda.FloatTensor`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import torch
 
-from .claims import place_of
+from .claims import HOST, claim_of, place_of, set_claim
+from .mode import ClaimMode
+from .patching import looking_like, wrap_method
 from .state import Simulation
 
 _SCALARS: dict[str, torch.dtype] = {
@@ -23,7 +25,100 @@ _SCALARS: dict[str, torch.dtype] = {
     "ComplexFloat": torch.complex64,
     "ComplexDouble": torch.complex128,
 }
-_type_of = torch._C.TensorBase.type
+_type_of: Any = torch._C.TensorBase.type
+_new_base: Any = torch._C.TensorBase.__new__
+
+
+class _LegacyType(type):
+    """The class of what stands for `torch.FloatTensor` and its like: their instances are tensors, and they make them."""
+
+    simulation: Simulation
+    host_type: Any
+    is_cuda: bool
+
+    def __call__(cls, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        kind = cls.simulation.kind if cls.is_cuda else "cpu"
+        return _construct(cls.simulation, kind, cls.host_type, args, device, kwargs, str(cls))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        is_device = isinstance(instance, torch.Tensor) and cls.simulation.is_device(place_of(instance))
+        return isinstance(instance, cls.host_type) and is_device == cls.is_cuda
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls.host_type, name)
+
+    def __str__(cls) -> str:
+        return f"{cls.__module__}.{cls.__name__}"
+
+
+def install(simulation: Simulation, _mode: ClaimMode) -> None:
+    """Replace the types in `torch` and `torch.cuda`, and the constructor of `torch.Tensor`."""
+    for kind in _SCALARS:
+        name = f"{kind}Tensor"
+        host_type = getattr(torch, name, None)
+        if host_type is None:
+            continue
+        for module, is_cuda in ((torch, False), (getattr(torch, simulation.kind), True)):
+            names = {
+                "simulation": simulation,
+                "host_type": host_type,
+                "is_cuda": is_cuda,
+                "__module__": module.__name__,
+                "__doc__": host_type.__doc__,
+            }
+            setattr(module, name, _LegacyType(name, (), names))
+
+    def new_tensor(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        def construct(*given: Any, **options: Any) -> Any:
+            return _new_base(cls, *given, **options)
+
+        return _construct(simulation, simulation.default_kind, construct, args, device, kwargs, "torch.Tensor")
+
+    def new(original: Any, tensor: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        def construct(*given: Any, **options: Any) -> Any:
+            return original(tensor, *given, **options)
+
+        place = place_of(tensor)
+        return _construct(simulation, place.type, construct, args, place if device is None else device, kwargs, ".new")
+
+    Tensor: Any = torch.Tensor
+    Tensor.__new__ = staticmethod(looking_like(new_tensor, _new_base, torch.Tensor, "__new__"))
+    wrap_method("new", new)
+
+
+def _construct(
+    simulation: Simulation,
+    kind: str,
+    construct: Any,
+    args: tuple[Any, ...],
+    device: Any,
+    kwargs: dict[str, Any],
+    name: str,
+) -> Any:
+    """What the legacy constructor `construct` of the device type `kind` makes.
+
+    Raises:
+        RuntimeError, TypeError: it is asked for another type of device, in the words of torch.
+    """
+    place = HOST if kind == "cpu" and device is None else simulation.resolve(kind if device is None else device)
+    if place.type != kind:
+        raise RuntimeError(f"legacy constructor expects device type: {kind} but device type: {place.type} was passed")
+    if args and isinstance(args[0], torch.Tensor) and name != "torch.Tensor" and place_of(args[0]).type != kind:
+        raise TypeError(f"expected {_options(args[0], kind)} (got {_options(args[0], place_of(args[0]).type)})")
+    made = construct(*args, **kwargs)
+    if claim_of(made) is None:
+        set_claim(made, simulation.claim(place, f"made by {name}"))
+    return made
+
+
+def _options(tensor: torch.Tensor, kind: str) -> str:
+    """The options of `tensor` as C++ prints them, on a device of type `kind`."""
+    scalar = {torch.float32: "float", torch.float64: "double", torch.int64: "long int", torch.int32: "int"}
+    dtype = scalar.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
+    return (
+        f"TensorOptions(dtype={dtype}, device={kind}, layout=Strided, requires_grad=false (default), "
+        "pinned_memory=false (default), memory_format=(nullopt))"
+    )
 
 
 def name_of(tensor: Any, simulation: Simulation) -> str:
@@ -46,6 +141,5 @@ def parse(wanted: Any, simulation: Simulation) -> tuple[torch.dtype, str] | None
 
 
 def _name(wanted: Any) -> str | None:
-    if type(wanted).__name__ != "tensortype":
-        return None
-    return f"{wanted.__module__}.{wanted.__name__}"
+    is_legacy = isinstance(wanted, _LegacyType) or type(wanted).__name__ == "tensortype"
+    return f"{wanted.__module__}.{wanted.__name__}" if is_legacy else None

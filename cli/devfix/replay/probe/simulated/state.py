@@ -13,6 +13,8 @@ import torch
 
 from .claims import HOST, Claim, interned
 
+_Device = torch.device
+
 
 # A value that goes to and fro in a loop would otherwise keep a claim for each move.
 _HISTORY = 16
@@ -76,14 +78,14 @@ class Simulation:
         Raises:
             RuntimeError: there is no such device, in the words of CUDA.
         """
-        place: Any = device if type(device) is torch.device else torch.device(_named(device, self.kind))
+        place: Any = device if type(device) is _Device else _Device(_named(device, self.kind))
         if place.type != self.kind:
             return HOST if place.type == "cpu" else interned(place)
         self.initialise()
         index = self.current if place.index is None else place.index
         if index >= self.devices:
             raise invalid_ordinal()
-        return interned(torch.device(self.kind, index))
+        return interned(_Device(self.kind, index))
 
     def initialise(self) -> None:
         """Create the context, as the first use of a device does.

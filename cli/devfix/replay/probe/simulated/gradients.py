@@ -1,0 +1,64 @@
+"""Gradients of another device: given to `backward`, or returned by a custom function.
+
+ATen's `validate_outputs` compares each gradient with the tensor that it belongs to; a tensor without dimensions is
+moved there, any other is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+
+from .claims import claim_of, place_of
+from .mode import ClaimMode
+from .moves import Moves
+from .patching import wrap
+from .state import Simulation
+
+
+def install(simulation: Simulation, _mode: ClaimMode) -> None:
+    """Patch what makes the first gradients, and `torch.autograd.Function.apply`."""
+    moves = Moves(simulation)
+
+    def valid(gradient: Any, place: torch.device, index: int, text: str) -> Any:
+        if gradient is None or claim_of(gradient) is None or place_of(gradient) is place:
+            return gradient
+        if gradient.dim() == 0:
+            return moves.move(gradient, place, "moved by backward")
+        raise RuntimeError(
+            f"{text}invalid gradient at index {index} - expected device {place} but got {place_of(gradient)}"
+        )
+
+    def make_gradients(original: Any, outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(outputs, *args, **kwargs)
+        return tuple(
+            valid(gradient, place_of(output), index, "") if isinstance(output, torch.Tensor) else gradient
+            for index, output, gradient in zip(itertools.count(), outputs, made, strict=False)
+        )
+
+    original_apply = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original_apply(cls, *args, **kwargs)
+        outputs = result if isinstance(result, tuple) else (result,)
+        node = next((output.grad_fn for output in outputs if isinstance(output, torch.Tensor) and output.grad_fn), None)
+        if node is not None and type(node).__name__ == f"{cls.__name__}Backward":
+            _validate(node, [place_of(value) for value in args if isinstance(value, torch.Tensor)])
+        return result
+
+    def _validate(node: Any, places: list[torch.device]) -> None:
+        text = f"Function {type(node).__name__} returned an "
+
+        def validated(gradients: Any, _of_outputs: Any) -> Any:
+            return tuple(
+                valid(gradient, place, index, text)
+                for index, gradient, place in zip(itertools.count(), gradients, places, strict=False)
+            )
+
+        node.register_hook(validated)
+
+    wrap(torch.autograd, "_make_grads", make_gradients)
+    Function: Any = torch.autograd.Function
+    Function.apply = classmethod(apply)

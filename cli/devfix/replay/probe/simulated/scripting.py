@@ -1,0 +1,36 @@
+"""TorchScript: functions and modules run as the Python that they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .mode import ClaimMode
+from .patching import wrap
+from .state import Simulation
+
+
+def install(simulation: Simulation, _mode: ClaimMode) -> None:
+    """Patch `torch.jit`. What reads or writes compiled code is refused."""
+
+    def script(_original: Any, obj: Any, *_args: Any, **_kwargs: Any) -> Any:
+        simulation.note("torch.jit.script: runs as Python")
+        return obj
+
+    def trace(_original: Any, func: Any, example_inputs: Any = None, *_args: Any, **_kwargs: Any) -> Any:
+        simulation.note("torch.jit.trace: runs as Python")
+        if example_inputs is not None:
+            func(*(example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)))
+        return func
+
+    def refuse(what: str) -> Any:
+        def refused(_original: Any, *_args: Any, **_kwargs: Any) -> Any:
+            raise simulation.refuse(what)
+
+        return refused
+
+    wrap(torch.jit, "script", script)
+    wrap(torch.jit, "trace", trace)
+    for name in ("save", "load", "freeze", "optimize_for_inference", "trace_module"):
+        wrap(torch.jit, name, refuse(f"torch.jit.{name}"))
