@@ -12,6 +12,7 @@ class Ending(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     TIMED_OUT = "timed out"
+    OVERRAN = "went over a limit"
     KILLED = "killed"
     NOT_STARTED = "could not start"
 
@@ -36,6 +37,20 @@ class ScriptError:
 
 
 @dataclass(frozen=True, slots=True)
+class Deprecation:
+    """A `FutureWarning` or `DeprecationWarning`, by its first line and the innermost line of the tree."""
+
+    category: str
+    message: str
+    file: str
+    line: int
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """What a stream carried: its first part, its last part, and how many bytes there were in all."""
 
@@ -49,9 +64,11 @@ class Outcome:
     """What was seen of one run.
 
     `status` is the exit status, None where there is none; `signal` names the signal that killed the process. `reason`
-    says why a run could not start. `peak_memory` is in bytes. `reached` holds (file, line) for each watched line that
-    ran. `losses` are the values on which `backward` was called, in order. `postmortem` tells what was in reach when the
-    script crashed with a device error.
+    says why a run could not start, or which limit it went over. `peak_memory` is in bytes. `reached` holds (file, line)
+    for each watched line that ran. `losses` are the values on which `backward` was called, in order. `stopped_after` is
+    the number of optimizer steps after which we ended the script, None where it ended itself. `warnings` are those of
+    deprecations. `not_simulated` is what the simulated accelerator could not do, `notes` what it did in another way.
+    `postmortem` tells what was in reach when the script crashed with a device error.
     """
 
     ending: Ending
@@ -65,11 +82,20 @@ class Outcome:
     stderr: Output = Output()
     reached: frozenset[tuple[str, int]] = frozenset()
     losses: tuple[float, ...] = ()
+    stopped_after: int | None = None
+    warnings: tuple[Deprecation, ...] = ()
+    not_simulated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     postmortem: PostMortem | None = None
 
     @property
     def passed(self) -> bool:
         return self.ending is Ending.PASSED
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the run was ended from outside before its end could be seen."""
+        return self.ending in (Ending.TIMED_OUT, Ending.OVERRAN)
 
     @property
     def device_error(self) -> ScriptError | None:

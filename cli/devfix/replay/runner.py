@@ -4,34 +4,47 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from devfix.replay.outcomes import Ending, Outcome, Output, ScriptError, not_started
+from devfix.replay.outcomes import Deprecation, Ending, Outcome, Output, ScriptError, not_started
 from devfix.replay.postmortem import PostMortem, decode
+from devfix.replay.workspace import readable
 
 HEAD_BYTES = 256 << 10
 TAIL_BYTES = 8 << 10
 _CHUNK = 64 << 10
 _POLL_SECONDS = 0.02
 _DRAIN_SECONDS = 2.0
+_DISK_SECONDS = 1.0
+_KILL_ROUNDS = 100
+DISK_RESERVE = 256 << 20
+"""A run is ended when the disk that its copy is on has less than this left, in bytes."""
 _PROBE = Path(__file__).parent / "probe" / "main.py"
 _TOKEN = "DEVFIX_REPLAY"
 
 _DEFAULT_ENVIRONMENT = {"MPLBACKEND": "Agg", "WANDB_MODE": "offline"}
 """Set unless the user set them: a replay opens no window and uploads nothing."""
 
+Tick = Callable[[], None]
+"""Called many times a second while a run goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to run. `typed` is the script as one would type it in `cwd`; the rest is as in the probe's `Config`."""
+    """What to run. `typed` is the script as one would type it in `cwd`; the rest is as in the probe's `Config`.
+
+    `output_limit` and `file_limit` are in bytes: of all that is printed, and of each file that is written.
+    `environment` wins over `variables`, which are the user's.
+    """
 
     python: str
     root: Path
@@ -45,13 +58,17 @@ class Task:
     module: str | None = None
     arguments: tuple[str, ...] = ()
     watch: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     probe_options: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
+    steps: int | None = None
+    output_limit: int | None = None
+    file_limit: int | None = None
 
 
-def execute(task: Task) -> Outcome:
-    """Run `task` to its end or its time limit. Never raises for anything that the script does.
+def execute(task: Task, tick: Tick | None = None) -> Outcome:
+    """Run `task` to its end or one of its limits. Never raises for anything that the script does.
 
     Every process that the run started is gone when this returns, or is left by an exception.
     """
@@ -62,7 +79,11 @@ def execute(task: Task) -> Outcome:
         process = _start(task, config)
     except OSError as error:
         return not_started(f"{task.python} could not be started: {error.strerror}")
-    return _outcome(_observe(process, task), _events(journal))
+    return _outcome(_observe(process, task, tick or _pass), _events(journal))
+
+
+def _pass() -> None:
+    """Nobody watches."""
 
 
 def _config(task: Task, journal: Path) -> dict[str, object]:
@@ -74,6 +95,8 @@ def _config(task: Task, journal: Path) -> dict[str, object]:
         "module": task.module,
         "watch": {file: list(lines) for file, lines in task.watch.items()},
         "seed": task.seed,
+        "steps": task.steps,
+        "file_size": task.file_limit,
         **task.probe_options,
     }
 
@@ -95,6 +118,7 @@ def _environment(task: Task) -> dict[str, str]:
         **_DEFAULT_ENVIRONMENT,
         **os.environ,
         "PYTHONHASHSEED": str(task.seed),
+        **task.variables,
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "TMPDIR": str(task.temporary),
@@ -105,52 +129,87 @@ def _environment(task: Task) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """What the parent itself saw. `code` is as `subprocess` gives it: negative for a signal."""
+    """What the parent itself saw. `code` is as `subprocess` gives it: negative for a signal. `limit` is in words."""
 
     code: int
     seconds: float
     timed_out: bool
+    limit: str | None
     peak_memory: int | None
     stdout: Output
     stderr: Output
 
 
-def _observe(process: subprocess.Popen[bytes], task: Task) -> _Ended:
+def _observe(process: subprocess.Popen[bytes], task: Task, tick: Tick) -> _Ended:
     started = time.monotonic()
     streams = [_Stream(pipe) for pipe in (process.stdout, process.stderr) if pipe is not None]
+    limits = _Limits(task, streams)
     try:
-        peak = _wait(process, started + task.timeout)
+        peak = None
+        while peak is None and limits.passed is None and time.monotonic() < started + task.timeout:
+            time.sleep(_POLL_SECONDS)
+            tick()
+            limits.look()
+            peak = _reaped(process, os.WNOHANG)
         seconds = time.monotonic() - started
     finally:
         _kill_all(process.pid, str(task.control))
-        late_peak = _wait(process, None)
+        late_peak = _reaped(process, 0)
         stdout, stderr = (stream.finish() for stream in streams)
-    return _Ended(process.returncode, seconds, peak is None, peak or late_peak, stdout, stderr)
+    timed_out = peak is None and limits.passed is None
+    return _Ended(process.returncode, seconds, timed_out, limits.passed, peak or late_peak, stdout, stderr)
 
 
-def _wait(process: subprocess.Popen[bytes], deadline: float | None) -> int | None:
-    """Wait for the process to end and return its peak memory in bytes; None at the deadline, or if reaped already.
+def _reaped(process: subprocess.Popen[bytes], options: int) -> int | None:
+    """The peak memory in bytes of a process that has ended; None where it has not, or was reaped already.
 
     `wait4` in place of `Popen.wait`, for the memory of this child and no other.
     """
-    while process.returncode is None:
-        pid, status, usage = os.wait4(process.pid, 0 if deadline is None else os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        if deadline is not None and time.monotonic() >= deadline:
-            return None
-        time.sleep(_POLL_SECONDS)
-    return None
+    if process.returncode is not None:
+        return None
+    pid, status, usage = os.wait4(process.pid, options)
+    if not pid:
+        return None
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+class _Limits:
+    """What a run may print and write. `passed` says, in words, which limit it went over."""
+
+    def __init__(self, task: Task, streams: Sequence["_Stream"]) -> None:
+        self.passed: str | None = None
+        self._output = task.output_limit
+        self._streams = streams
+        self._folder = task.root
+        self._watches_disk = shutil.disk_usage(task.root).free > 2 * DISK_RESERVE
+        self._next_look = 0.0
+
+    def look(self) -> None:
+        """See how far the run has gone."""
+        if self._output is not None and sum(stream.size for stream in self._streams) > self._output:
+            self.passed = f"printed more than {readable(self._output)}"
+        elif self._watches_disk and time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + _DISK_SECONDS
+            with contextlib.suppress(OSError):  # the script may remove its own folder
+                if shutil.disk_usage(self._folder).free < DISK_RESERVE:
+                    self.passed = "filled the disk"
 
 
 def _kill_all(group: int, token: str) -> None:
-    """End the process group, and what left it: such processes still carry our mark in their environment."""
+    """End the process group, and what left it: such processes still carry our mark in their environment.
+
+    Processes that fork faster than they are found are looked for again, for a while.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-    for pid in _marked(token):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    for _ in range(_KILL_ROUNDS):
+        found = list(_marked(token))
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
 
 
 def _marked(token: str) -> Iterator[int]:
@@ -163,13 +222,13 @@ def _marked(token: str) -> Iterator[int]:
 
 
 class _Stream:
-    """Reads a pipe to its end in a thread, and keeps the first and the last of it."""
+    """Reads a pipe to its end in a thread, and keeps the first and the last of it. `size` is how much there was."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe = pipe
         self._head = bytearray()
         self._tail = bytearray()
-        self._size = 0
+        self.size = 0
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -178,11 +237,11 @@ class _Stream:
         self._thread.join(_DRAIN_SECONDS)
         if not self._thread.is_alive():
             self._pipe.close()
-        return Output(_text(self._head), _text(self._tail), self._size)
+        return Output(_text(self._head), _text(self._tail), self.size)
 
     def _read(self) -> None:
         while chunk := os.read(self._pipe.fileno(), _CHUNK):
-            self._size += len(chunk)
+            self.size += len(chunk)
             self._head += chunk[: HEAD_BYTES - len(self._head)]
             self._tail = (self._tail + chunk)[-TAIL_BYTES:]
 
@@ -203,31 +262,51 @@ def _events(journal: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _outcome(ended: _Ended, events: Mapping[str, list[dict[str, Any]]]) -> Outcome:
-    ending, last = _ending(ended, "error" in events), events.get("end", [{}])[-1]
+    ending, last = _ending(ended, events), events.get("end", [{}])[-1]
     return Outcome(
         ending,
         seconds=ended.seconds,
         status=ended.code if ended.code >= 0 else None,
         signal=_signal_name(-ended.code) if ending is Ending.KILLED else None,
+        reason=ended.limit if ending is Ending.OVERRAN else None,
         peak_memory=last.get("memory") or ended.peak_memory,
         error=_error(events),
         stdout=ended.stdout,
         stderr=ended.stderr,
         reached=frozenset((event["file"], event["line"]) for event in events.get("line", ())),
         losses=tuple(_number(event["value"]) for event in events.get("loss", ())),
+        stopped_after=next((event["steps"] for event in events.get("stopped", ())), None),
+        warnings=tuple(_deprecation(event) for event in events.get("warning", ())),
+        not_simulated=_once(event["what"] for event in events.get("not simulated", ())),
+        notes=_once(event["text"] for event in events.get("note", ())),
         postmortem=_postmortem(events),
     )
 
 
-def _ending(ended: _Ended, raised: bool) -> Ending:
-    """An exception counts as the end even where the interpreter then hung or crashed on its way out."""
-    if raised:
+def _ending(ended: _Ended, events: Mapping[str, list[dict[str, Any]]]) -> Ending:
+    """How the script itself ended, even where the interpreter then hung or crashed on its way out.
+
+    One that we stopped has passed, whatever its handlers did afterwards; one that raised has failed.
+    """
+    if "stopped" in events:
+        return Ending.PASSED
+    if "error" in events:
         return Ending.FAILED
+    if ended.limit is not None:
+        return Ending.OVERRAN
     if ended.timed_out:
         return Ending.TIMED_OUT
     if ended.code < 0:
         return Ending.KILLED
     return Ending.PASSED if ended.code == 0 else Ending.FAILED
+
+
+def _deprecation(event: Mapping[str, Any]) -> Deprecation:
+    return Deprecation(event["category"], event["message"], event["file"], event["line"])
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
 
 
 def _error(events: Mapping[str, list[dict[str, Any]]]) -> ScriptError | None:

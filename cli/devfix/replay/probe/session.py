@@ -15,8 +15,10 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from . import errors, imports, lines, postmortem, spawning, training
+from . import deprecations, errors, imports, lines, postmortem, spawning, training
+from .guarding import Guard
 from .journal import Journal
+from .stopping import StepLimit
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class Config:
 
     `root` is the copied tree and `original` the one it was copied from. `module` is the dotted name under which a
     script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers. `memory` is a
-    limit in bytes. `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
+    limit in bytes, `file_size` one on each file that is written, and `steps` one on the steps of each optimizer.
+    `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
     file `checks`. Fields with a default are for the backend to set.
     """
 
@@ -36,6 +39,8 @@ class Config:
     module: str | None
     watch: dict[str, list[int]]
     seed: int
+    steps: int | None = None
+    file_size: int | None = None
     memory: int | None = None
     simulate: dict[str, Any] | None = None
 
@@ -44,13 +49,15 @@ def run(config_file: str, arguments: Sequence[str]) -> NoReturn:
     """Run the script with `arguments` as its `sys.argv` and leave the interpreter by its exit status."""
     config = Config(**json.loads(Path(config_file).read_text(encoding="utf-8")))
     journal = Journal(config.journal)
+    steps = StepLimit(config.steps, journal)
     _limit(config)
     _prepare(config, arguments)
-    _follow_imports(config, config_file, journal)
+    _observe(config, config_file, journal, steps)
     try:
         _execute(config, journal)
     except BaseException as error:
-        _leave(error, config, journal)
+        if not steps.was_reached:
+            _leave(error, config, journal)
     journal.write("end", memory=_peak_memory())
     sys.exit(0)
 
@@ -64,7 +71,7 @@ def join(config_file: str, has_torch: bool) -> None:
     config = Config(**json.loads(Path(config_file).read_text(encoding="utf-8")))
     journal = Journal(config.journal, is_worker=True)
     _watch(config, journal)
-    _follow_imports(config, config_file, journal)
+    _observe(config, config_file, journal, StepLimit(config.steps, journal, is_worker=True))
     if has_torch:
         # It is about to unpickle tensors, and what rebuilds them is part of the simulation.
         importlib.import_module("torch")
@@ -78,6 +85,12 @@ def _limit(config: Config) -> None:
         soft = config.memory if hard == resource.RLIM_INFINITY else min(config.memory, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
+    if config.file_size is not None:
+        # Python ignores SIGXFSZ, so that writing more raises an OSError.
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        soft = config.file_size if hard == resource.RLIM_INFINITY else min(config.file_size, hard)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
 
 def _prepare(config: Config, arguments: Sequence[str]) -> None:
     sys.argv[:] = arguments
@@ -85,23 +98,39 @@ def _prepare(config: Config, arguments: Sequence[str]) -> None:
     sys.path.insert(0, _import_root(config))
 
 
-def _follow_imports(config: Config, config_file: str, journal: Journal) -> None:
-    """Act on modules once they are imported, or now on those that are."""
+def _observe(config: Config, config_file: str, journal: Journal, steps: StepLimit) -> None:
+    """See to it that this process is guarded, and that what it does reaches the journal."""
+    root = Path(config.root)
+    guard = Guard(config.original, str(root.parents[1]))
+    guard.install()
+    deprecations.observe(
+        lambda file: errors.inside(file, root),
+        lambda category, message, file, line: journal.write(
+            "warning", category=category, message=message, file=file, line=line
+        ),
+    )
     random.seed(config.seed)
+    _follow_imports(config, config_file, lambda torch: _torch_is_here(torch, config, journal, guard, steps))
+
+
+def _follow_imports(config: Config, config_file: str, on_torch: imports.Action) -> None:
+    """Act on modules once they are imported, or now on those that are."""
     actions: dict[str, imports.Action] = {
         "multiprocessing.spawn": lambda spawn: spawning.invite(spawn, config_file),
         "numpy": training.seed_numpy(config.seed),
-        "torch": lambda torch: _torch_is_here(torch, config, journal),
+        "torch": on_torch,
     }
     for name in [name for name in actions if name in sys.modules]:
         actions.pop(name)(sys.modules[name])
     imports.AfterImport(actions).install()
 
 
-def _torch_is_here(torch: ModuleType, config: Config, journal: Journal) -> None:
+def _torch_is_here(torch: ModuleType, config: Config, journal: Journal, guard: Guard, steps: StepLimit) -> None:
     if config.simulate is not None:
         _simulate(config, config.simulate, journal)
     training.observe_torch(config.seed, lambda value: journal.write("loss", value=value))(torch)
+    steps.install(torch)
+    guard.follow_torch(torch)
 
 
 def _simulate(config: Config, options: dict[str, Any], journal: Journal) -> None:

@@ -1,0 +1,55 @@
+"""Warnings of what is going to go away, and the line of the script that brought each about.
+
+They are taken where `warnings.warn` is called: a script's own filters, and Python's, hide many of them later on.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+Report = Callable[[str, str, str, int], None]
+"""Called with the category, the first line of the message, the file and the line."""
+
+CATEGORIES = (FutureWarning, DeprecationWarning, PendingDeprecationWarning)
+LIMIT = 1000
+MESSAGE_LIMIT = 500
+
+
+def observe(place: Callable[[str], str | None], report: Report) -> None:
+    """Report each such warning once for each line. `place` is the name of a file of the script's tree, else None."""
+    original: Any = warnings.warn
+    seen: set[tuple[str, str, str, int]] = set()
+
+    def note(category: type, text: str, frame: FrameType | None) -> None:
+        where = _user_place(frame, place)
+        if where is not None:
+            record = (category.__name__, next(iter(text.splitlines()), "")[:MESSAGE_LIMIT], *where)
+            if record not in seen and len(seen) < LIMIT:
+                seen.add(record)
+                report(*record)
+
+    @functools.wraps(original)
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **kwargs: Any) -> None:
+        kind = type(message) if isinstance(message, Warning) else category
+        if isinstance(kind, type) and issubclass(kind, CATEGORIES):
+            note(kind, str(message), sys._getframe(1))
+        # This frame is one more on the way up, but for who counts only the frames outside of some files.
+        level = stacklevel if kwargs.get("skip_file_prefixes") else max(stacklevel, 1) + 1
+        original(message, category, level, source, **kwargs)
+
+    warnings.warn = warn
+
+
+def _user_place(frame: FrameType | None, place: Callable[[str], str | None]) -> tuple[str, int] | None:
+    """The innermost frame of the script's tree."""
+    while frame is not None:
+        file = place(frame.f_code.co_filename)
+        if file is not None:
+            return file, frame.f_lineno
+        frame = frame.f_back
+    return None

@@ -1,0 +1,75 @@
+"""Keeps the script from writing to the tree that it was copied from, which it may know by an absolute path.
+
+Files that C++ opens are beyond the audit hook; of those, what `torch.save` writes is looked at before.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_PATHS = {
+    "os.chmod": 1,
+    "os.chown": 1,
+    "os.link": 2,
+    "os.mkdir": 1,
+    "os.remove": 1,
+    "os.rename": 2,
+    "os.rmdir": 1,
+    "os.symlink": 2,
+    "os.truncate": 1,
+    "os.utime": 1,
+}
+"""Audit events that change files, and how many of their first arguments are paths."""
+
+
+class Guard:
+    """Refuses to change anything below the folder `original`, but for what is below `copies`."""
+
+    def __init__(self, original: str, copies: str) -> None:
+        self._original = f"{Path(original).resolve()}{os.sep}"
+        self._copies = f"{Path(copies).resolve()}{os.sep}"
+
+    def install(self) -> None:
+        sys.addaudithook(self._audit)
+
+    def follow_torch(self, torch: ModuleType) -> None:
+        """An action for `AfterImport` on torch."""
+        serialization: Any = torch.serialization
+        torch.save = serialization.save = self._asking(serialization.save)  # type: ignore[attr-defined]
+
+    def refuse(self, path: Any) -> None:
+        """
+        Raises:
+            PermissionError: `path` lies in the original tree.
+        """
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        named = Path(os.fsdecode(path))
+        whole = str(named.parent.resolve() / named.name)
+        if whole.startswith(self._original) and not whole.startswith(self._copies):
+            raise PermissionError(errno.EACCES, "a replay may not write to the original tree", str(named))
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, _, flags = arguments
+            if isinstance(flags, int) and flags & _WRITING:
+                self.refuse(path)
+        elif event in _PATHS:
+            for path in arguments[: _PATHS[event]]:
+                self.refuse(path)
+
+    def _asking(self, save: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(save)
+        def wrapped(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+            self.refuse(f)
+            return save(obj, f, *args, **kwargs)
+
+        return wrapped
