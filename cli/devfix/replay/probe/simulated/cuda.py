@@ -55,7 +55,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
     _bind({**_devices(simulation), **_switches(), **streams.bindings(simulation), **memory.bindings(simulation)})
     _describe_build()
     _set_captured(simulation)
-    streams.install()
+    streams.install(simulation)
     _refuse(simulation)
     simulation.create_context = torch.cuda._lazy_init
 

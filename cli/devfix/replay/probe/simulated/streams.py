@@ -24,6 +24,9 @@ _CUDA = 1
 _PRIORITIES = (0, -3)
 """Least and greatest: `max_compile_time_stream_priorities` of CUDAStream.h is 4."""
 
+_Stream: Any = torch.Stream
+_Event: Any = torch.Event
+
 _stream_numbers = itertools.count(1)
 _event_numbers = itertools.count(1)
 
@@ -38,7 +41,7 @@ class _Current(threading.local):
 _current = _Current()
 
 
-class StreamBase(torch.Stream):
+class StreamBase(_Stream):
     """What `torch.cuda.Stream` derives from: `torch._C._CudaStreamBase`."""
 
     priority: int
@@ -82,6 +85,17 @@ class StreamBase(torch.Stream):
     def synchronize(self) -> None:
         """All work is done."""
 
+    def wait_event(self, event: Any) -> None:
+        """It has happened."""
+
+    def wait_stream(self, stream: Any) -> None:
+        """All of its work is done."""
+
+    def record_event(self, event: Any = None) -> Any:
+        recorded = torch.Event(torch.device("cuda", self.device_index)) if event is None else event
+        recorded.record(self)
+        return recorded
+
     def __enter__(self) -> Any:
         context: Any = torch.cuda.stream(self)  # type: ignore[arg-type]
         context.__enter__()
@@ -97,10 +111,10 @@ class StreamBase(torch.Stream):
             other.device_index,
         )
 
-    __hash__ = torch.Stream.__hash__
+    __hash__ = _Stream.__hash__
 
 
-class EventBase(torch.Event):
+class EventBase(_Event):
     """What `torch.cuda.Event` derives from: `torch._C._CudaEventBase`."""
 
     cuda_event: int
@@ -122,12 +136,12 @@ class EventBase(torch.Event):
         return None if self._index is None else torch.device("cuda", self._index)
 
     def record(self, stream: Any = None) -> None:
+        index = torch.cuda.current_device() if stream is None else stream.device_index
         if self._index is None:
-            self._index, self.cuda_event = stream.device_index, next(_event_numbers)
-        if self._index != stream.device_index:
-            raise RuntimeError(
-                f"Event device {self._index} does not match recording stream's device {stream.device_index}."
-            )
+            self._index = index
+        if self._index != index:
+            raise RuntimeError(f"Event device {self._index} does not match recording stream's device {index}.")
+        self.cuda_event = self.cuda_event or next(_event_numbers)
         self._time = time.perf_counter()
 
     def wait(self, stream: Any = None) -> None:
@@ -147,6 +161,42 @@ class EventBase(torch.Event):
             raise ValueError("Both events must be recorded before calculating elapsed time.")
         milliseconds: float = (end._time - self._time) * 1e3
         return milliseconds
+
+
+class _AlsoForTorchsOwn(type):
+    """`isinstance` also holds for objects of the class that was there before."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _Stream if cls.__name__ == "Stream" else _Event)
+
+
+def _generic_classes(simulation: Simulation) -> tuple[type, type]:
+    """`torch.Stream` and `torch.Event`, which are for any device."""
+
+    def place(device: Any) -> torch.device:
+        return simulation.resolve(simulation.kind if device is None else device)
+
+    class Stream(StreamBase, metaclass=_AlsoForTorchsOwn):
+        def __new__(cls, device: Any = None, *, priority: int = 0, **ids: Any) -> Any:
+            if "stream_id" in ids:
+                return _Stream(device, **ids) if ids.get("device_type") != _CUDA else super().__new__(cls, **ids)
+            where = place(device)
+            if not simulation.is_device(where):
+                return _Stream(where)
+            return super().__new__(cls, priority=priority, device_index=where.index)
+
+    class Event(EventBase, metaclass=_AlsoForTorchsOwn):
+        def __new__(cls, device: Any = None, *, enable_timing: bool = False, **_flags: Any) -> Any:
+            where = place(device)
+            if not simulation.is_device(where):
+                return _Event(where, enable_timing=enable_timing)
+            event = super().__new__(cls, enable_timing)
+            event._index = where.index
+            return event
+
+    for made in (Stream, Event):
+        made.__module__, made.__qualname__ = "torch", made.__name__
+    return Stream, Event
 
 
 def bindings(simulation: Simulation) -> dict[str, Callable[..., Any]]:
@@ -173,8 +223,9 @@ def bindings(simulation: Simulation) -> dict[str, Callable[..., Any]]:
     }
 
 
-def install() -> None:
+def install(simulation: Simulation) -> None:
     """Have torch derive its classes from ours, which are in `torch._C` by now."""
     module = importlib.reload(sys.modules["torch.cuda.streams"])
     for name in ("Stream", "ExternalStream", "Event"):
         setattr(torch.cuda, name, getattr(module, name))
+    torch.Stream, torch.Event = _generic_classes(simulation)  # type: ignore[misc]
