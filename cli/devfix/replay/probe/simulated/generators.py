@@ -10,14 +10,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from .claims import HOST, place_of, set_claim
-from .mode import ClaimMode
 from .patching import wrap, wrap_function, wrap_method
 from .state import Simulation
+
+if TYPE_CHECKING:
+    from .mode import ClaimMode
 
 _Generator = torch._C.Generator
 _default: Any = torch.default_generator

@@ -70,7 +70,9 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
     def new_tensor(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
         def construct(*given: Any, **options: Any) -> Any:
-            return _new_base(cls, *given, **options)
+            made = _new_base(torch.Tensor, *given, **options)
+            # Under a dispatch mode torch cannot make a subclass at once.
+            return made if cls is torch.Tensor else made.as_subclass(cls)
 
         return _construct(simulation, simulation.default_kind, construct, args, device, kwargs, "torch.Tensor")
 
