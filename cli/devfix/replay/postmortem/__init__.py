@@ -14,6 +14,7 @@ from devfix.replay.postmortem.data import (
     Value,
 )
 from devfix.replay.postmortem.decoding import as_json, decode
+from devfix.replay.postmortem.words import lines, story
 
 __all__ = [
     "BatchValue",
@@ -29,4 +30,6 @@ __all__ = [
     "Value",
     "as_json",
     "decode",
+    "lines",
+    "story",
 ]

@@ -9,13 +9,14 @@ class Step:
     """One step in the life of a value: since this step it is at `place`.
 
     `how` completes "it is there since it was …": `made by torch.zeros`, `moved by .to`. `file` (relative to the tree)
-    and `line` are the user's line that did it, None where there is none.
+    and `line` are the user's line that did it, None where there is none, and `code` is that line.
     """
 
     place: str
     how: str
     file: str | None = None
     line: int | None = None
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,8 @@ def _step(record: Mapping[str, Any]) -> Step | None:
     place, how = _text(record.get("place")), _text(record.get("how"))
     if place is None or how is None:
         return None
-    return Step(place, how, _text(record.get("file")), _number(record.get("line")))
+    code = _text(record.get("code")) or ""
+    return Step(place, how, _text(record.get("file")), _number(record.get("line")), code)
 
 
 def _shape(value: object) -> tuple[int, ...] | None:

@@ -6,6 +6,7 @@ Reading a place, a shape, or a dtype neither waits for a device nor moves anythi
 from __future__ import annotations
 
 import collections
+import linecache
 import re
 import sys
 import time
@@ -245,7 +246,8 @@ class Facts:
         while claim is not None and len(steps) < HISTORY_LIMIT:
             file = None if claim.file is None else errors.inside(claim.file, self._root)
             line = None if file is None else claim.line
-            steps.append({"place": str(claim.place), "how": claim.how, "file": file, "line": line})
+            code = "" if line is None else linecache.getline(claim.file, line).strip()[:NAME_LIMIT]
+            steps.append({"place": str(claim.place), "how": claim.how, "file": file, "line": line, "code": code})
             claim = claim.before
         return steps[::-1]
 

@@ -186,13 +186,15 @@ class _Values:
 
     def _blame(self, storages: set[int], argument: str = "") -> bool:
         """Whether any value has one of `storages`; those that do become culprits."""
-        found = False
-        for value in self._values:
-            parts = [part for part in value.described.parts if part.storage in storages]
-            if parts:
-                found = True
+        found = [
+            (value, [part for part in value.described.parts if part.storage in storages]) for value in self._values
+        ]
+        found = [(value, parts) for value, parts in found if parts]
+        direct = any(value.direct for value, _ in found)
+        for value, parts in found:
+            if not (direct and value.operand and not value.direct):  # `x` where `x.view(-1)` is the operand
                 self._involve(value, parts, argument)
-        return found
+        return bool(found)
 
     def _blame_by_claim(self, claim: int, argument: str) -> bool:
         for value in self._values:
