@@ -4,9 +4,12 @@ A backend is whatever satisfies the `Backend` protocol; nothing else in this pac
 """
 
 import json
+import os
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,11 +18,16 @@ from devfix.replay.device_checks import DeviceChecksError, table_file
 ACCELERATORS = ("cuda", "xpu", "mps", "npu")
 CHOICES = ("auto", *ACCELERATORS, "simulated", "cpu")
 
+OLDEST_SIMULATED = (2, 4)
+
 _HIDDEN: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}
 """Keeps runtimes from opening the accelerators that there are."""
+_OTHERS_HIDDEN = {name: value for name, value in _HIDDEN.items() if name != "CUDA_VISIBLE_DEVICES"}
+"""The same for a simulation, which itself hides the CUDA devices that this variable does not name."""
 _ASK_SCRIPT = Path(__file__).parent / "probe" / "ask.py"
 _ASK_SECONDS = 120
 _NO_TORCH = "torch is not installed in this interpreter; pip install 'devfix[replay]'"
+_WHICH = "or name the project's interpreter with --python"
 
 
 class Backend(Protocol):
@@ -28,6 +36,7 @@ class Backend(Protocol):
     `name` is what `--on` calls it and `title` what a sentence calls it. `environment` is added to that of the run and
     `probe_options` are fields of the probe's `Config`, for a run that is allowed so many bytes of memory.
     `can_show_device_bugs` is what verdicts turn on: where it is false, a run that passes says nothing about devices.
+    `note` is what the user ought to know of the choice.
     """
 
     @property
@@ -38,6 +47,8 @@ class Backend(Protocol):
     def environment(self) -> Mapping[str, str]: ...
     @property
     def can_show_device_bugs(self) -> bool: ...
+    @property
+    def note(self) -> str | None: ...
     def probe_options(self, memory: int) -> Mapping[str, object]: ...
 
 
@@ -49,6 +60,7 @@ class Accelerator:
     title: str
     environment: Mapping[str, str] = field(default_factory=dict)
     can_show_device_bugs: bool = True
+    note: str | None = None
 
     def probe_options(self, memory: int) -> Mapping[str, object]:
         """None: drivers reserve far more memory than they use, so a limit on the process would be none on its use."""
@@ -63,8 +75,9 @@ class Simulated:
     devices: int = 1
     name: str = "simulated"
     title: str = "a simulated accelerator"
-    environment: Mapping[str, str] = field(default_factory=lambda: _HIDDEN)
+    environment: Mapping[str, str] = field(default_factory=lambda: _OTHERS_HIDDEN)
     can_show_device_bugs: bool = True
+    note: str | None = None
 
     def probe_options(self, memory: int) -> Mapping[str, object]:
         return {"memory": memory, "simulate": {"devices": self.devices, "checks": str(self.checks)}}
@@ -78,6 +91,7 @@ class PlainCpu:
     title: str = "the plain CPU"
     environment: Mapping[str, str] = field(default_factory=lambda: _HIDDEN)
     can_show_device_bugs: bool = False
+    note: str | None = None
 
     def probe_options(self, memory: int) -> Mapping[str, object]:
         return {"memory": memory}
@@ -87,8 +101,10 @@ class BackendError(Exception):
     """There is no such place to run on; the message says why."""
 
 
-def select(on: str, python: str, devices: int = 1) -> Backend:
-    """The backend for `--on`; `devices` is how many a simulation has.
+def select(on: str, python: str, devices: int = 1, variables: tuple[tuple[str, str], ...] = ()) -> Backend:
+    """The backend for `--on`; `devices` is how many a simulation has, `variables` are added to the environment.
+
+    Without an accelerator `auto` is a simulated one, or the plain CPU with a note where this torch cannot be simulated.
 
     Raises:
         BackendError: the choice is unknown, torch is missing, torch sees no such accelerator, or this torch cannot be
@@ -98,21 +114,35 @@ def select(on: str, python: str, devices: int = 1) -> Backend:
         raise BackendError(f"unknown place {on!r}: choose one of {', '.join(CHOICES)}")
     if on == "cpu":
         return PlainCpu()
-    torch = _ask(python)
-    if on == "auto" and torch.devices:
-        return Accelerator(torch.devices[0], torch.devices[0])
-    if on in ("auto", "simulated"):
+    torch = _ask(python, variables)
+    if on == "auto":
+        return Accelerator(torch.devices[0], torch.devices[0]) if torch.devices else _simulated_or_plain(torch, devices)
+    if on == "simulated":
         return _simulated(torch, devices)
     if on not in torch.devices:
         raise BackendError(f"torch sees no {on} device here (it sees: {', '.join(torch.devices) or 'none'})")
     return Accelerator(on, on)
 
 
+def _simulated_or_plain(torch: "_Torch", devices: int) -> Backend:
+    try:
+        return _simulated(torch, devices)
+    except BackendError as error:
+        return PlainCpu(note=f"replayed on the plain CPU, where few device bugs show: {error}")
+
+
 def _simulated(torch: "_Torch", devices: int) -> Simulated:
+    if _release(torch.version) < OLDEST_SIMULATED:
+        wanted = ".".join(map(str, OLDEST_SIMULATED))
+        raise BackendError(f"an accelerator cannot be simulated with torch {torch.version}: it needs {wanted} or later")
     try:
         return Simulated(table_file(torch.folder, torch.version), devices)
     except DeviceChecksError as error:
         raise BackendError(f"an accelerator cannot be simulated: {error}") from error
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +154,12 @@ class _Torch:
     devices: tuple[str, ...]
 
 
-def _ask(python: str) -> _Torch:
+@cache
+def _ask(python: str, variables: tuple[tuple[str, str], ...]) -> _Torch:
     try:
         done = subprocess.run(
             [python, str(_ASK_SCRIPT)],
+            env={**os.environ, **dict(variables)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -149,5 +181,5 @@ def _answered(stdout: str, stderr: str) -> _Torch:
     except (ValueError, KeyError, TypeError) as error:
         raise BackendError(f"torch cannot be imported: {stderr.strip().rpartition(chr(10))[2]}") from error
     if version is None:
-        raise BackendError(_NO_TORCH)
+        raise BackendError(f"{_NO_TORCH}, {_WHICH}")
     return _Torch(version, Path(answer["folder"]), devices)
