@@ -6,20 +6,21 @@ from typing import Any
 
 import torch
 
-_LEGACY_NAMES = {
-    torch.float32: "FloatTensor",
-    torch.float64: "DoubleTensor",
-    torch.float16: "HalfTensor",
-    torch.bfloat16: "BFloat16Tensor",
-    torch.int64: "LongTensor",
-    torch.int32: "IntTensor",
-    torch.int16: "ShortTensor",
-    torch.int8: "CharTensor",
-    torch.uint8: "ByteTensor",
-    torch.bool: "BoolTensor",
-    torch.complex64: "ComplexFloatTensor",
-    torch.complex128: "ComplexDoubleTensor",
+SCALAR_TYPES = {
+    torch.float32: "Float",
+    torch.float64: "Double",
+    torch.float16: "Half",
+    torch.bfloat16: "BFloat16",
+    torch.int64: "Long",
+    torch.int32: "Int",
+    torch.int16: "Short",
+    torch.int8: "Char",
+    torch.uint8: "Byte",
+    torch.bool: "Bool",
+    torch.complex64: "ComplexFloat",
+    torch.complex128: "ComplexDouble",
 }
+"""What C++ calls the types (c10/core/ScalarType.h)."""
 _NEW_WORDING = (2, 8)
 
 
@@ -34,8 +35,8 @@ def wrapper(version: tuple[int, int], method: str, argument: str, place: torch.d
             f"(when checking argument for argument {argument} in method {method})"
         )
     return (
-        f"Expected all tensors to be on the same device, but got {argument} is on {place}, different from other tensors "
-        f"on {common} (when checking argument in method {method})"
+        f"Expected all tensors to be on the same device, but got {argument} is on {place}, different from other "
+        f"tensors on {common} (when checking argument in method {method})"
     )
 
 
@@ -51,12 +52,12 @@ TOO_MANY_SCALARS = "Trying to pass too many CPU scalars to non-CPU kernel!"
 def unexplained(condition: str) -> str:
     """A `TORCH_CHECK` without a message of its own failed (`torchCheckMsgImpl` in c10/util/Exception.h)."""
     return (
-        f"Expected {condition} to be true, but got false.  (Could this error message be improved?  If so, please report "
-        "an enhancement request to PyTorch.)"
+        f"Expected {condition} to be true, but got false.  (Could this error message be improved?  If so, please "
+        "report an enhancement request to PyTorch.)"
     )
 
 
 def legacy_type(tensor: Any, place: torch.device) -> str:
     """`torch.cuda.FloatTensor`: what `TensorBase::toString` calls a `tensor` at `place`."""
-    name = _LEGACY_NAMES.get(tensor.dtype, str(tensor.dtype))
-    return f"torch.{name}" if place.type == "cpu" else f"torch.{place.type}.{name}"
+    name = SCALAR_TYPES.get(tensor.dtype, str(tensor.dtype))
+    return f"torch.{name}Tensor" if place.type == "cpu" else f"torch.{place.type}.{name}Tensor"
