@@ -1,0 +1,173 @@
+"""`devfix repair`, from its options to its exit code."""
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from devfix import journal
+from devfix.discovery import label_of
+from devfix.errors import UsageError
+from devfix.formats import OutputFormat
+from devfix.repairing import report
+from devfix.repairing.session import Limits, Loop, Session, State
+from devfix.repairing.trials import Bench, Run
+from devfix.replay.backends import Backend, BackendError, PlainCpu, select
+from devfix.replay.comparing import loss_difference
+from devfix.replay.outcomes import Ending
+from devfix.replay.workspace import Workspace, WorkspaceError, project_root
+from devfix.reporting.terminal import err, one_line
+from devfix.writing import WriteError, dirty, write
+
+MEMORY_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What `devfix repair` was asked for. `timeout` is in seconds for each run, `seconds` for all of them together."""
+
+    script: str
+    arguments: tuple[str, ...] = ()
+    on: str = "auto"
+    devices: int = 1
+    steps: int | None = None
+    timeout: float = 300.0
+    seconds: float = 1800.0
+    python: str = sys.executable
+    environment: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    seed: int = 0
+    memory: int | None = None
+    max_fixes: int = 10
+    write: bool = False
+    allow_dirty: bool = False
+    output_format: OutputFormat = OutputFormat.TEXT
+    quiet: bool = False
+
+
+def repair(ask: Ask) -> int:
+    """Repair a script as far as it goes, show or write the patch, and answer the exit code.
+
+    Raises:
+        UsageError: there is nothing that could be run, or the patch would touch uncommitted work.
+    """
+    script = _script(ask)
+    try:
+        backend = select(ask.on, ask.python, ask.devices)
+        with Workspace(project_root(script)) as workspace:
+            bench = Bench(workspace, _run_of(ask, script))
+            limits = Limits(ask.max_fixes, time.monotonic() + ask.seconds)
+            session = Loop(bench, backend, limits, _teller(ask)).run()
+            compared = _compared_on_cpu(bench, backend, session, _teller(ask))
+            command, root = bench.command, workspace.original
+    except (BackendError, WorkspaceError) as error:
+        raise UsageError(str(error)) from error
+    files = [(str(root / file), session.before[file], data) for file, data in sorted(session.after.items())]
+    undo = _written(files) if _is_to_be_written(ask, session, files) else None
+    told = report.Told(command, backend, session, files, compared, undo is not None)
+    report.show(told, ask.output_format, ask.quiet)
+    return _exit_code(session, undo is not None)
+
+
+def _script(ask: Ask) -> Path:
+    script = Path(ask.script)
+    if not script.is_file():
+        raise UsageError(f"{ask.script}: no such file")
+    if script.suffix == ".ipynb":
+        raise UsageError(f"{ask.script}: a notebook; only scripts can be run")
+    if ask.cwd is not None and not Path(ask.cwd).is_dir():
+        raise UsageError(f"--cwd {ask.cwd}: no such folder")
+    if not hasattr(os, "wait4"):
+        raise UsageError("repair needs Linux or macOS")
+    return script.resolve()
+
+
+def _run_of(ask: Ask, script: Path) -> Run:
+    return Run(
+        script,
+        ask.arguments,
+        ask.python,
+        ask.timeout,
+        ask.memory or int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MEMORY_SHARE),
+        ask.seed,
+        ask.steps,
+        ask.environment,
+        None if ask.cwd is None else Path(ask.cwd),
+    )
+
+
+def _teller(ask: Ask) -> "report.Tell":
+    def tell(step: str) -> None:
+        if sys.stderr.isatty() and not ask.quiet:
+            err().line((f"repair: {one_line(step)}", "faint"))
+
+    return tell
+
+
+def _compared_on_cpu(bench: Bench, backend: Backend, session: Session, tell: "report.Tell") -> str | None:
+    """Whether original and patched script compute the same on the plain CPU; None where that cannot be seen.
+
+    A patch that computes something else is none: the session ends unrepaired.
+    """
+    if not session.after:
+        return None
+    tell("the plain CPU, before and after")
+    cpu = PlainCpu()
+    before, after = bench.run(cpu, {}, {}), bench.run(cpu, session.after, {})
+    complete = (Ending.PASSED, Ending.TIMED_OUT)
+    if before.ending not in complete or before.error is not None:
+        return None
+    if after.ending not in complete or after.error is not None:
+        session.state, session.reason = State.UNREPAIRED, f"on the plain CPU the patched script fails: {after.failure}"
+        return session.reason
+    if not before.losses or not after.losses:
+        return "both run"
+    found = loss_difference(before, after)
+    if found is not None:
+        session.state, session.reason = State.UNREPAIRED, f"the patch changes the computation: {found}"
+        return session.reason
+    return f"{min(len(before.losses), len(after.losses))} losses agree"
+
+
+# Writing
+
+
+def _is_to_be_written(ask: Ask, session: Session, files: Sequence[tuple[str, bytes, bytes]]) -> bool:
+    if not ask.write or not files or session.state is State.UNREPAIRED:
+        return False
+    if not ask.allow_dirty:
+        _refuse_dirty([path for path, _, _ in files])
+    return True
+
+
+def _refuse_dirty(paths: Sequence[str]) -> None:
+    try:
+        found = dirty(paths)
+    except WriteError as error:
+        raise UsageError(f"{error}; nothing was written, --allow-dirty goes on without asking git") from error
+    if found:
+        what = "nothing was written: the patch touches uncommitted changes; commit them, or pass --allow-dirty"
+        raise UsageError(what, [f"{label_of(file.path)} ({file.state})" for file in found])
+
+
+def _written(files: Sequence[tuple[str, bytes, bytes]]) -> journal.Run:
+    try:
+        run = journal.record(files)
+        for path, before, after in files:
+            write(path, before, after, run.temporary)
+    except OSError as error:
+        raise UsageError(
+            f"cannot save the originals for `devfix undo`: {error.strerror}; nothing was written"
+        ) from error
+    except WriteError as error:
+        raise UsageError(f"{error}; `devfix undo` takes back what was written before") from error
+    return run
+
+
+def _exit_code(session: Session, written: bool) -> int:
+    """0 where the script runs clean, as it is or as it was written; 1 where something is left."""
+    if session.state is State.CLEAN:
+        return 0
+    return 0 if session.state is State.REPAIRED and written else 1

@@ -1,0 +1,232 @@
+"""The loop: run, diagnose, try candidates, keep what makes progress, until the script runs clean or nothing helps."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from devfix_codemods.diagnosis import Diagnosis, Repair, repairs
+from devfix_codemods.edits.apply import apply
+from devfix_codemods.edits.errors import EditError
+from devfix_codemods.edits.verify import problems
+from devfix_codemods.source import Source
+
+from devfix.repairing.diagnosing import bare_diagnosis, diagnosis_of
+from devfix.repairing.trials import Bench, Overlay, Progress, Trial, moved, watched
+from devfix.replay.backends import Backend
+from devfix.replay.outcomes import Ending, Outcome, ScriptError
+from devfix.replay.patches import Patch
+
+CANDIDATES = 12
+"""How many candidates are tried for one error."""
+
+Tell = Callable[[str], None]
+
+
+class State(StrEnum):
+    """How a repair ends. A closed set."""
+
+    CLEAN = "clean"
+    REPAIRED = "repaired"
+    PARTLY = "partly repaired"
+    UNREPAIRED = "unrepaired"
+    NO_DEVICE_ERROR = "no device error"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate that was not kept, and why."""
+
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A candidate that was kept: the error that it removed and what came of it. `rejected` were tried before it."""
+
+    repair: Repair
+    error: ScriptError
+    diagnosis: Diagnosis
+    proof: str
+    rejected: tuple[Tried, ...] = ()
+
+
+@dataclass
+class Session:
+    """What a repair came to. `before` and `after` are the files that changed, by their path in the tree."""
+
+    state: State = State.INCONCLUSIVE
+    reason: str = ""
+    first: Outcome | None = None
+    last: Outcome | None = None
+    fixes: list[Fixed] = field(default_factory=list)
+    rejected: tuple[Tried, ...] = ()
+    before: dict[str, bytes] = field(default_factory=dict)
+    after: dict[str, bytes] = field(default_factory=dict)
+    not_reached: bool = False
+
+    @property
+    def remaining(self) -> ScriptError | None:
+        """The error with which the script ends still."""
+        return None if self.last is None else self.last.error
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many fixes, and until when (as `time.monotonic` counts) a new candidate may still be tried."""
+
+    fixes: int
+    deadline: float
+
+
+class Loop:
+    """One script being repaired on one backend."""
+
+    def __init__(self, bench: Bench, backend: Backend, limits: Limits, tell: Tell) -> None:
+        self._bench = bench
+        self._backend = backend
+        self._limits = limits
+        self._tell = tell
+        self._session = Session()
+        self._seen: set[tuple[object, ...]] = set()
+
+    def run(self) -> Session:
+        """Repair as far as it goes."""
+        session = self._session
+        self._tell("the script as it is")
+        outcome = self._bench.run(self._backend, {}, {})
+        session.first = session.last = outcome
+        while outcome.device_error is not None and len(session.fixes) < self._limits.fixes:
+            self._seen.add(_key(outcome))
+            better = self._improved(outcome)
+            if better is None:
+                break
+            session.last = outcome = better
+        session.state, session.reason = self._conclusion()
+        return session
+
+    def _conclusion(self) -> tuple[State, str]:
+        session = self._session
+        assert session.first is not None
+        assert session.last is not None
+        if not session.fixes and session.first.device_error is None:
+            return self._unhurt(session.first)
+        if session.last.device_error is None:
+            if session.last.passed:
+                return State.REPAIRED, "it runs clean"
+            if session.last.ending is Ending.TIMED_OUT and session.last.error is None:
+                return State.REPAIRED, "it runs until the time limit"
+            return State.PARTLY, f"the device errors are gone, but it fails with {session.last.failure}"
+        state = State.PARTLY if session.fixes else State.UNREPAIRED
+        if len(session.fixes) >= self._limits.fixes:
+            return state, f"the limit of {self._limits.fixes} fixes is reached"
+        if time.monotonic() >= self._limits.deadline:
+            return state, "the time is up"
+        return state, "no candidate made progress" if session.rejected else "there is no candidate for this error"
+
+    def _unhurt(self, outcome: Outcome) -> tuple[State, str]:
+        if outcome.passed and self._backend.can_show_device_bugs:
+            return State.CLEAN, f"it runs clean on {self._backend.title}"
+        if outcome.passed:
+            return State.INCONCLUSIVE, f"it runs, but a device bug cannot show on {self._backend.title}"
+        if outcome.ending is Ending.TIMED_OUT and outcome.error is None:
+            return State.INCONCLUSIVE, "no device error until the time limit"
+        if outcome.error is not None:
+            return State.NO_DEVICE_ERROR, f"it fails with {outcome.failure}, which is no device error"
+        return State.INCONCLUSIVE, f"it ends with {outcome.failure}"
+
+    # One error
+
+    def _improved(self, outcome: Outcome) -> Outcome | None:
+        """The run after the first candidate that makes progress, which is kept; None where none does."""
+        error = outcome.device_error
+        assert error is not None
+        sources = Overlay(self._bench.sources, self._session.after)
+        diagnosis = _diagnosed(outcome, error, sources)
+        rejected: list[Tried] = []
+        spare: tuple[Repair, dict[str, bytes], Outcome, str] | None = None
+        for repair in repairs(diagnosis, sources)[:CANDIDATES] if diagnosis is not None else ():
+            if time.monotonic() >= self._limits.deadline:
+                break
+            files = _edited(repair, sources)
+            if isinstance(files, str):
+                rejected.append(Tried(repair.title, files))
+                continue
+            assert diagnosis is not None
+            after, progress, reason = self._try(outcome, diagnosis, repair, files, sources)
+            if progress in (Progress.GONE, Progress.FURTHER):
+                self._keep(Fixed(repair, error, diagnosis, reason, tuple(rejected)), files, sources)
+                return after
+            rejected.append(Tried(repair.title, reason))
+            if progress is Progress.OTHER and spare is None:
+                spare = (repair, files, after, reason)
+        if spare is not None and diagnosis is not None:
+            repair, files, after, reason = spare
+            others = tuple(one for one in rejected if one.title != repair.title)
+            self._keep(Fixed(repair, error, diagnosis, reason, others), files, sources)
+            return after
+        self._session.rejected = tuple(rejected)
+        return None
+
+    def _try(
+        self,
+        before: Outcome,
+        diagnosis: Diagnosis,
+        repair: Repair,
+        files: Mapping[str, bytes],
+        sources: Mapping[str, Source],
+    ) -> tuple[Outcome, Progress, str]:
+        self._tell(f"{diagnosis.sink.file}:{diagnosis.sink.span.line}: {repair.title}")
+        patches = {file: Patch(sources[file].data, data) for file, data in files.items()}
+        error = before.error
+        assert error is not None
+        crash = None if error.file is None or error.line is None else moved(patches, error.file, error.line)
+        after = self._bench.run(self._backend, {**self._session.after, **files}, watched(patches, crash))
+        judged = Trial(before, after, diagnosis, patches).judgement()
+        if judged.progress is Progress.FURTHER and _key(after) in self._seen:
+            return after, Progress.NONE, f"it brings back an earlier error: {judged.reason}"
+        return after, judged.progress, judged.reason
+
+    def _keep(self, fixed: Fixed, files: Mapping[str, bytes], sources: Mapping[str, Source]) -> None:
+        session = self._session
+        for file, data in files.items():
+            session.before.setdefault(file, sources[file].data)
+            session.after[file] = data
+        session.fixes.append(fixed)
+        session.rejected = ()
+
+
+def _diagnosed(outcome: Outcome, error: ScriptError, sources: Mapping[str, Source]) -> Diagnosis | None:
+    if outcome.postmortem is not None:
+        return diagnosis_of(outcome.postmortem, sources)
+    if error.file is None or error.line is None:
+        return None
+    return bare_diagnosis(error.message, error.file, error.line, sources)
+
+
+def _edited(repair: Repair, sources: Mapping[str, Source]) -> dict[str, bytes] | str:
+    """The files after a candidate, or why it cannot be made."""
+    files: dict[str, bytes] = {}
+    for file, edits in repair.edits:
+        before = sources[file]
+        try:
+            data = apply(before, edits)
+        except EditError as error:
+            return str(error)
+        wrong = ["nothing changes"] if data == before.data else problems(before, Source(file, data))
+        if wrong:
+            return "; ".join(wrong)
+        files[file] = data
+    return files
+
+
+def _key(outcome: Outcome) -> tuple[object, ...]:
+    """What tells one error from another, whatever line it has moved to by a patch."""
+    error, found = outcome.error, outcome.postmortem
+    if error is None:
+        return ()
+    culprits = () if found is None else tuple((one.expression, one.frame) for one in found.culprits)
+    code = "" if found is None else found.code
+    return (error.file, error.message, code, culprits)

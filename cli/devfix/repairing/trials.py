@@ -1,0 +1,284 @@
+"""Runs of the patched copy, and whether a candidate makes progress.
+
+Progress is made where the error is gone, or has moved further on: to a later line, or to another operand of the same
+line. The patched lines have to run. An error of another kind is no progress.
+"""
+
+import contextlib
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from devfix_codemods.diagnosis import Diagnosis
+from devfix_codemods.source import Source
+
+from devfix.replay.backends import Backend
+from devfix.replay.outcomes import Ending, Outcome
+from devfix.replay.patches import Patch
+from devfix.replay.runner import Task, execute
+from devfix.replay.scripts import module_name
+from devfix.replay.workspace import SKIPPED_FOLDERS, Workspace
+
+_LARGE = 1 << 20
+_MANY = 2_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """What to run, and how: the options of `devfix repair` that every run shares."""
+
+    script: Path
+    arguments: tuple[str, ...]
+    python: str
+    timeout: float
+    memory: int
+    seed: int = 0
+    steps: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+
+
+class Bench:
+    """The copy of the tree in which candidates are tried."""
+
+    def __init__(self, workspace: Workspace, run: Run) -> None:
+        self._workspace = workspace
+        self._run = run
+        self.sources: Mapping[str, Source] = _Sources(workspace.original)
+
+    def run(self, backend: Backend, files: Mapping[str, bytes], watch: Mapping[str, Sequence[int]]) -> Outcome:
+        """Run the script with `files` in the place of the originals, in a fresh copy."""
+        self._workspace.fresh({Path(file): data for file, data in files.items()})
+        return execute(self._task(backend, watch))
+
+    @property
+    def command(self) -> str:
+        """The command as one would type it."""
+        script = self._workspace.root / self._relative
+        module = self._module
+        target = ["-m", module] if module else [os.path.relpath(script, self._cwd(script))]
+        return shlex.join(["python", *target, *self._run.arguments])
+
+    @property
+    def _relative(self) -> Path:
+        return self._run.script.relative_to(self._workspace.original)
+
+    @property
+    def _module(self) -> str | None:
+        return module_name(self._run.script, self._run.script.read_bytes())
+
+    def _task(self, backend: Backend, watch: Mapping[str, Sequence[int]]) -> Task:
+        script, run = self._workspace.root / self._relative, self._run
+        return Task(
+            python=run.python,
+            root=self._workspace.root,
+            original=self._workspace.original,
+            script=script,
+            typed=os.path.relpath(script, self._cwd(script)),
+            cwd=self._cwd(script),
+            control=self._workspace.control,
+            temporary=self._workspace.temporary,
+            timeout=run.timeout,
+            module=self._module,
+            arguments=run.arguments,
+            watch=watch,
+            variables=run.environment,
+            environment=backend.environment,
+            probe_options=backend.probe_options(run.memory),
+            seed=run.seed,
+            steps=run.steps,
+        )
+
+    def _cwd(self, script: Path) -> Path:
+        """The folder that was asked for, or where the user stands, if that is in the tree; else the script's."""
+        with contextlib.suppress(ValueError):
+            here = self._workspace.root / (self._run.cwd or Path.cwd()).resolve().relative_to(self._workspace.original)
+            if here.is_dir():
+                return here
+        return script.parent
+
+
+class _Sources(Mapping[str, Source]):
+    """The Python files of a tree by their relative paths, read when asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._files: tuple[str, ...] | None = None
+
+    def __getitem__(self, file: str) -> Source:
+        path = self._root / file
+        if not file.endswith(".py") or ".." in Path(file).parts or not path.is_file():
+            raise KeyError(file)
+        return Source(file, path.read_bytes())
+
+    def __iter__(self) -> Iterator[str]:
+        if self._files is None:
+            self._files = tuple(_python_files(self._root))
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(tuple(iter(self)))
+
+
+def _python_files(root: Path) -> Iterator[str]:
+    """The user's Python files, up to a number and a size that are still quick to search."""
+    count = 0
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(
+            name for name in names if name not in SKIPPED_FOLDERS and not Path(folder, name, "pyvenv.cfg").exists()
+        )
+        for name in sorted(files):
+            path = Path(folder, name)
+            if name.endswith(".py") and path.stat().st_size < _LARGE:
+                yield path.relative_to(root).as_posix()
+                count += 1
+        if count > _MANY:
+            return
+
+
+@dataclass(frozen=True)
+class Overlay(Mapping[str, Source]):
+    """`sources` with some files in another state."""
+
+    sources: Mapping[str, Source]
+    files: Mapping[str, bytes]
+
+    def __getitem__(self, file: str) -> Source:
+        return Source(file, self.files[file]) if file in self.files else self.sources[file]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sources)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+class Progress(Enum):
+    """What a candidate brought. A closed set."""
+
+    GONE = "the error is gone"
+    FURTHER = "the next error is further on"
+    OTHER = "the error is gone, but then the script fails otherwise"
+    NONE = "no progress"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    progress: Progress
+    reason: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate: the files before and after it, and the runs of both."""
+
+    before: Outcome
+    after: Outcome
+    diagnosis: Diagnosis
+    patches: Mapping[str, Patch]
+
+    def judgement(self) -> Judgement:
+        """Whether the candidate is worth keeping, and why."""
+        if self.after.ending is Ending.NOT_STARTED:
+            return Judgement(Progress.NONE, self.after.reason or "could not start")
+        if not self._patch_ran:
+            return Judgement(Progress.NONE, "none of the patched lines ran")
+        if self.after.passed:
+            return Judgement(Progress.GONE, "it then runs to its end")
+        if self.after.ending is Ending.TIMED_OUT and self.after.error is None:
+            if self._passed_the_crash:
+                return Judgement(Progress.GONE, "it then runs until the time limit")
+            return Judgement(Progress.NONE, "it then does not come that far within the time limit")
+        if self.after.device_error is None:
+            return self._otherwise()
+        return self._other_error()
+
+    @property
+    def _patch_ran(self) -> bool:
+        return any(
+            patch.coverage({line for name, line in self.after.reached if name == file}).reached
+            for file, patch in self.patches.items()
+        )
+
+    @property
+    def _crash_line(self) -> tuple[str, int] | None:
+        """Where the line of the crash is now; None where the candidate patched that very line."""
+        return moved(self.patches, self.diagnosis.sink.file, self._line)
+
+    @property
+    def _line(self) -> int:
+        error = self.before.error
+        return error.line if error is not None and error.line is not None else self.diagnosis.sink.span.line
+
+    @property
+    def _passed_the_crash(self) -> bool:
+        where = self._crash_line
+        return where is None or where in self.after.reached
+
+    def _otherwise(self) -> Judgement:
+        error, failure = self.after.error, self.after.failure
+        if error is None or error.file is None or error.line is None:
+            return Judgement(Progress.NONE, f"it then ends with {failure}")
+        patch = self.patches.get(error.file)
+        broken = patch is not None and patch.is_patched(error.line)
+        if broken or (error.file, error.line) == self._crash_line or not self._passed_the_crash:
+            return Judgement(Progress.NONE, f"it then fails with {failure}")
+        return Judgement(Progress.OTHER, f"it then fails with {failure}, which is no device error")
+
+    def _other_error(self) -> Judgement:
+        error = self.after.error
+        assert error is not None
+        where = f"{error.where}: {error.message}"
+        if len(self.after.losses) < len(self.before.losses):
+            return Judgement(Progress.NONE, f"it then fails earlier, at {where}")
+        if error.file is not None and self._is_crash_line(error.file, error.line):
+            if len(self.after.losses) > len(self.before.losses) or self._other_operands:
+                return Judgement(Progress.FURTHER, f"the next is at {where}")
+            return Judgement(Progress.NONE, f"it still fails there: {error.message}")
+        if not self._passed_the_crash:
+            return Judgement(Progress.NONE, f"it then fails earlier, at {where}")
+        return Judgement(Progress.FURTHER, f"the next is at {where}")
+
+    def _is_crash_line(self, file: str, line: int | None) -> bool:
+        where = self._crash_line
+        if where is not None:
+            return where == (file, line)
+        patch = self.patches.get(file)
+        return file == self.diagnosis.sink.file and patch is not None and line is not None and patch.is_patched(line)
+
+    @property
+    def _other_operands(self) -> bool:
+        """Whether other operands are blamed now than before."""
+        before, after = self.before.postmortem, self.after.postmortem
+        if before is None or after is None:
+            return before is after and self.before.error != self.after.error
+        old, new = _blamed(before.culprits), _blamed(after.culprits)
+        return new != old and (after.message != before.message or not old <= new)
+
+
+def _blamed(values: Sequence[object]) -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+    for value in values:
+        places = getattr(value, "places", None) or getattr(getattr(value, "facts", None), "place", "")
+        found.add((str(getattr(value, "expression", "")), str(sorted(places) if isinstance(places, dict) else places)))
+    return found
+
+
+def moved(patches: Mapping[str, Patch], file: str, line: int) -> tuple[str, int] | None:
+    """Where a line of the files before is in those after; None where it was patched."""
+    patch = patches.get(file)
+    if patch is None:
+        return (file, line)
+    target = patch.moved(line)
+    return None if target is None else (file, target)
+
+
+def watched(patches: Mapping[str, Patch], crash: tuple[str, int] | None) -> dict[str, list[int]]:
+    """The lines to watch: the patched ones, and the one that crashed."""
+    lines = {file: set(patch.watched) for file, patch in patches.items()}
+    if crash is not None:
+        lines.setdefault(crash[0], set()).add(crash[1])
+    return {file: sorted(numbers) for file, numbers in lines.items()}
