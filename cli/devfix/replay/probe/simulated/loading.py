@@ -37,16 +37,24 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
 def _claim_loaded(batch: Any, simulation: Simulation) -> None:
     """Claims on one batch; values that came from one claim share the new one."""
+    now = simulation.claim(HOST, HOW)
     claims: dict[Claim | None, Claim] = {}
     for tensor in tensors_of(batch):
         former = claim_of(tensor)
-        if former is not None and former.how == HOW:
-            # A tensor that the dataset hands out again and again: its history does not grow with the epochs.
+        place = HOST if former is None else former.place
+        while former is not None and _is_the_loaders(former, now):
             former = former.before
         if former not in claims:
-            place = HOST if former is None else former.place
-            claims[former] = simulation.claim(place, HOW, former)
+            claims[former] = Claim(place, HOW, now.file, now.line, former)
         set_claim(tensor, claims[former])
+
+
+def _is_the_loaders(claim: Claim, now: Claim) -> bool:
+    """Whether the loader itself made `claim`: by the user's line that asks for a batch, or in a thread or a worker.
+
+    A tensor that the dataset hands out again and again so keeps a short story.
+    """
+    return claim.how == HOW or claim.line is None or (claim.file, claim.line) == (now.file, now.line)
 
 
 def tensors_of(batch: Any) -> list[torch.Tensor]:
