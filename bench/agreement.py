@@ -60,6 +60,21 @@ KNOWN = {
 }
 """Operators that were recorded as passing and that CUDA refuses all the same, with why."""
 
+PLAIN = {
+    "int": 1,
+    "SymInt": 1,
+    "float": 1.0,
+    "number": 1,
+    "bool": False,
+    "str": "none",
+    "List[int]": [1, 1],
+    "List[SymInt]": [1, 1],
+    "List[float]": [1.0, 1.0],
+    "List[number]": [1.0, 1.0],
+    "List[bool]": [True, True, True],
+}
+"""The arguments that are no tensors, by type, as in the recorded calls; optional ones are None."""
+
 RESIZING = "Expected out tensor to have device "
 """How `resize_out` in torchgen/dest/register_dispatch_key.py begins, which no recorded row shows."""
 
@@ -180,14 +195,13 @@ class Replayer:
 
     def _value(self, argument: Any, row: Row) -> Any:
         kind = str(argument.type)
-        if kind.startswith("Optional["):
-            kind = kind.removeprefix("Optional[").removesuffix("]")
         if "Tensor" not in kind:
-            return _plain(kind)
+            return PLAIN.get(kind)
         misplaced = argument.name == row.misplaced
         shape = () if misplaced and row.dimension == 0 else (2, 2)
-        made = [self._tensor(argument.name, shape, misplaced) for _ in range(2 if kind.startswith("List") else 1)]
-        return made if kind.startswith("List") else made[0]
+        listed = "List[" in kind
+        made = [self._tensor(argument.name, shape, misplaced) for _ in range(2 if listed else 1)]
+        return made if listed else made[0]
 
     def _tensor(self, name: str, shape: tuple[int, ...], misplaced: bool) -> torch.Tensor:
         dtype = torch.int64 if name in ("index", "indices") else torch.float32
@@ -200,24 +214,6 @@ def _operator(name: str) -> Any:
     base, _, overload = name.removeprefix("aten::").partition(".")
     packet = getattr(torch.ops.aten, base, None)
     return getattr(packet, overload or "default", None)
-
-
-def _plain(kind: str) -> Any:
-    """A value for an argument that is no tensor, as in the recorded calls."""
-    values = {
-        "int": 1,
-        "SymInt": 1,
-        "float": 1.0,
-        "number": 1,
-        "bool": False,
-        "str": "none",
-        "List[int]": [1, 1],
-        "List[SymInt]": [1, 1],
-        "List[float]": [1.0, 1.0],
-        "List[number]": [1.0, 1.0],
-        "List[bool]": [True, True, True],
-    }
-    return values.get(kind)
 
 
 def report(outcomes: Sequence[Outcome], everything: bool) -> Iterator[str]:

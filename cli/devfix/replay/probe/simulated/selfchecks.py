@@ -276,7 +276,8 @@ def _is_depthwise(call: Call) -> bool:
 def _batch_norm(call: Call) -> None:
     """`_select_batch_norm_backend` in Normalization.cpp: spatial inputs with affine parameters go to cuDNN."""
     if call.outputs():
-        return same(call)
+        same(call)
+        return
     source, weight = call["input"], call["weight"]
     names = ("weight", "bias", "running_mean", "running_var")
     spatial = (
