@@ -58,7 +58,7 @@ class Claim:
 
 
 def claim_of(tensor: Any) -> Claim | None:
-    """The claim of `tensor`, None where it has none. Also None for tensors whose storage Python cannot reach (nested)."""
+    """The claim of `tensor`; None where it has none, or no storage that Python can reach."""
     try:
         return _storage_of(tensor).__dict__.get(ATTRIBUTE)
     except (NotImplementedError, RuntimeError):

@@ -7,26 +7,56 @@ from typing import Any
 
 import torch
 
-from . import generators
 from .claims import HOST, claim_of, holders, pin, place_of, set_claim
 from .mode import ClaimMode
 from .moves import Moves
 from .patching import wrap, wrap_function, wrap_method
+from .randomness import drawing
 from .state import Simulation
 
 Make = Callable[..., Any]
 
 _SIZED = (
-    "arange bartlett_window blackman_window empty empty_permuted empty_quantized empty_strided eye full hamming_window "
-    "hann_window kaiser_window linspace logspace normal ones rand randint randn randperm range scalar_tensor "
-    "tril_indices triu_indices zeros _empty_affine_quantized _empty_per_channel_affine_quantized _efficientzerotensor"
-).split()
+    "arange",
+    "bartlett_window",
+    "blackman_window",
+    "empty",
+    "empty_permuted",
+    "empty_quantized",
+    "empty_strided",
+    "eye",
+    "full",
+    "hamming_window",
+    "hann_window",
+    "kaiser_window",
+    "linspace",
+    "logspace",
+    "normal",
+    "ones",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "range",
+    "scalar_tensor",
+    "tril_indices",
+    "triu_indices",
+    "zeros",
+    "_empty_affine_quantized",
+    "_empty_per_channel_affine_quantized",
+    "_efficientzerotensor",
+)
 _SPARSE = (
-    "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor"
-).split()
-_LIKE = "empty_like full_like ones_like rand_like randint_like randn_like zeros_like".split()
+    "sparse_bsc_tensor",
+    "sparse_bsr_tensor",
+    "sparse_compressed_tensor",
+    "sparse_coo_tensor",
+    "sparse_csc_tensor",
+    "sparse_csr_tensor",
+)
+_LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
 _CONVERTING = ("tensor", "as_tensor", "asarray")
-_NEW = "new_empty new_empty_strided new_full new_ones new_tensor new_zeros".split()
+_NEW = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros")
 # Those that always make host tensors, whatever the default device.
 _ON_HOST = ("from_numpy", "frombuffer", "from_file")
 
@@ -149,7 +179,7 @@ class Factories:
         return None if device is None else self._simulation.resolve(device)
 
     def _of_tensors(self, args: tuple[Any, ...]) -> torch.device:
-        """Where a factory works without a `device=`: with the last tensor that it is given, else at the default place."""
+        """Where a factory works without a `device=`: with the last tensor given to it, else at the default place."""
         for value in reversed(args):
             if isinstance(value, torch.Tensor):
                 return place_of(value)
@@ -168,7 +198,7 @@ class Factories:
         simulation = self._simulation
         kwargs["device"] = "cpu" if simulation.is_device(place) else place
         if not kwargs.get("pin_memory", False):
-            with generators.drawing(simulation, place, kwargs):
+            with drawing(simulation, place, kwargs):
                 return original(*args, **kwargs)
         if place is not HOST:
             raise RuntimeError("Only dense CPU tensors can be pinned")

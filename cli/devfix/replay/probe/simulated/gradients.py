@@ -17,6 +17,8 @@ from .moves import Moves
 from .patching import wrap
 from .state import Simulation
 
+_Function: Any = torch.autograd.Function
+
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
     """Patch what makes the first gradients, and `torch.autograd.Function.apply`."""
@@ -38,7 +40,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
             for index, output, gradient in zip(itertools.count(), outputs, made, strict=False)
         )
 
-    original_apply = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+    original_apply = _Function.apply.__func__
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         result = original_apply(cls, *args, **kwargs)
@@ -60,5 +62,4 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
         node.register_hook(validated)
 
     wrap(torch.autograd, "_make_grads", make_gradients)
-    Function: Any = torch.autograd.Function
-    Function.apply = classmethod(apply)
+    _Function.apply = classmethod(apply)

@@ -25,12 +25,13 @@ _SCALARS: dict[str, torch.dtype] = {
     "ComplexFloat": torch.complex64,
     "ComplexDouble": torch.complex128,
 }
+_Tensor: Any = torch.Tensor
 _type_of: Any = torch._C.TensorBase.type
 _new_base: Any = torch._C.TensorBase.__new__
 
 
 class _LegacyType(type):
-    """The class of what stands for `torch.FloatTensor` and its like: their instances are tensors, and they make them."""
+    """The class of what stands for `torch.FloatTensor` and its like, whose instances are tensors."""
 
     simulation: Simulation
     host_type: Any
@@ -83,8 +84,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
         place = place_of(tensor)
         return _construct(simulation, place.type, construct, args, place if device is None else device, kwargs, ".new")
 
-    Tensor: Any = torch.Tensor
-    Tensor.__new__ = staticmethod(looking_like(new_tensor, _new_base, torch.Tensor, "__new__"))
+    _Tensor.__new__ = staticmethod(looking_like(new_tensor, _new_base, torch.Tensor, "__new__"))
     wrap_method("new", new)
 
 

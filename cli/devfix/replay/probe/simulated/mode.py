@@ -1,7 +1,8 @@
 """The dispatch mode below autograd: every operation's arguments are checked for their places and its results get one.
 
 Below autograd every composite operator has been taken apart, and backward passes by as well: one check serves forward,
-backward and the optimizer.
+backward and the optimizer. What is done for each operation is little: most have all of their arguments in one place,
+and nothing more is asked of these.
 """
 
 from __future__ import annotations
@@ -12,41 +13,49 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .checks import Checks
-from .claims import ATTRIBUTE, Claim, claim_of, holders
-from .generators import drawing_apart
+from .claims import ATTRIBUTE, Claim, claim_of, set_claim
 from .state import Simulation
 
 _storage_of = torch.Tensor.untyped_storage
 _Tensor = torch.Tensor
-_DRAWS = torch.Tag.nondeterministic_seeded
+_Parameter = torch.nn.Parameter
+_COMPOSITES = (
+    torch._C.DispatchKey.CompositeImplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
 
 
 class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Enter it once in each thread that runs operations."""
+    """Enter it once in each thread that runs operations: `with mode:`."""
 
     def __init__(self, simulation: Simulation, checks: Checks) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._simulation = simulation
         self._checks = checks
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Not to be wrapped for torch.compile, which nothing runs under here: importing it takes seconds."""
-        return False
+        # By the identity of the operator, which is not freed: its own hash is computed in Python.
+        self._views: dict[int, bool] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        first, mixed = _common(args)
-        if kwargs:
-            first, mixed = _common(kwargs.values(), first, mixed)
+        if types:
+            # Tensor subclasses with a dispatch of their own: it calls operators on what they hold, which come here.
+            return NotImplemented
+        is_view = self._views.get(id(func))
+        if is_view is None:
+            is_view = self._views[id(func)] = _is_view(func)
+        if is_view:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        try:
+            first, mixed = _common(args, None, False)
+            if kwargs:
+                first, mixed = _common(kwargs.values(), first, mixed)
+        except (NotImplementedError, RuntimeError):
+            first, mixed = _common_of_any((args, kwargs))
         if mixed:
             first, in_parts = self._checks.check(func, args, kwargs or {})
             if in_parts:
                 return self._in_parts(func, args, kwargs or {}, first)
-        if self._simulation.generators and first is not None and _DRAWS in func.tags:
-            with drawing_apart(self._simulation, first.place):
-                result = func(*args, **(kwargs or {}))
-        else:
-            result = func(*args, **kwargs) if kwargs else func(*args)
+        result = func(*args, **kwargs) if kwargs else func(*args)
         if first is not None:
             _claim_new(result, first)
         return result
@@ -64,30 +73,41 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
 
-_COMPOSITES = (
-    torch._C.DispatchKey.CompositeImplicitAutograd,
-    torch._C.DispatchKey.CompositeExplicitAutograd,
-    torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
-)
+def _is_view(func: Any) -> bool:
+    """Whether `func` has a single tensor, and gives nothing but views of it or itself: then claims stay as they are."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:  # a higher-order operator
+        return False
+    tensors = [str(argument.type) for argument in schema.arguments if "Tensor" in str(argument.type)]
+    return tensors == ["Tensor"] and all(value.alias_info is not None for value in schema.returns)
 
 
-def _common(values: Any, first: Claim | None = None, mixed: bool = False) -> tuple[Claim | None, bool]:
-    """The first claim among the tensors of `values`, and whether another one has a different place."""
+def _common(values: Any, first: Claim | None, mixed: bool) -> tuple[Claim | None, bool]:
+    """The first claim among the tensors of `values`, and whether another one has a different place.
+
+    Raises:
+        NotImplementedError, RuntimeError: a tensor has no plain storage.
+    """
     for value in values:
-        if isinstance(value, _Tensor):
-            try:
-                claim = _storage_of(value).__dict__.get(ATTRIBUTE)
-            except (NotImplementedError, RuntimeError):
-                claim = claim_of(value)
+        kind = type(value)
+        if kind is _Tensor or kind is _Parameter or isinstance(value, _Tensor):
+            claim = _storage_of(value).__dict__.get(ATTRIBUTE)
             if claim is None:
                 continue
             if first is None:
                 first = claim
             elif claim.place is not first.place:
                 mixed = True
-        elif type(value) is list or type(value) is tuple:
+        elif kind is list or kind is tuple:
             first, mixed = _common(value, first, mixed)
     return first, mixed
+
+
+def _common_of_any(values: Any) -> tuple[Claim | None, bool]:
+    """The same where some tensors have no plain storage: sparse ones claim what their values do, nested ones nothing."""
+    tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(values) if isinstance(leaf, _Tensor)]
+    claims = [claim for claim in map(claim_of, tensors) if claim is not None]
+    return (claims[0] if claims else None), len({id(claim.place) for claim in claims}) > 1
 
 
 def _claim_new(result: Any, claim: Claim) -> None:
@@ -96,8 +116,8 @@ def _claim_new(result: Any, claim: Claim) -> None:
         try:
             _storage_of(result).__dict__.setdefault(ATTRIBUTE, claim)
         except (NotImplementedError, RuntimeError):
-            for holder in holders(result):
-                _claim_new(holder, claim)
+            if claim_of(result) is None:
+                set_claim(result, claim)
     elif isinstance(result, (list, tuple)):
         for value in result:
             _claim_new(value, claim)

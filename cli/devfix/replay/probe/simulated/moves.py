@@ -67,6 +67,7 @@ class Moves:
             return self._to_other(original, tensor, *args, **kwargs)
         if "other" in kwargs:
             return self._to_other(original, tensor, kwargs.pop("other"), *args, **kwargs)
+        device: Any
         if args and isinstance(args[0], _DEVICES):
             device, args = args[0], args[1:]
         elif args and args[0] is None:

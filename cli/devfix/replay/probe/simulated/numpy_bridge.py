@@ -20,7 +20,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
     def numpy(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         force = kwargs.get("force", args[0] if args else False)
-        if place_of(tensor) is HOST or tensor.requires_grad and not force:
+        if place_of(tensor) is HOST or (tensor.requires_grad and not force):
             return original(tensor, *args, **kwargs)
         if force:
             return original(tensor.detach().cpu(), *args, **kwargs)

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .generators import device_rng_state, seed_device, set_device_rng_state
+from .randomness import device_rng_state, seed_device, set_device_rng_state
 from .mode import ClaimMode
 from .state import Simulation
 

@@ -11,8 +11,8 @@ from .mode import ClaimMode
 from .patching import replace_property, wrap_method
 from .state import Simulation
 
-_device_of = torch._C.TensorBase.device.__get__
-_gradient_of = torch._C.TensorBase.grad
+_device_of: Any = torch._C.TensorBase.device.__get__
+_gradient_of: Any = torch._C.TensorBase.grad
 
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
@@ -32,7 +32,8 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
     def get_device(_original: Any, tensor: Any) -> int:
         place = place_of(tensor)
-        return -1 if place.index is None else place.index
+        index: int | None = place.index
+        return -1 if index is None else index
 
     def assign_gradient(tensor: Any, gradient: Any) -> None:
         if isinstance(gradient, torch.Tensor):
