@@ -85,11 +85,17 @@ class ModuleValue(Value):
 
 @dataclass(frozen=True, slots=True)
 class OptimizerValue(Value):
-    """An optimizer of class `type`: how many of its parameters, and of the tensors of its state, are at each place."""
+    """An optimizer of class `type`: how many of its parameters, and of the tensors of its state, are at each place.
+
+    Numbers in its state, which stay on the host, do not count. `history` is that of its first parameter, and
+    `state_history` that of the first tensor of its state.
+    """
 
     type: str = "Optimizer"
     places: Mapping[str, int] = field(default_factory=dict)
     state_places: Mapping[str, int] = field(default_factory=dict)
+    history: tuple[Step, ...] = ()
+    state_history: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,8 @@ def _optimizer(record: Mapping[str, Any], common: dict[str, Any]) -> Value:
         type=_text(record.get("type")) or "Optimizer",
         places=_places(record.get("places")),
         state_places=_places(record.get("state_places")),
+        history=_all(record.get("history"), _step),
+        state_history=_all(record.get("state_history"), _step),
     )
 
 

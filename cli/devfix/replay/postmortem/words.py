@@ -24,6 +24,7 @@ ITEMS_TOLD = 4
 _TO_NUMPY = re.compile(r"can't convert .* to numpy")
 _TO_PIN = re.compile(r"cannot pin ")
 _LENGTHS = re.compile(r"1D CPU int64 tensor")
+_GENERATOR = re.compile(r"Expected a '(\S+)' (?:device type for generator|generator device) but found")
 
 
 def lines(postmortem: PostMortem) -> list[str]:
@@ -57,6 +58,8 @@ class _Party:
 def _told(postmortem: PostMortem) -> list[Value]:
     """The culprits of the failing expression; where they show no difference, those of its surroundings as well."""
     operands = [value for value in postmortem.culprits if value.operand or not value.expression]
+    if any(isinstance(value, OptimizerValue) for value in operands):
+        operands = [value for value in operands if value.expression]
     if len({place for value in operands for place in _places(value)}) > 1 or _wants_host(postmortem):
         return operands
     told = list(operands)
@@ -86,7 +89,8 @@ def _places(value: Value) -> list[str]:
 def _parties_clauses(culprits: Iterable[Value]) -> list[str]:
     """One clause for all that is at one place for one reason, the host first; it alone tells shapes."""
     groups: dict[tuple[str, str], list[_Party]] = {}
-    for party in (party for value in culprits for party in _parties(value)):
+    parties = {(party.name, party.about): party for value in culprits for party in _parties(value)}
+    for party in parties.values():
         groups.setdefault((party.place, party.origin), []).append(party)
     ordered = sorted(groups.items(), key=lambda group: group[0][0] != "cpu")
     return [_clause(parties, number == 0) for number, (_, parties) in enumerate(ordered)]
@@ -94,8 +98,10 @@ def _parties_clauses(culprits: Iterable[Value]) -> list[str]:
 
 def _parties(value: Value) -> list[_Party]:
     if isinstance(value, TensorValue):
-        name = f"`{value.expression}`" if value.expression else f"the argument `{value.argument}`"
-        return [_Party(name, _kind(value.facts), value.facts.place, value.facts.history)]
+        if value.expression:
+            return [_Party(f"`{value.expression}`", _kind(value.facts), value.facts.place, value.facts.history)]
+        about = f"`{value.argument}`, {_kind(value.facts)}"
+        return [_Party("an intermediate tensor", about, value.facts.place, value.facts.history)]
     if isinstance(value, BatchValue):
         return [_member(item) for item in _involved_items(value)]
     if isinstance(value, ModuleValue):
@@ -133,7 +139,7 @@ def _other_clauses(culprits: Iterable[Value]) -> list[str]:
             clauses.append(_mixed_module(value))
         elif isinstance(value, OptimizerValue):
             clauses.append(_optimizer(value))
-        elif isinstance(value, OtherValue):
+        elif isinstance(value, OtherValue) and value.expression.strip("'\"") != value.place:
             clauses.append(_other(value))
     return clauses
 
@@ -156,14 +162,19 @@ def _mixed_module(module: ModuleValue) -> str:
 
 
 def _optimizer(optimizer: OptimizerValue) -> str:
-    parameters = _counts(optimizer.places)
-    state = f", its state on {_counts(optimizer.state_places)}" if optimizer.state_places else ""
-    return f"the parameters of `{optimizer.expression}` ({optimizer.type}) are on {parameters}{state}"
+    clause = f"the parameters of `{optimizer.expression}` ({optimizer.type}) are {_all_at(optimizer.places)}"
+    if len(optimizer.places) == 1:
+        clause += _origin(*optimizer.places, optimizer.history)
+    if optimizer.state_places:
+        clause += f", its state is {_all_at(optimizer.state_places)}"
+    if len(optimizer.state_places) == 1:
+        clause += _origin(*optimizer.state_places, optimizer.state_history)
+    return clause
 
 
 def _other(value: OtherValue) -> str:
     if value.type == "generator":
-        return f"`{value.expression}` is a generator of {_at(value.place)}"
+        return f"`{value.expression}` is a generator on {_at(value.place)}"
     if value.type == "array":
         return f"`{value.expression}` is a numpy array, so on the host"
     return f"`{value.expression}` says {_at(value.place)}"
@@ -177,6 +188,8 @@ def _end(postmortem: PostMortem, culprits: Sequence[Value]) -> str:
         return f"{operation} at {where} pins memory of the host only"
     if _LENGTHS.search(postmortem.message):
         return f"{operation} at {where} wants the lengths on the host"
+    if wanted := _GENERATOR.search(postmortem.message):
+        return f"{operation} at {where} draws on {_at(wanted[1])}, with a generator of that device only"
     if len({place for value in culprits for place in _places(value)}) > 1:
         return f"they meet in {operation} at {where}"
     return f"{operation} at {where} failed: {postmortem.message.rstrip('.')}"
@@ -252,6 +265,13 @@ def _counts(places: Mapping[str, int]) -> str:
     if len(places) == 1:
         return _short(next(iter(places)))
     return ", ".join(f"{count} {_short(place)}" for place, count in places.items())
+
+
+def _all_at(places: Mapping[str, int]) -> str:
+    """`on cuda:0`, or `on cuda:0 (12) and on the host (2)`."""
+    if len(places) == 1:
+        return f"on {_at(next(iter(places)))}"
+    return _joined([f"on {_at(place)} ({count})" for place, count in places.items()])
 
 
 def _kind(facts: TensorFacts) -> str:

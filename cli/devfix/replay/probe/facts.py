@@ -155,7 +155,10 @@ class Facts:
             for tensor in self._tensors(dict.get(group, "params") if isinstance(group, dict) else None)
         ]
         state = [
-            tensor for _, values in reach.entries(own.get("state"), MEMBERS_LIMIT) for tensor in self._tensors(values)
+            tensor
+            for _, values in reach.entries(own.get("state"), MEMBERS_LIMIT)
+            for tensor in self._tensors(values)
+            if self._shape(tensor) != []  # the count of steps stays on the host
         ]
         if not parameters:
             return None
@@ -164,6 +167,8 @@ class Facts:
             "type": type(optimizer).__name__,
             "places": self._counted(parameters),
             "state_places": self._counted(state),
+            "history": self._history(parameters[0]),
+            "state_history": self._history(state[0]) if state else [],
         }
         return Described(record, [self.part("", tensor) for tensor in (*parameters, *state)])
 

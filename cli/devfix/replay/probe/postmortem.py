@@ -7,6 +7,7 @@ Written for the moment after a crash: it runs nothing of the user's, moves no te
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
 import time
@@ -29,6 +30,8 @@ TEXT_LIMIT = 200
 
 _HOST_WANTED = re.compile(r"to numpy|only dense CPU tensors|1D CPU int64 tensor|RNG state must be")
 """Errors that say: this tensor should be on the host."""
+_LENGTHS = re.compile(r"1D CPU int64 tensor")
+_SIMULATED = str(Path(__file__).parent / "simulated") + os.sep
 _MODULE_MACHINERY = frozenset({"_parameters", "_buffers", "_modules"})
 _VARIABLE_POSITIONAL, _VARIABLE_KEYWORDS = 0x04, 0x08
 
@@ -37,9 +40,25 @@ def examine(error: BaseException, root: Path) -> Record | None:
     """The post-mortem of the device error in the chain of `error`; None without one, or where no frame is in `root`."""
     try:
         found = errors.device_error(error)
-        return None if found is None else _examine(_user_traces(found[0], error, root), found[1], root)
+        if found is None:
+            return None
+        return _examine(_user_traces(found[0], error, root), found[1], root, _refused(found[0]))
     except Exception:
         return None
+
+
+def _refused(error: BaseException) -> list[tuple[str, Any]]:
+    """The arguments that the simulation refused with `error`: the odd one, and one of the others. None on hardware."""
+    simulation, _ = _simulation()
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if simulation is None or trace is None:
+        return []
+    code = trace.tb_frame.f_code
+    # Else they are the arguments of an earlier error, which the script went past.
+    current = code.co_filename.startswith(_SIMULATED) and code.co_name == "refuse"
+    return list(simulation.refused) if current else []
 
 
 def _user_traces(link: BaseException, error: BaseException, root: Path) -> list[TracebackType]:
@@ -53,16 +72,16 @@ def _user_traces(link: BaseException, error: BaseException, root: Path) -> list[
     return found[-FRAMES_LIMIT:]
 
 
-def _examine(traces: list[TracebackType], message: str, root: Path) -> Record | None:
+def _examine(traces: list[TracebackType], message: str, root: Path, refused: list[tuple[str, Any]]) -> Record | None:
     torch = sys.modules.get("torch")
     if torch is None or not traces:
         return None
     where, innermost = failing(traces[-1]), traces[-1].tb_frame
-    simulation, claims = _simulation()
+    _, claims = _simulation()
     values = _Values(Facts(torch, root, claims, time.monotonic() + SECONDS), len(traces) - 1)
     values.add_operands(where, traces[-1])
     values.add_frames([trace.tb_frame for trace in traces])
-    if not values.blame_refused([] if simulation is None else list(simulation.refused)):
+    if not values.blame_refused(refused):
         values.blame_operands(message)
     return {
         "message": message[: errors.MESSAGE_LIMIT],
@@ -143,9 +162,13 @@ class _Values:
             if value is reach.MISSING and not isinstance(node, (ast.Name, ast.Attribute, ast.Constant, ast.Lambda)):
                 self._unresolved.append(_text(node))
             self._add_operand(node, value, True)
-        for node in within(where.node):
-            if len(self._values) < OPERANDS_LIMIT and not _opens(node, direct, trace.tb_frame):
-                self._add_operand(node, reach.evaluate(node, trace.tb_frame), False)
+        seen: set[ast.AST] = set()
+        for node in (*direct, *within(where.node)):
+            value = reach.MISSING if node in seen else reach.evaluate(node, trace.tb_frame)
+            if value is not reach.MISSING and isinstance(node, (ast.Attribute, ast.Subscript)):
+                seen.update(ast.walk(node.value))  # `self` of `self.mask` only leads to it
+            if len(self._values) < OPERANDS_LIMIT and node not in direct:
+                self._add_operand(node, value, False)
 
     def _add_operand(self, node: ast.expr, value: Any, direct: bool) -> None:
         expression = _text(node)
@@ -178,11 +201,23 @@ class _Values:
 
         A tensor that was made on the way (a cast, a slice that was copied) is found by the claim that it inherited.
         """
+        unnamed = []
         for argument, tensor in refused:
             part = self._facts.part("", tensor)
             if not (self._blame({part.storage}, argument) or self._blame_by_claim(part.claim, argument)):
-                self._add_unnamed(argument, tensor)
+                unnamed.append((argument, tensor))
+        expressions = self._expressions([argument for argument, _ in unnamed])
+        for argument, tensor in unnamed:
+            self._add_unnamed(argument, tensor, expressions.get(argument, ""))
         return bool(refused)
+
+    def _expressions(self, arguments: list[str]) -> dict[str, str]:
+        """The intermediate results among the operands that `arguments` must be, where there is no other way."""
+        if len(arguments) == len(self._unresolved) == 1:
+            return {arguments[0]: self._unresolved[0]}
+        if sorted(arguments) == ["other", "self"] and len(self._unresolved) == 2:
+            return dict(zip(("self", "other"), self._unresolved))
+        return {}
 
     def _blame(self, storages: set[int], argument: str = "") -> bool:
         """Whether any value has one of `storages`; those that do become culprits."""
@@ -210,12 +245,11 @@ class _Values:
         if argument and value.operand and value.described.record["kind"] == "tensor":
             value.described.record["argument"] = argument
 
-    def _add_unnamed(self, argument: str, tensor: Any) -> None:
-        """A refused tensor that no name reaches: the one intermediate result there is, else only an argument."""
+    def _add_unnamed(self, argument: str, tensor: Any, expression: str) -> None:
+        """A refused tensor that no name reaches: an intermediate result, or else (`expression` is "") an argument."""
         described = self._facts.describe(tensor)
         if described is None:
             return
-        expression = self._unresolved.pop() if len(self._unresolved) == 1 else ""
         described.record["argument"] = argument
         value = _Value(expression, self._innermost, described, bool(expression), bool(expression))
         value.culprit = True
@@ -223,12 +257,15 @@ class _Values:
 
     def blame_operands(self, message: str) -> None:
         """On hardware: the operands that are at different places, or on a device where the host is wanted."""
+        wants_host = bool(_HOST_WANTED.search(message))
         among = [value for value in self._values if value.direct and _placed(value)]
-        if self._unresolved or len(among) < 2:
+        if self._unresolved or len(among) < (1 if wants_host else 2):
             among = [value for value in self._values if value.operand and _placed(value)]
         if "generator" in message:
             among = [value for value in self._values if value.operand and value.described.record["kind"] == "other"]
-        if _HOST_WANTED.search(message):
+        if _LENGTHS.search(message):
+            among = [value for value in among if str(value.described.record.get("dtype")).startswith("int")]
+        if wants_host:
             guilty = [value for value in among if value.described.places() != {"cpu"}]
         else:
             guilty = _mismatched(among)
@@ -272,17 +309,6 @@ def _operands(node: ast.AST, frame: FrameType) -> list[ast.expr]:
         unwanted = node.func if called is reach.MISSING else node.func.value
         return [each for each in found if each is not unwanted]
     return found
-
-
-def _opens(node: ast.expr, direct: list[ast.expr], frame: FrameType) -> bool:
-    """Whether `node` only leads to an operand that was found: `self` of `self.mask`, `batch` of `batch['x']`."""
-    return any(
-        node is inner and reach.evaluate(each, frame) is not reach.MISSING
-        for each in direct
-        if isinstance(each, (ast.Attribute, ast.Subscript))
-        for inner in ast.walk(each)
-        if inner is not each
-    )
 
 
 def _passed(node: ast.AST, trace: TracebackType) -> dict[ast.expr, Any]:
