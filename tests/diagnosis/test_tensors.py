@@ -315,3 +315,35 @@ def test_nothing_is_inserted_where_a_framework_places_values(crash: Build) -> No
     build = crash("import lightning\n" + LOOP)
     case = build.at("criterion(out, y)", tensor("out", GPU), tensor("y"))
     assert case.repairs == ()
+
+
+def test_an_item_is_moved_where_it_is_taken_out_of_its_batch(crash: Build) -> None:
+    build = crash("""
+        def train(model, loader, criterion, device):
+            for step, batch in enumerate(loader):
+                inputs = batch[0].to(device)
+                targets = batch[1]
+                out = model(inputs)
+                loss = criterion(out, targets)
+        """)
+    history = Stop("cpu", "it comes from the loader", "train.py", build.line("for step"))
+    case = build.at("criterion(out, targets)", tensor("out", GPU), tensor("targets", "cpu", history))
+    assert case.results()[0] == "targets = targets.to(device, non_blocking=True)"
+
+
+def test_a_guarded_sibling_is_joined_inside_its_guard(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def train(model, loader, criterion):
+            for x, y in loader:
+                if torch.cuda.is_available():
+                    x = x.cuda()
+                loss = criterion(model(x), y)
+        """)
+    history = Stop("cpu", "it comes from the loader", "train.py", build.line("for x"))
+    case = build.at("criterion(model(x), y)", tensor("model(x)", GPU), tensor("y", "cpu", history))
+    assert case.results()[0] == "y = y.cuda()"
+    (file, edits), *_ = case.repairs[0].edits
+    assert edits[0].anchor.line == build.line("x = x.cuda()")  # type: ignore[union-attr]
+    assert file == "train.py"

@@ -135,7 +135,8 @@ def _batch(value: BatchValue) -> Iterator[Operand]:
     places = {item.facts.place for item in value.items}
     if len(places) == 1 and len(value.items) > 1:
         first = value.items[0].facts
-        yield Operand(value.expression, Kind.BATCH, first.place, frame=value.frame, history=_history(first.history))
+        history = _history(first.history)
+        yield Operand(value.expression, Kind.BATCH, first.place, frame=value.frame, history=history, type=value.type)
         return
     for item in value.items:
         yield Operand(

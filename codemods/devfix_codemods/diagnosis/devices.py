@@ -165,7 +165,7 @@ def _class_has(owner: ast.ClassDef, attribute: str) -> bool:
 def _literals(program: Program, wanted: str | None) -> Iterator[Mover]:
     """The constant by which the file itself moves to the wanted place: `.cuda()`, `.to("cuda")`."""
     for call in program.names.calls:
-        if not isinstance(call.func, ast.Attribute):
+        if not isinstance(call.func, ast.Attribute) or _is_guarded(program, call):
             continue
         if call.func.attr == "cuda" and not call.args and _is_default(wanted):
             yield Mover(".cuda()", '"cuda"')
@@ -174,6 +174,15 @@ def _literals(program: Program, wanted: str | None) -> Iterator[Mover]:
         if isinstance(place, ast.Constant) and isinstance(place.value, str) and _same(place.value, wanted):
             yield Mover(f'.to("{place.value}")', f'"{place.value}"')
             return
+
+
+def _is_guarded(program: Program, call: ast.Call) -> bool:
+    """Whether a move happens only on a condition, which may not hold where ours would stand."""
+    return any(isinstance(one, (ast.If, ast.IfExp)) and not _is_main(one) for one in program.names.ancestors(call))
+
+
+def _is_main(node: ast.If | ast.IfExp) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == "__name__" for one in ast.walk(node.test))
 
 
 def _is_default(wanted: str | None) -> bool:

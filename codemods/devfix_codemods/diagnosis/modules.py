@@ -67,7 +67,7 @@ def _move_after(
     project: Project, diagnosis: Diagnosis, operand: Operand, file: str, statement: ast.Assign, owner: str
 ) -> Iterator[Repair]:
     program = project.program(file)
-    mover = mover_at(project, file, statement, operand.wanted, diagnosis.anchors)
+    mover = mover_at(project, file, statement, operand.wanted, diagnosis.at(operand.wanted))
     if program is None or mover is None:
         return
     function = scope.function_around(program, statement)
@@ -123,13 +123,15 @@ def _at_construction(project: Project, diagnosis: Diagnosis, operand: Operand, s
     if isinstance(site.statement, ast.Return) or _is_own_part(program, site):
         return
     title = f"Move `{site.target}` where it is built"
-    mover = next(iter(movers_at(project, site.file, site.statement, operand.wanted, diagnosis.anchors)), None)
+    mover = next(
+        iter(movers_at(project, site.file, site.statement, operand.wanted, diagnosis.at(operand.wanted))), None
+    )
     if mover is not None and not mover.edits:
         edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
         yield Repair(title, ((site.file, (edit,)),))
         return
     for later in _later_in_block(program, site):
-        mover = mover_at(project, site.file, later, operand.wanted, diagnosis.anchors)
+        mover = mover_at(project, site.file, later, operand.wanted, diagnosis.at(operand.wanted))
         if mover is not None and not mover.edits:
             insert = InsertStatement(program.source.span(later), "before", f"{site.target}{mover.suffix}")
             yield Repair(f"Move `{site.target}` once the device is known", ((site.file, (insert,)),))
@@ -166,7 +168,7 @@ def _before_use(project: Project, diagnosis: Diagnosis, operand: Operand) -> Ite
         statement = outer
     if root not in project.bound_at(frame.file, statement):
         return
-    mover = mover_at(project, frame.file, statement, operand.wanted, diagnosis.anchors)
+    mover = mover_at(project, frame.file, statement, operand.wanted, diagnosis.at(operand.wanted))
     if mover is None or mover.edits:
         return
     insert = InsertStatement(program.source.span(statement), "before", f"{operand.expression}{mover.suffix}")

@@ -1,6 +1,7 @@
 """The user's files, each read once, and where things stand in them."""
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -10,6 +11,7 @@ from devfix_codemods.diagnosis.records import Diagnosis, Frame
 from devfix_codemods.program import Program
 from devfix_codemods.source import Source, SourceError, Span
 
+_BUILT_IN = frozenset(dir(builtins))
 _FOREIGN = frozenset({"site-packages", "dist-packages"})
 
 
@@ -55,7 +57,7 @@ class Project:
         if program is None:
             return set()
         running = [one.line for one in self.frames if one.file == file and one.function == "<module>"]
-        return scope.bound_at(program, statement, running[0] if running else None)
+        return scope.bound_at(program, statement, running[0] if running else None) | _BUILT_IN
 
 
 def _parsed(source: Source) -> Program | None:

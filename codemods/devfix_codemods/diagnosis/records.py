@@ -59,7 +59,7 @@ class Operand:
     `expression` is its text in the frame `frame` (an index into the diagnosis' frames), and `span` where it stands in
     the sink, if it does. `place` is where it lives now and `wanted` where it should. `history` is oldest first; the
     first stop is the origin. Of a module with parts in several places, `odd` are the misplaced parts by name, each with
-    its history, and `place` is where the others are. `spread` says that its parts are in several places.
+    its history, and `place` is where the others are. `type` is the class of a module or batch, where it is known.
     """
 
     expression: str
@@ -70,7 +70,7 @@ class Operand:
     frame: int = -1
     history: tuple[Stop, ...] = ()
     odd: tuple[tuple[str, tuple[Stop, ...]], ...] = ()
-    spread: bool = False
+    type: str = ""
 
     @property
     def origin(self) -> Stop | None:
@@ -107,6 +107,10 @@ class Diagnosis:
     anchors: tuple[Operand, ...] = ()
     around: tuple[Operand, ...] = ()
     frames: tuple[Frame, ...] = ()
+
+    def at(self, place: str | None) -> tuple[Operand, ...]:
+        """The values in reach that are wholly at `place`, those that took part in the error first."""
+        return tuple(one for one in (*self.anchors, *self.around) if one.place == place and not one.odd)
 
 
 @dataclass(frozen=True, slots=True)

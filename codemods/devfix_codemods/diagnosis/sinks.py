@@ -49,7 +49,9 @@ def _move_at_sink(project: Project, program: Program, diagnosis: Diagnosis, oper
         return ReplaceExpression(operand.span, "__node__.cpu()")
     suffix = _beside_anchor(diagnosis)
     if suffix is None:
-        mover = mover_at(project, diagnosis.sink.file, program.names.statement(node), operand.wanted, diagnosis.anchors)
+        mover = mover_at(
+            project, diagnosis.sink.file, program.names.statement(node), operand.wanted, diagnosis.at(operand.wanted)
+        )
         suffix = mover.suffix if mover is not None and not mover.edits else None
     return None if suffix is None else ReplaceExpression(operand.span, f"__node__{suffix}")
 

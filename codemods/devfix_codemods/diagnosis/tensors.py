@@ -32,7 +32,7 @@ def tensor_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) -> 
     sites = _sites(project, diagnosis, operand)
     if born is not None:
         at_birth = [one for one in sites if _is_at(one, born)]
-        for site in at_birth:
+        for site in _parts_of(at_birth, sites) or at_birth:
             yield from _of_site(project, diagnosis, operand, site)
         yield from _of_calls(project, diagnosis, operand, born)
         sites = [one for one in sites if one not in at_birth]
@@ -59,6 +59,12 @@ def _is_at(site: Site, born: Stop) -> bool:
     if site.way is Way.LOOP:
         last = site.statement.lineno
     return site.file == born.file and born.line is not None and site.statement.lineno <= born.line <= last
+
+
+def _parts_of(loops: list[Site], sites: list[Site]) -> list[Site]:
+    """Where an item is taken out of a batch that one of the loops yields: `y = batch[1]`, `x, y = batch`."""
+    names = {one.target for one in loops}
+    return [one for one in sites if _is_batch_part(one) and names & set(scope.reads(one.value)) and one not in loops]
 
 
 def _in_worker(project: Project, file: str, node: ast.AST) -> bool:
@@ -111,7 +117,7 @@ def _at_expression(
     project: Project, diagnosis: Diagnosis, operand: Operand, site: Site, title: str
 ) -> Iterator[Repair]:
     program = project.program(site.file)
-    mover = mover_at(project, site.file, site.statement, operand.wanted, diagnosis.anchors)
+    mover = mover_at(project, site.file, site.statement, operand.wanted, diagnosis.at(operand.wanted))
     if program is None or mover is None or isinstance(site.value, ast.Starred) or site.statement is None:
         return
     edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
@@ -130,7 +136,7 @@ def _in_loop(
     sibling = _sibling(program, statement, block)
     first = block[0] if isinstance(statement, (ast.For, ast.AsyncFor)) else statement
     where = "before" if isinstance(statement, (ast.For, ast.AsyncFor)) else "after"
-    mover = mover_at(project, site.file, first, operand.wanted, diagnosis.anchors)
+    mover = mover_at(project, site.file, first, operand.wanted, diagnosis.at(operand.wanted))
     suffix = mover.relaxed if mover is not None else None
     edits: tuple[Edit, ...] = mover.edits if mover is not None else ()
     anchor = program.source.span(first)
@@ -152,11 +158,19 @@ def _codes(site: Site, operand: Operand, suffix: str) -> Iterator[str]:
     if part is not None:
         yield f"{part} = {part}{suffix}"
     elif operand.kind is Kind.BATCH and operand.expression == name:
-        yield f"{name} = {{k: v{suffix} if hasattr(v, 'to') else v for k, v in {name}.items()}}"
-        yield f"{name} = [v{suffix} if hasattr(v, 'to') else v for v in {name}]"
-        yield f"{name} = {name}{suffix}"
+        yield _of_whole(operand, suffix)
     else:
         yield f"{name} = {name}{suffix}"
+
+
+def _of_whole(operand: Operand, suffix: str) -> str:
+    """The statement that moves every tensor of a batch."""
+    name = operand.expression
+    if operand.type in {"list", "tuple"}:
+        return f"{name} = [v{suffix} if hasattr(v, 'to') else v for v in {name}]"
+    if operand.type in {"dict", "OrderedDict", "defaultdict"}:
+        return f"{name} = {{k: v{suffix} if hasattr(v, 'to') else v for k, v in {name}.items()}}"
+    return f"{name} = {name}{suffix}"
 
 
 def _item_of(expression: str, name: str) -> str | None:
@@ -181,7 +195,7 @@ def _sibling(program: Program, statement: ast.stmt, block: list[ast.stmt]) -> tu
         if isinstance(one, ast.Assign) and isinstance(value, ast.Name) and value.id in items:
             items |= {name for target in one.targets for name in scope.stored(target)}
     found: tuple[ast.stmt, str] | None = None
-    for one in block:
+    for one in _with_guarded(block):
         if not isinstance(one, ast.Assign) or one.lineno <= statement.lineno:
             continue
         calls = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
@@ -190,6 +204,14 @@ def _sibling(program: Program, statement: ast.stmt, block: list[ast.stmt]) -> tu
             if moved is not None and moved[0] in items:
                 found = (one, moved[1])
     return found
+
+
+def _with_guarded(block: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a block, and those of the guards that lie in it: `if use_cuda:`."""
+    for one in block:
+        yield one
+        if isinstance(one, ast.If):
+            yield from one.body
 
 
 def _items(statement: ast.stmt) -> set[str]:
@@ -242,7 +264,7 @@ def _on_device(
 ) -> Iterator[Repair]:
     """`device=` for a factory; `.to(…)` for a constructor that takes none."""
     program = project.program(file)
-    mover = mover_at(project, file, statement, operand.wanted, diagnosis.anchors)
+    mover = mover_at(project, file, statement, operand.wanted, diagnosis.at(operand.wanted))
     if program is None or mover is None:
         return
     given = next((one for one in call.keywords if one.arg == "device"), None)
