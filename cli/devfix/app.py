@@ -6,6 +6,8 @@ import typer
 
 from devfix import __version__
 from devfix.commands.check import check
+from devfix.commands.explain import explain
+from devfix.commands.repair import repair
 from devfix.commands.rewrite import rewrite
 from devfix.commands.rules import rule, rules
 from devfix.commands.undo import undo
@@ -37,5 +39,5 @@ def _devfix(
     """Finds, repairs and proves device-placement bugs in PyTorch code."""
 
 
-for command in (check, rewrite, undo, rules, rule):
+for command in (check, rewrite, repair, explain, undo, rules, rule):
     app.command()(command)

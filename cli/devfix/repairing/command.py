@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from devfix import journal
@@ -13,33 +13,25 @@ from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 from devfix.repairing import report
 from devfix.repairing.session import Limits, Loop, Session, State
-from devfix.repairing.trials import Bench, Run
-from devfix.replay.backends import Backend, BackendError, PlainCpu, select
+from devfix.repairing.trials import Bench
+from devfix.replay.backends import BackendError, PlainCpu, select
 from devfix.replay.comparing import loss_difference
+from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending
+from devfix.replay.programs import Program
+from devfix.replay.stage import Progress, Stage
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 from devfix.reporting.terminal import err, one_line
 from devfix.writing import WriteError, dirty, write
 
-MEMORY_SHARE = 0.8
-
 
 @dataclass(frozen=True)
 class Ask:
-    """What `devfix repair` was asked for. `timeout` is in seconds for each run, `seconds` for all of them together."""
+    """What `devfix repair` was asked for. `seconds` is how long new candidates are tried."""
 
     script: str
-    arguments: tuple[str, ...] = ()
-    on: str = "auto"
-    devices: int = 1
-    steps: int | None = None
-    timeout: float = 300.0
+    options: ReplayOptions
     seconds: float = 1800.0
-    python: str = sys.executable
-    environment: Mapping[str, str] = field(default_factory=dict)
-    cwd: str | None = None
-    seed: int = 0
-    memory: int | None = None
     max_fixes: int = 10
     write: bool = False
     allow_dirty: bool = False
@@ -54,21 +46,22 @@ def repair(ask: Ask) -> int:
         UsageError: there is nothing that could be run, or the patch would touch uncommitted work.
     """
     script = _script(ask)
+    program = Program(script, ask.options.args)
     try:
-        backend = select(ask.on, ask.python, ask.devices)
-        with Workspace(project_root(script)) as workspace:
-            bench = Bench(workspace, _run_of(ask, script))
-            limits = Limits(ask.max_fixes, time.monotonic() + ask.seconds)
-            session = Loop(bench, backend, limits, _teller(ask)).run()
-            compared = _compared_on_cpu(bench, backend, session, _teller(ask))
+        backend = select(ask.options.on, ask.options.python, ask.options.devices)
+        with Workspace(project_root(script), ask.options.limits, ask.options.keep) as workspace:
+            bench = Bench(Stage(workspace, ask.options, _progress(ask)), program)
+            session = Loop(bench, backend, Limits(ask.max_fixes, time.monotonic() + ask.seconds)).run()
+            compared = _compared_on_cpu(bench, session)
             command, root = bench.command, workspace.original
     except (BackendError, WorkspaceError) as error:
         raise UsageError(str(error)) from error
     files = [(str(root / file), session.before[file], data) for file, data in sorted(session.after.items())]
-    undo = _written(files) if _is_to_be_written(ask, session, files) else None
-    told = report.Told(command, backend, session, files, compared, undo is not None)
-    report.show(told, ask.output_format, ask.quiet)
-    return _exit_code(session, undo is not None)
+    written = _is_to_be_written(ask, session, files)
+    if written:
+        _write(files)
+    report.show(report.Told(command, backend, session, files, compared, written), ask.output_format, ask.quiet)
+    return _exit_code(session, written)
 
 
 def _script(ask: Ask) -> Path:
@@ -77,45 +70,33 @@ def _script(ask: Ask) -> Path:
         raise UsageError(f"{ask.script}: no such file")
     if script.suffix == ".ipynb":
         raise UsageError(f"{ask.script}: a notebook; only scripts can be run")
-    if ask.cwd is not None and not Path(ask.cwd).is_dir():
-        raise UsageError(f"--cwd {ask.cwd}: no such folder")
     if not hasattr(os, "wait4"):
         raise UsageError("repair needs Linux or macOS")
     return script.resolve()
 
 
-def _run_of(ask: Ask, script: Path) -> Run:
-    return Run(
-        script,
-        ask.arguments,
-        ask.python,
-        ask.timeout,
-        ask.memory or int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MEMORY_SHARE),
-        ask.seed,
-        ask.steps,
-        ask.environment,
-        None if ask.cwd is None else Path(ask.cwd),
-    )
+def _progress(ask: Ask) -> Progress:
+    """Tell somebody who watches what is run; each step once."""
+    told: set[str] = set()
 
-
-def _teller(ask: Ask) -> "report.Tell":
-    def tell(step: str) -> None:
-        if sys.stderr.isatty() and not ask.quiet:
+    def tell(_script: Path, step: str, _seconds: float) -> None:
+        if step not in told and sys.stderr.isatty() and not ask.quiet:
+            told.add(step)
             err().line((f"repair: {one_line(step)}", "faint"))
 
     return tell
 
 
-def _compared_on_cpu(bench: Bench, backend: Backend, session: Session, tell: "report.Tell") -> str | None:
+def _compared_on_cpu(bench: Bench, session: Session) -> str | None:
     """Whether original and patched script compute the same on the plain CPU; None where that cannot be seen.
 
     A patch that computes something else is none: the session ends unrepaired.
     """
     if not session.after:
         return None
-    tell("the plain CPU, before and after")
     cpu = PlainCpu()
-    before, after = bench.run(cpu, {}, {}), bench.run(cpu, session.after, {})
+    before = bench.run("before, on the plain CPU", cpu, {})
+    after = bench.run("after, on the plain CPU", cpu, session.after)
     complete = (Ending.PASSED, Ending.TIMED_OUT)
     if before.ending not in complete or before.error is not None:
         return None
@@ -152,7 +133,7 @@ def _refuse_dirty(paths: Sequence[str]) -> None:
         raise UsageError(what, [f"{label_of(file.path)} ({file.state})" for file in found])
 
 
-def _written(files: Sequence[tuple[str, bytes, bytes]]) -> journal.Run:
+def _write(files: Sequence[tuple[str, bytes, bytes]]) -> None:
     try:
         run = journal.record(files)
         for path, before, after in files:
@@ -163,7 +144,6 @@ def _written(files: Sequence[tuple[str, bytes, bytes]]) -> journal.Run:
         ) from error
     except WriteError as error:
         raise UsageError(f"{error}; `devfix undo` takes back what was written before") from error
-    return run
 
 
 def _exit_code(session: Session, written: bool) -> int:

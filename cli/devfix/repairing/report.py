@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,6 @@ from devfix.replay.outcomes import ScriptError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.reporting import diff, json
 from devfix.reporting.terminal import Printer, err, one_line, out, visible, wants_colour, write_bytes
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The loop: run, diagnose, try candidates, keep what makes progress, until the script runs clean or nothing helps."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -19,8 +19,6 @@ from devfix.replay.patches import Patch
 
 CANDIDATES = 12
 """How many candidates are tried for one error."""
-
-Tell = Callable[[str], None]
 
 
 class State(StrEnum):
@@ -84,19 +82,17 @@ class Limits:
 class Loop:
     """One script being repaired on one backend."""
 
-    def __init__(self, bench: Bench, backend: Backend, limits: Limits, tell: Tell) -> None:
+    def __init__(self, bench: Bench, backend: Backend, limits: Limits) -> None:
         self._bench = bench
         self._backend = backend
         self._limits = limits
-        self._tell = tell
         self._session = Session()
         self._seen: set[tuple[object, ...]] = set()
 
     def run(self) -> Session:
         """Repair as far as it goes."""
         session = self._session
-        self._tell("the script as it is")
-        outcome = self._bench.run(self._backend, {}, {})
+        outcome = self._bench.run("before", self._backend, {})
         session.first = session.last = outcome
         while outcome.device_error is not None and len(session.fixes) < self._limits.fixes:
             self._seen.add(_key(outcome))
@@ -178,12 +174,13 @@ class Loop:
         files: Mapping[str, bytes],
         sources: Mapping[str, Source],
     ) -> tuple[Outcome, Progress, str]:
-        self._tell(f"{diagnosis.sink.file}:{diagnosis.sink.span.line}: {repair.title}")
         patches = {file: Patch(sources[file].data, data) for file, data in files.items()}
         error = before.error
         assert error is not None
         crash = None if error.file is None or error.line is None else moved(patches, error.file, error.line)
-        after = self._bench.run(self._backend, {**self._session.after, **files}, watched(patches, crash))
+        step = f"fix {len(self._session.fixes) + 1}: {repair.title}"
+        changed = {**self._session.after, **files}
+        after = self._bench.run(step, self._backend, changed, watched(patches, crash))
         judged = Trial(before, after, diagnosis, patches).judgement()
         if judged.progress is Progress.FURTHER and _key(after) in self._seen:
             return after, Progress.NONE, f"it brings back an earlier error: {judged.reason}"

@@ -4,11 +4,9 @@ Progress is made where the error is gone, or has moved further on: to a later li
 line. The patched lines have to run. An error of another kind is no progress.
 """
 
-import contextlib
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -18,87 +16,32 @@ from devfix_codemods.source import Source
 from devfix.replay.backends import Backend
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.patches import Patch
-from devfix.replay.runner import Task, execute
-from devfix.replay.scripts import module_name
-from devfix.replay.workspace import SKIPPED_FOLDERS, Workspace
+from devfix.replay.programs import Program
+from devfix.replay.stage import Stage
+from devfix.replay.workspace import SKIPPED_FOLDERS
 
 _LARGE = 1 << 20
 _MANY = 2_000
 
 
-@dataclass(frozen=True)
-class Run:
-    """What to run, and how: the options of `devfix repair` that every run shares."""
-
-    script: Path
-    arguments: tuple[str, ...]
-    python: str
-    timeout: float
-    memory: int
-    seed: int = 0
-    steps: int | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
-    cwd: Path | None = None
-
-
 class Bench:
-    """The copy of the tree in which candidates are tried."""
+    """One program, and the copies of its tree in which candidates are tried."""
 
-    def __init__(self, workspace: Workspace, run: Run) -> None:
-        self._workspace = workspace
-        self._run = run
-        self.sources: Mapping[str, Source] = _Sources(workspace.original)
+    def __init__(self, stage: Stage, program: Program) -> None:
+        self._stage = stage
+        self._program = program
+        self.sources: Mapping[str, Source] = _Sources(stage.workspace.original)
 
-    def run(self, backend: Backend, files: Mapping[str, bytes], watch: Mapping[str, Sequence[int]]) -> Outcome:
-        """Run the script with `files` in the place of the originals, in a fresh copy."""
-        self._workspace.fresh({Path(file): data for file, data in files.items()})
-        return execute(self._task(backend, watch))
+    def run(
+        self, step: str, backend: Backend, files: Mapping[str, bytes], watch: Mapping[str, Sequence[int]] | None = None
+    ) -> Outcome:
+        """Run the program with `files` in the place of the originals, in a fresh copy; `step` is what to call it."""
+        return self._stage.run(self._program, step, backend, {Path(file): data for file, data in files.items()}, watch)
 
     @property
     def command(self) -> str:
         """The command as one would type it."""
-        script = self._workspace.root / self._relative
-        module = self._module
-        target = ["-m", module] if module else [os.path.relpath(script, self._cwd(script))]
-        return shlex.join(["python", *target, *self._run.arguments])
-
-    @property
-    def _relative(self) -> Path:
-        return self._run.script.relative_to(self._workspace.original)
-
-    @property
-    def _module(self) -> str | None:
-        return module_name(self._run.script, self._run.script.read_bytes())
-
-    def _task(self, backend: Backend, watch: Mapping[str, Sequence[int]]) -> Task:
-        script, run = self._workspace.root / self._relative, self._run
-        return Task(
-            python=run.python,
-            root=self._workspace.root,
-            original=self._workspace.original,
-            script=script,
-            typed=os.path.relpath(script, self._cwd(script)),
-            cwd=self._cwd(script),
-            control=self._workspace.control,
-            temporary=self._workspace.temporary,
-            timeout=run.timeout,
-            module=self._module,
-            arguments=run.arguments,
-            watch=watch,
-            variables=run.environment,
-            environment=backend.environment,
-            probe_options=backend.probe_options(run.memory),
-            seed=run.seed,
-            steps=run.steps,
-        )
-
-    def _cwd(self, script: Path) -> Path:
-        """The folder that was asked for, or where the user stands, if that is in the tree; else the script's."""
-        with contextlib.suppress(ValueError):
-            here = self._workspace.root / (self._run.cwd or Path.cwd()).resolve().relative_to(self._workspace.original)
-            if here.is_dir():
-                return here
-        return script.parent
+        return self._stage.command(self._program)
 
 
 class _Sources(Mapping[str, Source]):
