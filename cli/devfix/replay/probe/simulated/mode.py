@@ -14,11 +14,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .checks import Checks
 from .claims import ATTRIBUTE, Claim, claim_of, set_claim
+from .randomness import drawing_apart
 from .state import Simulation
 
 _storage_of = torch.Tensor.untyped_storage
 _Tensor = torch.Tensor
+_DRAWS = torch.Tag.nondeterministic_seeded
 _Parameter = torch.nn.Parameter
+_no_dispatch = torch._C._disabled_torch_dispatch_impl
 _COMPOSITES = (
     torch._C.DispatchKey.CompositeImplicitAutograd,
     torch._C.DispatchKey.CompositeExplicitAutograd,
@@ -36,10 +39,18 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # By the identity of the operator, which is not freed: its own hash is computed in Python.
         self._views: dict[int, bool] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Not to be wrapped for torch.compile, which nothing runs under here: importing it takes seconds."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if types:
-            # Tensor subclasses with a dispatch of their own: it calls operators on what they hold, which come here.
-            return NotImplemented
+        for kind in types:
+            if kind is not _Tensor and kind.__torch_dispatch__ is not _no_dispatch:
+                # It calls operators on the tensors that it holds, and those come here.
+                return NotImplemented
+        if self._simulation.generators and _DRAWS in func.tags:
+            return self._drawn_apart(func, args, kwargs or {})
         is_view = self._views.get(id(func))
         if is_view is None:
             is_view = self._views[id(func)] = _is_view(func)
@@ -58,6 +69,18 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = func(*args, **kwargs) if kwargs else func(*args)
         if first is not None:
             _claim_new(result, first)
+        return result
+
+    def _drawn_apart(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Run an operator that draws random numbers, when a device has a generator of its own."""
+        first, mixed = _common_of_any((args, kwargs))
+        if mixed:
+            first, _ = self._checks.check(func, args, kwargs)
+        if first is None:
+            return func(*args, **kwargs)
+        with drawing_apart(self._simulation, first.place):
+            result = func(*args, **kwargs)
+        _claim_new(result, first)
         return result
 
     def _in_parts(self, func: Any, args: Any, kwargs: Any, claim: Claim | None) -> Any:
@@ -104,7 +127,7 @@ def _common(values: Any, first: Claim | None, mixed: bool) -> tuple[Claim | None
 
 
 def _common_of_any(values: Any) -> tuple[Claim | None, bool]:
-    """The same where some tensors have no plain storage: sparse ones claim what their values do, nested ones nothing."""
+    """The same where tensors have no plain storage: sparse ones claim what their values do, nested ones nothing."""
     tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(values) if isinstance(leaf, _Tensor)]
     claims = [claim for claim in map(claim_of, tensors) if claim is not None]
     return (claims[0] if claims else None), len({id(claim.place) for claim in claims}) > 1
