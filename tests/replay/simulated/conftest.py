@@ -25,7 +25,7 @@ class Result:
     `error_type` and `message` are those of the exception that ended it (both "" where none did) and `line` the line of
     the snippet, from 1, where it arose. `printed` is what it wrote to standard output and error, `values` what it kept
     with `keep(name, value)` (JSON values). `not_simulated` and `notes` are what the simulation told its journal.
-    `status` is the exit status, -N where signal N ended the process.
+    `status` is the exit status, -N where signal N ended the process. `postmortem` is what the probe says of a crash.
     """
 
     error_type: str
@@ -36,6 +36,7 @@ class Result:
     not_simulated: list[str]
     notes: list[str]
     status: int
+    postmortem: dict[str, Any] | None = None
 
     @property
     def first_line(self) -> str:

@@ -103,6 +103,7 @@ def _execute(script: Path, told: dict[str, Any]) -> int:
     except BaseException as error:
         told["error_type"], told["message"] = type(error).__name__, str(error)
         told["line"] = _line(error, script)
+        told["postmortem"] = importlib.import_module(f"{PACKAGE}.postmortem").examine(error, script.parent)
         traceback.print_exc()
         return 1
     return 0
