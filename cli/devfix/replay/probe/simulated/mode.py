@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .checks import Checks
 from .claims import ATTRIBUTE, Claim, claim_of, set_claim
+from .low_precision import recovered
 from .randomness import drawing_apart
 from .state import Simulation
 
@@ -47,6 +48,8 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for kind in types:
             if kind is not _Tensor and kind.__torch_dispatch__ is not _no_dispatch:
+                if kind.__name__ == "FakeTensor":
+                    return func(*args, **kwargs) if kwargs else func(*args)
                 # It calls operators on the tensors that it holds, and those come here.
                 return NotImplemented
         if self._simulation.generators and _DRAWS in func.tags:
@@ -66,7 +69,12 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             first, in_parts = self._checks.check(func, args, kwargs or {})
             if in_parts:
                 return self._in_parts(func, args, kwargs or {}, first)
-        result = func(*args, **kwargs) if kwargs else func(*args)
+        try:
+            result = func(*args, **kwargs) if kwargs else func(*args)
+        except RuntimeError as error:
+            if first is None or not self._simulation.is_device(first.place):
+                raise
+            result = recovered(self._simulation, func, args, kwargs or {}, error)
         if first is not None:
             _claim_new(result, first)
         return result
