@@ -1,6 +1,5 @@
 """`devfix explain`: what a traceback from elsewhere means, and what the source here says about it."""
 
-import ast
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +65,7 @@ def explain(name: str, output_format: OutputFormat) -> int:
         UsageError: the file cannot be read.
     """
     text = _text(name)
-    found = _device_error(read(text))
+    found = _device_error(read(text)) or _bare(text)
     if found is None:
         return _nothing(text, output_format)
     explained = _explained(*found)
@@ -93,6 +92,12 @@ def _device_error(errors: Sequence[Pasted]) -> tuple[Pasted, Message] | None:
         if message is not None:
             return error, message
     return None
+
+
+def _bare(text: str) -> tuple[Pasted, Message] | None:
+    """A device error's sentence without a traceback around it."""
+    message = read_message(text.splitlines())
+    return None if message is None else (Pasted("device error", (message.text,)), message)
 
 
 def _nothing(text: str, output_format: OutputFormat) -> int:
@@ -212,7 +217,7 @@ def _meetings(frames: Sequence[Located]) -> Iterator[tuple[Located, str]]:
         told: dict[str, None] = {}
         for meeting in program.facts.meetings:
             node = meeting.node
-            if isinstance(node, ast.expr) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            if node.lineno <= line <= (node.end_lineno or node.lineno):
                 for operand in _operands(meeting):
                     told.setdefault(_place_told(program, operand), None)
         yield from ((located, text) for text in told)
@@ -244,9 +249,9 @@ def _show(explained: Explained) -> None:
     for located in explained.frames:
         code = f": {one_line(located.frame.code)}" if located.frame.code else ""
         note = " (the file here differs)" if located.moved else ""
-        in_function = f" in {located.frame.function}" if located.frame.function else ""
+        in_function = f" in {one_line(located.frame.function)}" if located.frame.function else ""
         place = f"{label_of(str(located.path))}:{located.frame.line}"
-        printer.line((f"  {one_line(place)}", "path"), (f"{one_line(in_function)}{code}{note}", ""))
+        printer.line((f"  {one_line(place)}", "path"), (f"{in_function}{code}{note}", ""))
     for frame in explained.missing:
         what = "a notebook's cell" if frame.cell else "not found here"
         printer.line((f"  {one_line(frame.file)}:{frame.line}", "path"), (f" ({what})", "faint"))
@@ -271,6 +276,8 @@ def _show_source(printer: Printer, explained: Explained) -> None:
 
 def _undecided(explained: Explained) -> str:
     """Why the source is of no help, and what would be."""
+    if not explained.error.frames:
+        return "A message alone names no file: give the traceback around it."
     if not explained.frames:
         return "None of the files of this traceback is here; run `devfix explain` where they are."
     script = one_line(label_of(str(explained.frames[0].path)))

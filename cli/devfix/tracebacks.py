@@ -19,6 +19,9 @@ _CELL = re.compile(
 _OLD_IPYTHON = re.compile(
     r"^(?P<file>(?:[~/.]|[A-Za-z]:[\\/]|<ipython-input)\S*) in (?P<function>[^\s(]+)(?:\(.*\))?\s*$"
 )
+# pytest: "train.py:12: in train" on the way, "train.py:21: RuntimeError" below the message
+_PYTEST = re.compile(r"^(?P<file>\S+\.py):(?P<line>\d+): (?:in (?P<function>\S+)|(?P<last>[A-Z]\w+))\s*$")
+_PYTEST_LINE = re.compile(r"^(?:E  |>  ) +")
 _ARROW = re.compile(r"^-+>\s*(?P<line>\d+)\s?(?P<code>.*)$")
 _NUMBERED = re.compile(r"^\s*\d+\s")
 _START = re.compile(r"Traceback \(most recent call last\)")
@@ -58,7 +61,7 @@ class Pasted:
 
 def read(text: str) -> list[Pasted]:
     """The exceptions in `text` in its order; chained ones are each of their own."""
-    return list(_exceptions(_cleaned(text)))
+    return _exceptions(_cleaned(text))
 
 
 # Lines without what loggers add
@@ -77,7 +80,9 @@ def _without_prefixes(lines: Sequence[str]) -> Iterator[str]:
         found = _ANYWHERE.search(line)
         start = _START.search(line)
         if start is not None:
-            shape = _shape_of(line[: start.start()])
+            # IPython puts the name of the error in front
+            front = line[: start.start()]
+            shape = None if _ERROR.match(front.strip()) else _shape_of(front)
             yield line[start.start() :]
             continue
         if found is not None:
@@ -104,23 +109,29 @@ def _shape_of(prefix: str) -> re.Pattern[str] | None:
 # Exceptions
 
 
-def _exceptions(lines: Sequence[str]) -> Iterator[Pasted]:
+def _exceptions(lines: Sequence[str]) -> list[Pasted]:
+    found: list[Pasted] = []
     frames: list[TracebackFrame] = []
     index = 0
     while index < len(lines):
-        line = lines[index]
-        if _START.search(line) or _BETWEEN.search(line):
+        line = _PYTEST_LINE.sub("", lines[index])
+        last = _PYTEST.match(line)
+        if last is not None and last["last"] and found:
+            frame = TracebackFrame(last["file"], int(last["line"]))
+            found[-1] = replace(found[-1], frames=(*found[-1].frames, frame))
+        elif _START.search(line) or _BETWEEN.search(line):
             frames = []
-        elif (frame := _frame(line)) is not None:
-            frame, index = _with_code(frame, lines, index)
-            frames.append(frame)
+        elif (taken := _frame(line)) is not None:
+            taken, index = _with_code(taken, lines, index)
+            frames.append(taken)
         elif (error := _ERROR.match(line.strip())) is not None and not _is_source(line, frames):
             message, index = _message(error["message"] or "", lines, index)
-            yield Pasted(error["type"], message, tuple(frame for frame in frames if frame.line > 0))
+            found.append(Pasted(error["type"], message, tuple(one for one in frames if one.line > 0)))
             frames = []
         index += 1
     if frames:  # cut before its last line
-        yield Pasted("", (), tuple(frame for frame in frames if frame.line > 0))
+        found.append(Pasted("", (), tuple(one for one in frames if one.line > 0)))
+    return found
 
 
 def _is_source(line: str, frames: Sequence[TracebackFrame]) -> bool:
@@ -138,6 +149,9 @@ def _frame(line: str) -> TracebackFrame | None:
     found = _IPYTHON.match(line)
     if found is not None:
         return TracebackFrame(found["file"], int(found["line"]), found["function"] or "")
+    found = _PYTEST.match(line)
+    if found is not None and found["function"]:
+        return TracebackFrame(found["file"], int(found["line"]), found["function"])
     found = _OLD_IPYTHON.match(line)
     if found is not None:
         return TracebackFrame(found["file"], 0, found["function"] or "", cell=found["file"].startswith("<ipython"))
@@ -166,7 +180,13 @@ def _message(first: str, lines: Sequence[str], index: int) -> tuple[tuple[str, .
     found = [first]
     while index + 1 < len(lines) and len(found) < 40:
         line = lines[index + 1]
-        if not line.strip() or _START.search(line) or _BETWEEN.search(line) or _frame(line) is not None:
+        if (
+            not line.strip()
+            or _PYTEST_LINE.match(line)
+            or _START.search(line)
+            or _BETWEEN.search(line)
+            or _frame(line) is not None
+        ):
             break
         found.append(line.strip())
         index += 1

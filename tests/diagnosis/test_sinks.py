@@ -170,6 +170,7 @@ def test_every_device_error_of_the_probe_has_a_class(pattern: str) -> None:
         r"(?:GPUs|devices)": "GPUs",
         r"(?:backend|device type)": "backend",
         r"(?:device type for generator|generator device)": "generator device",
+        r"(?:is )?": "is ",
         ".*": " ",
     }
     text = pattern

@@ -189,6 +189,11 @@ _CLASSES = (
             r"expected backend \w+ and dtype \w+ but got backend",
             r"arguments are located on different GPUs",
             r"Placeholder storage has not been allocated on MPS device",
+            r"Expected out tensor to have device \S+ but got \S+ instead",
+            r"Bad in-place call: input tensor device \S+ and output tensor device",
+            r"[Ss]calar tensor (?:is )?expected to be on \S+ but is on",
+            r"masked_fill_: Expected inputs to be on same device",
+            r"Expected query, key, and value to have the same device type",
         ),
         "An operation got tensors that are on different devices.",
         _MOVE,
@@ -203,6 +208,7 @@ _ARGUMENT = (
     re.compile(r"Tensor for argument #?\d+ '(?P<argument>\w+)' is on .*while checking arguments for (?P<method>\w+)"),
     re.compile(r"Tensor for argument #?\d+ '(?P<argument>\w+)' is on"),
 )
+_TYPES = re.compile(r"(?P<one>Input) type \((?P<first>[\w.]+)\) and (?P<other>\w+) type \((?P<second>[\w.]+)\)")
 _WRAPPER = re.compile(r"^wrapper_\w*?(?:CUDA|XPU|MPS|PrivateUse1)_+")
 _PLACE = re.compile(r"\b(?:(?:cuda|xpu|mps|npu|hpu)(?::\d+)?|cpu)\b")
 
@@ -266,9 +272,8 @@ def read_message(lines: Iterable[str]) -> Message | None:
 
 def _read(text: str, known: _Class) -> Message:
     argument, method = _argument(text)
-    meaning = known.meaning
-    if (told := _told(argument, method)) is not None:
-        meaning = f"{meaning} {told}"
+    told = _told(argument, method) or _told_types(text)
+    meaning = known.meaning if told is None else f"{known.meaning} {told}"
     places = tuple(dict.fromkeys(_PLACE.findall(text)))
     return Message(text, known.category, meaning, known.repair, argument, method, places)
 
@@ -294,3 +299,18 @@ def _told(argument: str | None, method: str | None) -> str | None:
     role = next((_MEANINGS[name][argument] for name in operators if argument in _MEANINGS.get(name, ())), None)
     where = f" of `{method}`" if method else ""
     return f"The one that differs is `{argument}`{where}" + (f": {role}." if role else ".")
+
+
+def _told_types(text: str) -> str | None:
+    """Which of the two types of a convolution's message is that of a tensor on the host."""
+    found = _TYPES.search(text)
+    if found is None:
+        return None
+    hosts = [
+        name for name, kind in ((found["one"], found["first"]), (found["other"], found["second"])) if _is_host(kind)
+    ]
+    return f"Here the {hosts[0].lower()} is on the host." if len(hosts) == 1 else None
+
+
+def _is_host(kind: str) -> bool:
+    return kind.startswith("torch.") and kind.count(".") == 1

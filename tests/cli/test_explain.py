@@ -1,0 +1,224 @@
+"""`devfix explain`: tracebacks as people paste them, and what is known from the source."""
+
+from pathlib import Path
+
+import pytest
+from devfix.tracebacks import read
+
+from .conftest import Devfix
+
+PROGRAM = """import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(3, 2).to(device)
+criterion = nn.CrossEntropyLoss()
+for x, y in DataLoader([]):
+    x = x.to(device)
+    loss = criterion(model(x), y)
+"""
+TRACEBACK = """Epoch 1
+Traceback (most recent call last):
+  File "/home/someone/project/train.py", line 10, in <module>
+    loss = criterion(model(x), y)
+           ^^^^^^^^^^^^^^^^^^^^^^
+  File "/opt/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1511, in _call_impl
+    return forward_call(*args, **kwargs)
+RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! \
+(when checking argument for argument target in method wrapper_CUDA_nll_loss_forward)
+"""
+MESSAGE = TRACEBACK.splitlines()[-1].removeprefix("RuntimeError: ")
+
+
+@pytest.fixture
+def train(tree: Path) -> Path:
+    (tree / "train.py").write_text(PROGRAM)
+    return tree / "train.py"
+
+
+# Nothing to explain
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no traceback was found"),
+        ("all is well\n", "no traceback was found"),
+        (
+            TRACEBACK.replace(MESSAGE, "CUDA out of memory."),
+            "this is no device error: RuntimeError: CUDA out of memory.",
+        ),
+        ("KeyError: 'device'\n", "this is no device error: KeyError: 'device'"),
+    ],
+)
+def test_other_text_is_no_device_error(devfix: Devfix, train: Path, text: str, reason: str) -> None:
+    ran = devfix("explain", "-", stdin=text.encode())
+    assert (ran.code, ran.out) == (2, "")
+    assert reason in ran.err
+
+
+def test_a_missing_file_is_wrong_usage(devfix: Devfix, tree: Path) -> None:
+    assert devfix("explain", "nothing.log").code == 2
+
+
+def test_nothing_is_claimed_where_the_files_are_not_here(devfix: Devfix, tree: Path) -> None:
+    ran = devfix("explain", "-", stdin=TRACEBACK.encode())
+    assert ran.code == 1
+    assert "None of the files of this traceback is here" in ran.out
+    assert "the target" in ran.out
+
+
+def test_nothing_is_claimed_that_the_source_does_not_decide(devfix: Devfix, tree: Path) -> None:
+    (tree / "train.py").write_text(PROGRAM.replace("nn.Linear(3, 2).to(device)", "build(config)"))
+    ran = devfix("explain", "-", stdin=TRACEBACK.encode())
+    assert ran.code == 1
+    assert "devfix repair train.py" in ran.out
+
+
+def test_of_two_files_that_fit_as_well_none_is_taken(devfix: Devfix, tree: Path) -> None:
+    for name in ("one", "two"):
+        (tree / name).mkdir()
+        (tree / name / "train.py").write_text(PROGRAM)
+    ran = devfix("explain", "-", "--output-format", "json", stdin=TRACEBACK.encode())
+    assert ran.code == 1
+    assert ran.json["frames"] == []
+
+
+def test_a_line_that_is_no_longer_there_is_not_explained(devfix: Devfix, tree: Path) -> None:
+    (tree / "train.py").write_text(PROGRAM.replace("model(x), y)", "model(x), y.to(device))"))
+    ran = devfix("explain", "-", stdin=TRACEBACK.encode())
+    assert ran.code == 1
+    assert "the file here differs" in ran.out
+
+
+# What is known
+
+
+def test_the_message_the_finding_and_the_places_are_told(devfix: Devfix, train: Path) -> None:
+    ran = devfix("explain", "-", stdin=TRACEBACK.encode())
+    assert ran.code == 0
+    assert "The one that differs is `target` of `nll_loss_forward`: the target." in ran.out
+    assert "train.py:10: DVF101 `y` stays on the host" in ran.out
+    assert "devfix rewrite train.py" in ran.out
+    assert "`y` is on the host" in ran.out
+
+
+def test_a_file_can_be_explained_and_told_as_json(devfix: Devfix, train: Path) -> None:
+    Path("crash.log").write_text(TRACEBACK)
+    ran = devfix("explain", "crash.log", "--output-format", "json")
+    assert ran.code == 0
+    assert ran.json["error"]["argument"] == "target"
+    assert [frame["line"] for frame in ran.json["frames"]] == [10]
+    assert [finding["code"] for finding in ran.json["findings"]] == ["DVF101"]
+
+
+def test_the_longest_common_ending_of_the_path_wins(devfix: Devfix, tree: Path) -> None:
+    for name in ("project", "other"):
+        (tree / name).mkdir()
+        (tree / name / "train.py").write_text(PROGRAM)
+    ran = devfix("explain", "-", "--output-format", "json", stdin=TRACEBACK.encode())
+    assert [frame["path"] for frame in ran.json["frames"]] == ["project/train.py"]
+
+
+def test_a_line_that_has_moved_is_found_by_its_code(devfix: Devfix, tree: Path) -> None:
+    (tree / "train.py").write_text("# a comment\n" + PROGRAM)
+    ran = devfix("explain", "-", "--output-format", "json", stdin=TRACEBACK.encode())
+    assert [(frame["line"], frame["differs"]) for frame in ran.json["frames"]] == [(11, True)]
+    assert ran.code == 0
+
+
+def test_a_windows_path_is_found(devfix: Devfix, train: Path) -> None:
+    text = TRACEBACK.replace("/home/someone/project/train.py", "C:\\Users\\me\\train.py")
+    assert devfix("explain", "-", stdin=text.encode()).code == 0
+
+
+def test_which_side_of_a_convolution_is_on_the_host_is_told(devfix: Devfix, tree: Path) -> None:
+    text = "RuntimeError: Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same\n"
+    ran = devfix("explain", "-", stdin=text.encode())
+    assert ran.code == 1
+    assert "Here the weight is on the host." in ran.out
+
+
+# Formats
+
+
+def prefixed(prefix: str) -> str:
+    return "".join(f"{prefix}{line}\n" for line in TRACEBACK.splitlines())
+
+
+def timed() -> str:
+    lines = TRACEBACK.splitlines()
+    return "".join(f"2024-05-01 12:00:0{n},{n}27 ERROR worker-{n} | {line}\n" for n, line in enumerate(lines))
+
+
+IPYTHON = f"""---------------------------------------------------------------------------
+RuntimeError                              Traceback (most recent call last)
+Cell In[7], line 3
+      1 import train
+----> 3 train.run()
+
+File ~/project/train.py:10
+      8 for x, y in DataLoader([]):
+      9     x = x.to(device)
+---> 10     loss = criterion(model(x), y)
+
+RuntimeError: {MESSAGE}
+"""
+OLD_IPYTHON = f"""RuntimeError                              Traceback (most recent call last)
+<ipython-input-5-f00> in <module>
+      1 import train
+
+~/project/train.py in run(loader)
+      9     x = x.to(device)
+---> 10     loss = criterion(model(x), y)
+     11     loss.backward()
+
+RuntimeError: {MESSAGE}
+"""
+PYTEST = f"""
+    def run():
+>       loss = criterion(model(x), y)
+E       RuntimeError: {MESSAGE}
+
+train.py:10: RuntimeError
+=========== short test summary info ===========
+FAILED test_train.py::test_run - RuntimeError: Expected all tensors...
+"""
+FORMATS = {
+    "CRLF": TRACEBACK.replace("\n", "\r\n"),
+    "rank": prefixed("[rank0]: "),
+    "process": prefixed("(train pid=312) "),
+    "bar": prefixed("    | "),
+    "timestamps": timed(),
+    "colours": "".join(f"\x1b[31m{line}\x1b[0m\n" for line in TRACEBACK.splitlines()),
+    "cut at the start": TRACEBACK.partition("last):\n")[2],
+    "cut in a frame": 'call_impl\n    return f(x)\n  File "/home/someone/project/train.py", line 10, in <module>\n'
+    f"    loss = criterion(model(x), y)\nRuntimeError: {MESSAGE}\n",
+    "IPython": IPYTHON,
+    "old IPython": OLD_IPYTHON,
+    "pytest": PYTEST,
+    "chained": TRACEBACK
+    + "\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n"
+    '  File "/home/someone/project/main.py", line 3, in main\n    raise SystemError("x")\nSystemError: failed\n',
+    "an error before": 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nKeyError: 3\n\n'
+    "The above exception was the direct cause of the following exception:\n\n" + TRACEBACK,
+}
+
+
+@pytest.mark.parametrize("text", FORMATS.values(), ids=FORMATS)
+def test_formats_are_read(devfix: Devfix, train: Path, text: str) -> None:
+    ran = devfix("explain", "-", "--output-format", "json", stdin=text.encode())
+    assert ran.code == 0
+    assert ran.json["error"]["argument"] == "target"
+    assert [frame["line"] for frame in ran.json["frames"]] == [10]
+
+
+def test_code_that_raises_is_no_error_of_its_own() -> None:
+    text = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    ValueError: x\nTypeError: y\n'
+    assert [(error.type, len(error.frames)) for error in read(text)] == [("TypeError", 1)]
+
+
+def test_garbage_raises_nothing() -> None:
+    for text in ("\x00\xff", "Traceback (most recent call last):", 'File "', "-> 3", "E   \n>  ", "\x1b["):
+        read(text)
