@@ -167,6 +167,7 @@ def _set_captured(simulation: Simulation) -> None:
     cuda._device_count_nvml = lambda: visible_devices(simulation)
     cuda._get_device_properties = properties.of_device
     cuda._CudaDeviceProperties = bindings._CudaDeviceProperties = properties.DeviceProperties
+    cuda.graphs._cuda_isCurrentStreamCapturing = bindings._cuda_isCurrentStreamCapturing
     cuda._cudart = _Runtime(simulation)
     cuda.nvtx._nvtx = _Nvtx()
 
