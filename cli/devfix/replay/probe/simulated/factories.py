@@ -11,7 +11,7 @@ from .claims import HOST, claim_of, holders, pin, place_of, set_claim
 from .mode import ClaimMode
 from .moves import Moves
 from .patching import wrap, wrap_function, wrap_method
-from .randomness import drawing
+from .randomness import check_generator, drawing
 from .state import Simulation
 
 Make = Callable[..., Any]
@@ -31,7 +31,6 @@ _SIZED = (
     "kaiser_window",
     "linspace",
     "logspace",
-    "normal",
     "ones",
     "rand",
     "randint",
@@ -66,6 +65,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
     factories = Factories(simulation)
     for name in _SIZED:
         wrap_function(torch, name, factories.sized(f"torch.{name}"))
+    wrap_function(torch, "normal", factories.normal)
     for name in ("fftfreq", "rfftfreq"):
         wrap_function(torch.fft, name, factories.sized(f"torch.fft.{name}"))
     for name in _SPARSE:
@@ -88,21 +88,29 @@ class Factories:
         self._moves = Moves(simulation)
 
     def sized(self, name: str) -> Make:
-        """For functions that make a tensor from sizes and numbers, `torch.normal` also from tensors."""
+        """For functions that make a tensor from sizes and numbers."""
         how = f"made by {name}"
-        default = self._of_tensors if name == "torch.normal" else self._of_numbers
 
         def make(original: Any, *args: Any, **kwargs: Any) -> Any:
             place = self._asked(kwargs)
             out = kwargs.get("out")
             if place is None:
-                place = default(args) if out is None else place_of(out)
+                place = self._simulation.default_place() if out is None else place_of(out)
             made = self._made(original, place, args, kwargs)
             if out is None:
                 self._claim(made, place, how)
             return made
 
         return make
+
+    def normal(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        """For `torch.normal`: with tensors it is an operator like any other, else a factory."""
+        given = next((value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)), None)
+        if given is None:
+            return self.sized("torch.normal")(original, *args, **kwargs)
+        if kwargs.get("generator") is not None:
+            check_generator(place_of(given), kwargs["generator"])
+        return original(*args, **kwargs)
 
     def sparse(self, name: str) -> Make:
         """For functions that put a sparse tensor together from its parts, which go to where the values are."""
@@ -138,8 +146,6 @@ class Factories:
         how = f"made by {name}"
 
         def make(original: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
-            if len(args) > 1:
-                args, kwargs["device"] = args[:1], args[1]
             place = self._asked(kwargs)
             is_tensor = isinstance(data, torch.Tensor)
             if place is None:
@@ -183,9 +189,6 @@ class Factories:
         for value in reversed(args):
             if isinstance(value, torch.Tensor):
                 return place_of(value)
-        return self._simulation.default_place()
-
-    def _of_numbers(self, _args: tuple[Any, ...]) -> torch.device:
         return self._simulation.default_place()
 
     def _at(self, place: torch.device, value: Any) -> Any:
