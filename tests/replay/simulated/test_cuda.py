@@ -231,7 +231,7 @@ ERRORS = {
     "torch.cuda.set_device(2)": "AcceleratorError: CUDA error: invalid device ordinal",
     "torch.cuda.get_device_properties(2)": "AssertionError: Invalid device id",
     "torch.cuda.get_device_name('cpu')": "ValueError: Expected a cuda device, but got: cpu",
-    "torch.cuda.set_device('cuda')": "ValueError: Expected a torch.device with a specified index or an integer, but got",
+    "torch.cuda.set_device('cuda')": "ValueError: Expected a torch.device with a specified index or an integer",
 }
 
 
