@@ -119,7 +119,7 @@ class Facts:
         usual = next(tensor for _, place, tensor in members if place == main)
         record = {
             "kind": "module",
-            "type": type(module).__name__,
+            "type": reach.class_name(module),
             "places": dict(places),
             "odd": [{"name": name[:NAME_LIMIT], **self._facts(tensor)} for name, tensor in odd],
             "history": self._history(usual),
@@ -152,7 +152,7 @@ class Facts:
         parameters = [
             tensor
             for _, group in reach.entries(own.get("param_groups"), MEMBERS_LIMIT)
-            for tensor in self._tensors(dict.get(group, "params") if isinstance(group, dict) else None)
+            for tensor in self._tensors(dict.get(group, "params") if reach.is_a(group, dict) else None)
         ]
         state = [
             tensor
@@ -164,7 +164,7 @@ class Facts:
             return None
         record = {
             "kind": "optimizer",
-            "type": type(optimizer).__name__,
+            "type": reach.class_name(optimizer),
             "places": self._counted(parameters),
             "state_places": self._counted(state),
             "history": self._history(parameters[0]),
@@ -191,7 +191,7 @@ class Facts:
                 items.append({"key": key[:NAME_LIMIT], "expression": access[:NAME_LIMIT], **facts})
         if not items:
             return None
-        return Described({"kind": "batch", "type": type(value).__name__, "items": items}, parts)
+        return Described({"kind": "batch", "type": reach.class_name(value), "items": items}, parts)
 
     def _items(self, value: Any, depth: int) -> Iterator[tuple[str, str, Any]]:
         """The tensors in a container or an object: key, how to reach it from there, tensor."""
@@ -199,7 +199,7 @@ class Facts:
         for key, each in reach.entries(value, MEMBERS_LIMIT) if container else reach.own_attributes(value):
             if self.late:
                 return
-            name = str(key) if type(key) in (str, int) else type(key).__name__
+            name = str(key) if type(key) in (str, int) else reach.class_name(key)
             by_name = not container or name in reach.named_fields(value)
             access = f".{name}" if by_name else f"[{key!r}]" if type(key) in (str, int) else "[…]"
             if self._is_tensor(each):
@@ -259,7 +259,8 @@ class Facts:
     def part(self, name: str, tensor: Any) -> Part:
         """What tells whether two tensors are the same memory, or one comes from the other."""
         try:
-            storage = int(self._torch.Tensor.untyped_storage(tensor)._cdata)
+            with self._torch._C.DisableTorchFunctionSubclass():
+                storage = int(self._torch.Tensor.untyped_storage(tensor)._cdata)
         except Exception:
             storage = id(tensor)
         claim = None if self._claims is None else self._claims.claim_of(tensor)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from types import FrameType, MappingProxyType, MemberDescriptorType
@@ -17,8 +18,6 @@ MISSING: Any = object()
 
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 """Where `torch.nn.Module` keeps what its `__getattr__` finds."""
-_KEPT_PLACE = frozenset({"data", "T", "mT", "H", "mH"})
-"""Attributes of a tensor that share its storage."""
 
 
 def is_a(value: Any, kind: type) -> bool:
@@ -30,6 +29,11 @@ def ancestors(kind: type) -> tuple[type, ...]:
     """The classes that `kind` inherits from, itself first."""
     found: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
     return found
+
+
+def class_name(value: Any) -> str:
+    """The name of the class of `value`."""
+    return str(type.__dict__["__name__"].__get__(type(value)))
 
 
 def evaluate(node: ast.AST, frame: FrameType) -> Any:
@@ -61,13 +65,14 @@ def attribute(owner: Any, name: str) -> Any:
     if name in own:
         return own[name]
     for registry in _REGISTRIES:
-        members = own.get(registry)
-        if isinstance(members, dict) and name in members:
+        members: Any = own.get(registry)
+        if is_a(members, dict) and name in members:
             return members[name]
-    if name in _KEPT_PLACE and _is_tensor(owner):
-        return owner
-    found = _of_class(owner if isinstance(owner, type) else type(owner), name)
-    if found is MISSING or isinstance(owner, type):
+    if name == "data" and _is_tensor(owner):
+        return owner  # the same values at the same place
+    is_class = is_a(owner, type)
+    found = _of_class(owner if is_class else type(owner), name)
+    if found is MISSING or is_class:
         return found
     if type(found) is MemberDescriptorType:
         return _slot(found, owner)
@@ -83,8 +88,8 @@ def item(owner: Any, key: Any) -> Any:
         owner = own_dict(owner).get("data")
     if is_a(owner, dict):
         return dict.get(owner, key, MISSING)
-    modules = own_dict(owner).get("_modules")
-    if isinstance(modules, dict):
+    modules: Any = own_dict(owner).get("_modules")
+    if is_a(modules, dict):
         if type(key) is int and key < 0:
             key += len(modules)
         return modules.get(str(key), MISSING)
@@ -157,4 +162,5 @@ def _slot(descriptor: MemberDescriptorType, owner: Any) -> Any:
 
 
 def _is_tensor(value: Any) -> bool:
-    return any(kind.__name__ == "Tensor" and kind.__module__ == "torch" for kind in ancestors(type(value)))
+    torch = sys.modules.get("torch")
+    return torch is not None and is_a(value, torch.Tensor)
