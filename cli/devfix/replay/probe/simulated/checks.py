@@ -14,10 +14,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from .calls import Call, Check, iterate, place_of, same
 from .claims import HOST, Claim, claim_of
-from .selfchecks import BEFORE_THE_PARTS, CHECKS, MADE_OF_OTHERS, SCALARS_REFUSED, SCALARS_USED_UP
+from .selfchecks import (
+    BEFORE_THE_PARTS,
+    CHECKS,
+    MADE_OF_OTHERS,
+    SCALARS_REFUSED,
+    SCALARS_REFUSED_BEFORE,
+    SCALARS_USED_UP,
+)
 from .state import Simulation
+
+_COMPOSITES = (
+    torch._C.DispatchKey.CompositeImplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
 
 
 class Checks:
@@ -41,13 +56,12 @@ class Checks:
         """
         plan = self._plans.get(func)
         if plan is None:
-            plan = self._plans[func] = self._plan(func)
+            plan = self._plans[func] = self._plan(func, func.name())
         check, in_parts = plan
         call = Call(self._simulation, self._wrappers, func, args, kwargs)
         return check(call) or _first_on_device(call), in_parts
 
-    def _plan(self, func: Any) -> tuple[Check, bool]:
-        name = func.name()
+    def _plan(self, func: Any, name: str) -> tuple[Check, bool]:
         base = name.partition(".")[0]
         if name in BEFORE_THE_PARTS or base in BEFORE_THE_PARTS:
             return BEFORE_THE_PARTS.get(name) or BEFORE_THE_PARTS[base], True
@@ -60,20 +74,34 @@ class Checks:
         if name in self._resizing:
             return _resize, False
         if name in self._iterating:
-            return _iteration(func), False
-        return _nothing, name not in self._own
+            return self._iteration(func, name), False
+        if name in self._own:
+            return _nothing, False
+        if not name.startswith("aten::") and composite_key(func) is None:
+            return self._unknown, False
+        return _nothing, True
+
+    def _iteration(self, func: Any, name: str) -> Check:
+        refused = SCALARS_REFUSED.union(
+            *(names for release, names in SCALARS_REFUSED_BEFORE.items() if self._simulation.version < release)
+        )
+        inputs = sum("Tensor" in str(parameter.type) and not parameter.is_out for parameter in func._schema.arguments)
+        scalars: int | None = 1
+        if name in SCALARS_USED_UP:
+            scalars = 0
+        elif inputs < 2 or name in refused:
+            # Operators of one input have no `allow_cpu_scalars` (`build_unary_op` in TensorIterator.cpp).
+            scalars = None
+        return lambda call: iterate(call, scalars)
+
+    def _unknown(self, call: Call) -> None:
+        """An operator of another library, in C++: it may check, move, or read what is not there."""
+        raise self._simulation.refuse(f"{call.func.name()} on tensors of different devices")
 
 
-def _iteration(func: Any) -> Check:
-    name = func.name()
-    inputs = sum("Tensor" in str(parameter.type) and not parameter.is_out for parameter in func._schema.arguments)
-    scalars: int | None = 1
-    if name in SCALARS_USED_UP:
-        scalars = 0
-    elif inputs < 2 or name in SCALARS_REFUSED:
-        # Operators of one input have no `allow_cpu_scalars` (`build_unary_op` in TensorIterator.cpp).
-        scalars = None
-    return lambda call: iterate(call, scalars)
+def composite_key(func: Any) -> Any:
+    """The dispatch key of the kernel of `func` that calls other operators, None where it has none."""
+    return next((key for key in _COMPOSITES if func.has_kernel_for_dispatch_key(key)), None)
 
 
 def _resize(call: Call) -> None:

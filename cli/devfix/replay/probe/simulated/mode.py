@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .checks import Checks
+from .checks import Checks, composite_key
 from .claims import ATTRIBUTE, Claim, claim_of, set_claim
 from .low_precision import recovered
 from .randomness import drawing_apart
@@ -20,25 +21,21 @@ from .state import Simulation
 
 _storage_of = torch.Tensor.untyped_storage
 _Tensor = torch.Tensor
-_DRAWS = torch.Tag.nondeterministic_seeded
 _Parameter = torch.nn.Parameter
 _no_dispatch = torch._C._disabled_torch_dispatch_impl
-_COMPOSITES = (
-    torch._C.DispatchKey.CompositeImplicitAutograd,
-    torch._C.DispatchKey.CompositeExplicitAutograd,
-    torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
-)
+_ORDINARY, _VIEW, _DRAW = "ordinary", "view", "draw"
+"""Kinds of operators: those of which `_is_view` is true, those that draw random numbers, and all others."""
 
 
 class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Enter it once in each thread that runs operations: `with mode:`."""
+    """Enter it once in each thread that runs operations: `with mode:`. `checks` are asked where places differ."""
 
     def __init__(self, simulation: Simulation, checks: Checks) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.checks = checks
         self._simulation = simulation
-        self._checks = checks
         # By the identity of the operator, which is not freed: its own hash is computed in Python.
-        self._views: dict[int, bool] = {}
+        self._kinds: dict[int, str] = {}
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -46,27 +43,21 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for kind in types:
-            if kind is not _Tensor and kind.__torch_dispatch__ is not _no_dispatch:
-                if kind.__name__ == "FakeTensor":
-                    return func(*args, **kwargs) if kwargs else func(*args)
-                # It calls operators on the tensors that it holds, and those come here.
-                return NotImplemented
-        if self._simulation.generators and _DRAWS in func.tags:
-            return self._drawn_apart(func, args, kwargs or {})
-        is_view = self._views.get(id(func))
-        if is_view is None:
-            is_view = self._views[id(func)] = _is_view(func)
-        if is_view:
+        if types and any(_has_own_dispatch(kind) for kind in types):
+            return _left_to_subclass(func, types, args, kwargs or {})
+        kind = self._kinds.get(id(func)) or self._kind(func)
+        if kind is _VIEW:
             return func(*args, **kwargs) if kwargs else func(*args)
+        if kind is _DRAW and self._simulation.generators:
+            return self._drawn_apart(func, args, kwargs or {})
         try:
             first, mixed = _common(args, None, False)
             if kwargs:
                 first, mixed = _common(kwargs.values(), first, mixed)
         except (NotImplementedError, RuntimeError):
             first, mixed = _common_of_any((args, kwargs))
-        if mixed:
-            first, in_parts = self._checks.check(func, args, kwargs or {})
+        if mixed and isinstance(func, OpOverload):
+            first, in_parts = self.checks.check(func, args, kwargs or {})
             if in_parts:
                 return self._in_parts(func, args, kwargs or {}, first)
         try:
@@ -79,11 +70,22 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             _claim_new(result, first)
         return result
 
+    def _kind(self, func: Any) -> str:
+        """What is to be done for `func`, from now on known by its identity."""
+        kind = _ORDINARY
+        if isinstance(func, OpOverload):
+            if torch.Tag.nondeterministic_seeded in func.tags:
+                kind = _DRAW
+            elif _is_view(func):
+                kind = _VIEW
+        self._kinds[id(func)] = kind
+        return kind
+
     def _drawn_apart(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Run an operator that draws random numbers, when a device has a generator of its own."""
         first, mixed = _common_of_any((args, kwargs))
         if mixed:
-            first, _ = self._checks.check(func, args, kwargs)
+            first, _ = self.checks.check(func, args, kwargs)
         if first is None:
             return func(*args, **kwargs)
         with drawing_apart(self._simulation, first.place):
@@ -93,7 +95,7 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _in_parts(self, func: Any, args: Any, kwargs: Any, claim: Claim | None) -> Any:
         """Run the operators that `func` is made of in this mode, so that each is checked on its own."""
-        key = next((key for key in _COMPOSITES if func.has_kernel_for_dispatch_key(key)), None)
+        key = composite_key(func)
         if key is None:
             result = func(*args, **kwargs)
         else:
@@ -104,11 +106,23 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
 
-def _is_view(func: Any) -> bool:
+def _has_own_dispatch(kind: Any) -> bool:
+    return kind is not _Tensor and kind.__torch_dispatch__ is not _no_dispatch
+
+
+def _left_to_subclass(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """A subclass with a dispatch of its own calls operators on the tensors that it holds, and those come to the mode.
+
+    Fake tensors hold nothing: they want their operators as if there were no other mode.
+    """
+    if any(kind.__name__ == "FakeTensor" for kind in types):
+        return func(*args, **kwargs)
+    return NotImplemented
+
+
+def _is_view(func: OpOverload) -> bool:
     """Whether `func` has a single tensor, and gives nothing but views of it or itself: then claims stay as they are."""
-    schema = getattr(func, "_schema", None)
-    if schema is None:  # a higher-order operator
-        return False
+    schema = func._schema
     tensors = [str(argument.type) for argument in schema.arguments if "Tensor" in str(argument.type)]
     return tensors == ["Tensor"] and all(value.alias_info is not None for value in schema.returns)
 

@@ -32,6 +32,12 @@ SCALARS_REFUSED = frozenset(
     }
 )
 
+SCALARS_REFUSED_BEFORE = {
+    # PointwiseOps.cpp; since https://github.com/pytorch/pytorch/pull/143264
+    (2, 7): frozenset({"aten::addcmul", "aten::addcmul_", "aten::addcmul.out"}),
+}
+"""More of these, in releases before the one that is named."""
+
 SCALARS_USED_UP = frozenset(
     {
         # The number compared with is wrapped into a 0-dim host tensor, the one that may pass (BinaryOps.cpp);
@@ -293,29 +299,6 @@ def _batch_norm(call: Call) -> None:
     call.want_same(operator, call.named("input", *names))
 
 
-def _attention_on_host(call: Call) -> None:
-    """What CUDA has in place of this operator: `validate_sdpa_input` in transformers/sdp_utils_cpp.h, then the mask.
-
-    `attn_mask` rules flash attention out, so that the memory-efficient one checks it.
-    """
-    check_attention(call)
-    operator = "aten::_scaled_dot_product_efficient_attention"
-    masks = [("attn_bias", tensor) for _, tensor in call.named("attn_mask")]
-    call.want_same(operator, [*call.named("query", "key", "value"), *masks])
-
-
-def check_attention(call: Call) -> None:
-    """`validate_sdpa_input`: query, key and value."""
-    places = [call.place(name) for name in ("query", "key", "value")]
-    if len({place for place in places if place is not None}) > 1:
-        query, key, value = (place or HOST for place in places)
-        text = (
-            "Expected query, key, and value to have the same device type, but got query.device: "
-            f"{query} key.device: {key} and value.device: {value} instead."
-        )
-        call.refuse(text, *call.named("query", "key", "value"))
-
-
 def _ctc_loss(call: Call) -> None:
     """`_use_cudnn_ctc_loss` in cudnn/LossCTC.cpp: cuDNN wants the targets on the host, of 32 bits."""
     targets = call["targets"]
@@ -334,15 +317,6 @@ def _mv(call: Call) -> None:
     """`mv` in Blas.cpp: `addmv_` on a result made where the vector is."""
     vector = call.named("vec")[0]
     call.want_same("aten::addmv_", [("self", vector[1]), ("mat", call["self"]), vector])
-
-
-def _pack_padded(call: Call) -> None:
-    """`_pack_padded_sequence` in PackedSequence.cpp."""
-    lengths, place = call["lengths"], call.place("lengths")
-    if place is not None and place is not HOST:
-        kind = messages.SCALAR_TYPES.get(lengths.dtype, str(lengths.dtype))
-        text = f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {place} {kind} tensor"
-        call.refuse(text, *call.named("lengths", "input"))
 
 
 CHECKS: dict[str, Check] = {
@@ -373,7 +347,6 @@ CHECKS: dict[str, Check] = {
     "aten::_cudnn_rnn": _rnn,
     "aten::convolution": _convolution,
     "aten::native_batch_norm": _batch_norm,
-    "aten::_scaled_dot_product_flash_attention_for_cpu": _attention_on_host,
     "aten::_ctc_loss": _ctc_loss,
 }
 """By the operator's name, with or without its overload."""
@@ -384,12 +357,5 @@ BEFORE_THE_PARTS: dict[str, Check] = {
         for name in ("add", "add_", "mul", "mul_", "div", "div_")
     },
     "aten::mv": _mv,
-    "aten::_pack_padded_sequence": _pack_padded,
 }
 """What an operator made of others checks before they run."""
-
-ALWAYS = ("aten::_pack_padded_sequence",)
-"""Operators that refuse some calls whose arguments are all in one place."""
-
-ON_HOST = {"aten::_pack_padded_sequence": 1}
-"""Operators with a result that is on the host wherever the arguments are, and its position."""

@@ -1,0 +1,63 @@
+"""Functions that are one fused operator on CUDA and several operators, or another one, on the host.
+
+Where their arguments are in different places they are refused as that operator would, before the host's are chosen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .calls import Named, place_of
+from .claims import HOST
+from .mode import ClaimMode
+from .patching import wrap_function
+from .state import Simulation
+
+_LOW_AND_SINGLE = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def install(simulation: Simulation, mode: ClaimMode) -> None:
+    """Patch `scaled_dot_product_attention` and `rms_norm`."""
+
+    def attention(
+        original: Any, query: Any, key: Any, value: Any, attn_mask: Any = None, *args: Any, **more: Any
+    ) -> Any:
+        _want_one_place(simulation, [("query", query), ("key", key), ("value", value)])
+        if _differ(query, attn_mask) and query.dtype in _LOW_AND_SINGLE:
+            # A mask rules flash attention out; the memory-efficient kernel takes it.
+            operator = torch.ops.aten._scaled_dot_product_efficient_attention.default
+            mode.checks.check(operator, (query, key, value, attn_mask, False), {})
+        return original(query, key, value, attn_mask, *args, **more)
+
+    def rms_norm(original: Any, source: Any, shape: Any, weight: Any = None, eps: Any = None) -> Any:
+        operator = getattr(torch.ops.aten, "_fused_rms_norm", None)
+        if operator is not None and _differ(source, weight) and source.dtype == weight.dtype:
+            mode.checks.check(operator.default, (source, shape, weight, eps), {})
+        return original(source, shape, weight, eps)
+
+    for owner in (torch.nn.functional, torch._C._nn):
+        wrap_function(owner, "scaled_dot_product_attention", attention)
+    wrap_function(torch, "rms_norm", rms_norm)
+
+
+def _want_one_place(simulation: Simulation, tensors: list[Named]) -> None:
+    """`validate_sdpa_input` in ATen/native/transformers/attention.cpp.
+
+    Raises:
+        RuntimeError: the tensors are in different places.
+    """
+    places = [place_of(tensor) for _, tensor in tensors]
+    if len({place for place in places if place is not None}) > 1:
+        query, key, value = (place or HOST for place in places)
+        simulation.refused[:] = tensors
+        raise RuntimeError(
+            "Expected query, key, and value to have the same device type, but got query.device: "
+            f"{query} key.device: {key} and value.device: {value} instead."
+        )
+
+
+def _differ(first: Any, second: Any) -> bool:
+    places = place_of(first), place_of(second)
+    return None not in places and places[0] is not places[1]
