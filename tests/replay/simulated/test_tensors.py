@@ -213,7 +213,9 @@ REFUSED = {
     "nn.Linear(2, 2).to('cuda:2')": NO_SUCH_DEVICE,
     "h.cuda('cpu')": "RuntimeError: Invalid device, must be cuda device",
     "setattr(c, 'grad', h)": "RuntimeError: assigned grad has data located on a different device",
-    "c.new(2, device='cpu')": "RuntimeError: legacy constructor expects device type: cuda but device type: cpu was passed",
+    "c.new(2, device='cpu')": (
+        "RuntimeError: legacy constructor expects device type: cuda but device type: cpu was passed"
+    ),
     "torch.Tensor(2, device='cuda')": (
         "RuntimeError: legacy constructor expects device type: cpu but device type: cuda was passed"
     ),

@@ -105,5 +105,5 @@ def _generator_class(simulation: Simulation) -> Any:
         def __setstate__(self, state: Any) -> None:
             self.set_state(state)
 
-    Generator.__module__, Generator.__qualname__ = "torch._C", "Generator"
+    Generator.__module__, Generator.__qualname__ = "torch", "Generator"
     return Generator

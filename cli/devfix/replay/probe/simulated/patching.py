@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch.overrides import handle_torch_function, has_torch_function, has_torch_function_unary
 
+# The methods, by identity, that parameters without a shape yet have.
+_of_lazy_parameters: Any = torch.nn.parameter.UninitializedTensorMixin._allowed_methods
 _modes_are_on: Callable[[], bool] = torch._C._is_torch_function_mode_enabled
 
 
@@ -44,6 +46,8 @@ def wrap_method(name: str, around: Callable[..., Any]) -> None:
 
     replacement = looking_like(wrapped, original, torch.Tensor, name)
     setattr(torch.Tensor, name, replacement)
+    if original in _of_lazy_parameters:
+        _of_lazy_parameters.append(replacement)
 
 
 def wrap_function(owner: Any, name: str, around: Callable[..., Any]) -> None:
