@@ -164,11 +164,11 @@ def _mixed_module(module: ModuleValue) -> str:
 def _optimizer(optimizer: OptimizerValue) -> str:
     clause = f"the parameters of `{optimizer.expression}` ({optimizer.type}) are {_all_at(optimizer.places)}"
     if len(optimizer.places) == 1:
-        clause += _origin(*optimizer.places, optimizer.history)
+        clause += _origin(next(iter(optimizer.places)), optimizer.history)
     if optimizer.state_places:
         clause += f", its state is {_all_at(optimizer.state_places)}"
     if len(optimizer.state_places) == 1:
-        clause += _origin(*optimizer.state_places, optimizer.state_history)
+        clause += _origin(next(iter(optimizer.state_places)), optimizer.state_history)
     return clause
 
 

@@ -178,7 +178,7 @@ class _Values:
     def add_frames(self, frames: list[FrameType]) -> None:
         """What names of the frames stand for, from the innermost frame outwards."""
         for number, frame in reversed(list(enumerate(frames))):
-            for expression, value in _in_reach(frame):
+            for expression, value in in_reach(frame):
                 if len(self._values) >= VALUES_LIMIT or self._facts.late:
                     return
                 if expression not in self._names.get(id(value), ()):
@@ -354,7 +354,7 @@ def _is_method(code: CodeType) -> bool:
     return code.co_argcount > 0 and code.co_varnames[0] in ("self", "cls")
 
 
-def _in_reach(frame: FrameType) -> Iterator[tuple[str, Any]]:
+def in_reach(frame: FrameType) -> Iterator[tuple[str, Any]]:
     """Names and what they stand for: locals, attributes of `self`, and the globals that the code mentions."""
     local = dict(islice(frame.f_locals.items(), NAMES_LIMIT))
     for name, value in local.items():
