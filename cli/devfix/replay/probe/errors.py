@@ -75,6 +75,11 @@ DEVICE_ERRORS = tuple(
 )
 
 
+_FRAME = re.compile(r'^ *File "(.+?)", line (\d+), in ', re.MULTILINE)
+_NAME_OF_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): ")
+"""What stands before the message in the last line of a traceback."""
+
+
 class ErrorRecord(TypedDict):
     """An exception as it goes into the journal."""
 
@@ -90,9 +95,10 @@ def describe(error: BaseException, root: Path) -> ErrorRecord:
     found = device_error(error)
     if found is not None:
         link, text = found
-        return _record(link, traceback_of(link, error, root), text, root, True)
+        place = elsewhere(error, root) or _innermost(traceback_of(link, error, root), root)
+        return _record(link, place, _NAME_OF_ERROR.sub("", text), True)
     told = _reason(error)
-    return _record(told, told.__traceback__, next(iter(str(told).splitlines()), ""), root, False)
+    return _record(told, _innermost(told.__traceback__, root), next(iter(str(told).splitlines()), ""), False)
 
 
 def device_error(error: BaseException) -> tuple[BaseException, str] | None:
@@ -110,13 +116,19 @@ def traceback_of(link: BaseException, error: BaseException, root: Path) -> Trace
     return error.__traceback__ if alone else link.__traceback__
 
 
-def _record(error: BaseException, trace: TracebackType | None, message: str, root: Path, device: bool) -> ErrorRecord:
-    file, line = _innermost(trace, root)
+def elsewhere(error: BaseException, root: Path) -> tuple[str, int] | None:
+    """Where in the tree `error` arose, if in another process: then the traceback from there is in a message."""
+    texts = [text for text in map(str, _chain(error)) if "Traceback (most recent call last)" in text]
+    frames = [(inside(file, root), int(line)) for text in texts for file, line in _FRAME.findall(text)]
+    return next(((file, line) for file, line in reversed(frames) if file is not None), None)
+
+
+def _record(error: BaseException, place: tuple[str | None, int | None], message: str, device: bool) -> ErrorRecord:
     return {
         "type": type(error).__name__,
         "message": message[:MESSAGE_LIMIT],
-        "file": file,
-        "line": line,
+        "file": place[0],
+        "line": place[1],
         "device": device,
     }
 

@@ -1,0 +1,182 @@
+"""Processes that a script starts: their errors have lines, and what they run counts."""
+
+import importlib.metadata
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from devfix.replay import Change, ReplayOptions, ReplayResult
+from devfix.replay.backends import Simulated
+from devfix.replay.device_checks import table_file
+from devfix.replay.outcomes import Outcome
+from devfix.replay.replaying import replay_on
+from devfix.replay.verdicts import Kind
+
+Replay = Callable[..., ReplayResult]
+
+RAISES = """import concurrent.futures, multiprocessing, subprocess, sys
+
+def work(number):
+    if number:
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices!")
+
+"""
+
+
+@pytest.fixture
+def tree(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """As elsewhere, but with short paths: the sockets through which processes share memory have at most 100 letters."""
+    with tempfile.TemporaryDirectory(prefix="w") as scratch:
+        folder, copies = Path(scratch, "project"), Path(scratch, "c")
+        folder.mkdir()
+        copies.mkdir()
+        (folder / "pyproject.toml").touch()
+        monkeypatch.setattr("tempfile.tempdir", str(copies))
+        yield folder
+
+
+def ends(result: ReplayResult) -> tuple[Outcome, Outcome]:
+    assert result.before is not None, result.verdict
+    assert result.after is not None, result.verdict
+    return result.before, result.after
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "with multiprocessing.Pool(1) as pool:\n    pool.map(work, [1])\n",
+        "with concurrent.futures.ProcessPoolExecutor(1) as pool:\n    pool.submit(work, 1).result()\n",
+        """
+try:
+    with multiprocessing.Pool(1) as pool:
+        pool.map(work, [1])
+except RuntimeError as error:
+    raise ValueError("no data") from error
+""",
+    ],
+)
+def test_an_error_in_a_process_has_the_line_where_it_arose(replay: Replay, start: str) -> None:
+    before, _ = ends(replay(RAISES + start, RAISES.replace("if number", "if not number") + start))
+    assert before.error is not None
+    assert (before.error.file, before.error.line) == ("train.py", 5)
+    assert before.error.message == "Expected all tensors to be on the same device, but found at least two devices!"
+    assert before.device_error is not None
+
+
+def test_a_traceback_in_the_message_of_a_library_is_not_taken_for_a_line_of_the_tree(replay: Replay) -> None:
+    script = """
+raise RuntimeError('''Expected all tensors to be on the same device
+Traceback (most recent call last):
+  File "/usr/lib/python3/other.py", line 1, in work
+''')
+"""
+    before, _ = ends(replay(script, script + "x = 1\n"))
+    assert before.error is not None
+    assert (before.error.file, before.error.line) == ("train.py", 2)
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_lines_that_only_a_process_runs_are_reached(replay: Replay, method: str) -> None:
+    script = f"""
+import multiprocessing
+def work():
+    return 1
+if __name__ == "__main__":
+    process = multiprocessing.get_context({method!r}).Process(target=work)
+    process.start()
+    process.join()
+"""
+    result = replay(script, script.replace("return 1", "return 2"))
+    _, after = ends(result)
+    assert after.passed
+    assert ("train.py", 4) in after.reached
+
+
+@pytest.fixture
+def simulated(tree: Path) -> Callable[[str, str], ReplayResult]:
+    """Replay `before` → `after` of a script on the simulated accelerator."""
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    backend = Simulated(table_file(Path(spec.origin).parent, importlib.metadata.version("torch")))
+
+    def run(before: str, after: str) -> ReplayResult:
+        path = tree / "train.py"
+        path.write_text(before)
+        change = Change(path, before.encode(), after.encode())
+        return replay_on(backend, [change], ReplayOptions(timeout=60))[0]
+
+    return run
+
+
+SPAWNED = """
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.arange(8.0).view(4, 2), torch.arange(4))
+offset = torch.ones(2)
+
+def work(rank, shared, queue):
+    queue.put([str(shared.device), (shared + torch.ones(2, device="cuda")).tolist()])
+
+def collate(samples):
+    return torch.stack([sample[0] for sample in samples]).to("cuda")
+
+def fails(rank):
+    torch.ones(2, device="cuda") + offset
+
+if __name__ == "__main__":
+    shared = torch.arange(2.0, device="cuda")
+    queue = mp.get_context("spawn").SimpleQueue()
+    mp.spawn(work, (shared, queue))
+    print(queue.get())
+    for method in ("spawn", "forkserver"):
+        loader = DataLoader(data, 4, collate_fn=collate, num_workers=1, multiprocessing_context=method)
+        for batch in loader:
+            print(method, batch.device, batch.sum().item())
+    mp.spawn(fails)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forkserver")
+def test_spawned_processes_believe_in_the_simulated_accelerator(simulated: Callable[[str, str], ReplayResult]) -> None:
+    result = simulated(SPAWNED, SPAWNED.replace('    torch.ones(2, device="cuda") + offset', "    pass"))
+    before, after = ends(result)
+    assert after.stdout.head == "['cuda:0', [1.0, 2.0]]\nspawn cuda:0 28.0\nforkserver cuda:0 28.0\n", after.stderr.tail
+    assert after.passed
+    assert before.error is not None
+    assert (before.error.file, before.error.line) == ("train.py", 16)
+    assert result.verdict.kind is Kind.CONFIRMED
+
+
+FORKED = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Data(Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        value = torch.ones(2)
+        return value.cuda()
+
+model = torch.nn.Linear(2, 2).cuda()
+for batch in DataLoader(Data(), num_workers=1):
+    model(batch.cuda())
+"""
+
+
+def test_a_worker_that_touches_the_device_is_confirmed_once_it_does_not(
+    simulated: Callable[[str, str], ReplayResult],
+) -> None:
+    result = simulated(FORKED, FORKED.replace("return value.cuda()", "return value"))
+    before, _ = ends(result)
+    assert before.error is not None
+    assert (before.error.file, before.error.line) == ("train.py", 11)
+    assert before.error.message.startswith("Cannot re-initialize CUDA in forked subprocess.")
+    assert result.verdict.kind is Kind.CONFIRMED
