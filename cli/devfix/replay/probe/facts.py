@@ -141,11 +141,15 @@ class Facts:
                     if not self._is_tensor(tensor) or id(tensor) in seen:
                         continue
                     seen.add(id(tensor))
-                    place = self._place(tensor)
+                    place = self.place(tensor)
                     if place is not None:
                         yield f"{prefix}{name}", place, tensor
             children = list(reach.entries(own.get("_modules"), MEMBERS_LIMIT))
             pending += [(f"{prefix}{name}.", child) for name, child in reversed(children)]
+
+    def tensors(self, module: Any) -> list[Any]:
+        """The parameters and buffers of `module`."""
+        return [tensor for _, _, tensor in self._members(module)]
 
     def _optimizer(self, optimizer: Any) -> Described | None:
         own = reach.own_dict(optimizer)
@@ -176,7 +180,7 @@ class Facts:
         return [value for _, value in reach.entries(container, MEMBERS_LIMIT) if self._is_tensor(value)]
 
     def _counted(self, tensors: list[Any]) -> dict[str, int]:
-        places = (None if self.late else self._place(tensor) for tensor in tensors[:MEMBERS_LIMIT])
+        places = (None if self.late else self.place(tensor) for tensor in tensors[:MEMBERS_LIMIT])
         return dict(collections.Counter(place for place in places if place is not None))
 
     def _batch(self, value: Any) -> Described | None:
@@ -215,13 +219,14 @@ class Facts:
 
     def _facts(self, tensor: Any) -> Record:
         return {
-            "place": self._place(tensor),
+            "place": self.place(tensor),
             "shape": self._shape(tensor),
             "dtype": self._dtype(tensor),
             "history": self._history(tensor),
         }
 
-    def _place(self, tensor: Any) -> str | None:
+    def place(self, tensor: Any) -> str | None:
+        """Where `tensor` is, None where it would not say."""
         if self._claims is not None:
             return str(self._claims.place_of(tensor))
         try:

@@ -49,7 +49,7 @@ def examine(error: BaseException, root: Path) -> Record | None:
 
 def _refused(error: BaseException) -> list[tuple[str, Any]]:
     """The arguments that the simulation refused with `error`: the odd one, and one of the others. None on hardware."""
-    simulation, _ = _simulation()
+    simulation, _ = active_simulation()
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -77,7 +77,7 @@ def _examine(traces: list[TracebackType], message: str, root: Path, refused: lis
     if torch is None or not traces:
         return None
     where, innermost = failing(traces[-1]), traces[-1].tb_frame
-    _, claims = _simulation()
+    _, claims = active_simulation()
     values = _Values(Facts(torch, root, claims, time.monotonic() + SECONDS), len(traces) - 1)
     values.add_operands(where, traces[-1])
     values.add_frames([trace.tb_frame for trace in traces])
@@ -103,7 +103,7 @@ def _frame(trace: TracebackType, root: Path) -> Record:
     return {"file": errors.inside(code.co_filename, root), "line": trace.tb_lineno, "function": code.co_name}
 
 
-def _simulation() -> tuple[Any, Any]:
+def active_simulation() -> tuple[Any, Any]:
     """The simulated accelerator of this process and the module that knows its claims; None on real hardware."""
     simulated = sys.modules.get(f"{__package__}.simulated")
     simulation = getattr(simulated, "active", None)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from . import deprecations, errors, imports, lines, postmortem, spawning, training
+from . import audit, deprecations, errors, imports, lines, postmortem, spawning, training
 from .guarding import Guard
 from .journal import Journal
 from .stopping import StepLimit
@@ -29,7 +29,8 @@ class Config:
     script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers. `memory` is a
     limit in bytes, `file_size` one on each file that is written, and `steps` one on the steps of each optimizer.
     `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
-    file `checks`. Fields with a default are for the backend to set.
+    file `checks`. `audit` asks for what lives where and what is moved. Fields with a default are for the backend to
+    set.
     """
 
     journal: str
@@ -43,6 +44,7 @@ class Config:
     file_size: int | None = None
     memory: int | None = None
     simulate: dict[str, Any] | None = None
+    audit: bool = False
 
 
 def run(config_file: str, arguments: Sequence[str]) -> NoReturn:
@@ -131,6 +133,8 @@ def _torch_is_here(torch: ModuleType, config: Config, journal: Journal, guard: G
     training.observe_torch(config.seed, lambda value: journal.write("loss", value=value))(torch)
     steps.install(torch)
     guard.follow_torch(torch)
+    if config.audit:
+        audit.Audit(torch, Path(config.root), lambda record: journal.write("audit", record=record)).install()
 
 
 def _simulate(config: Config, options: dict[str, Any], journal: Journal) -> None:
