@@ -121,7 +121,7 @@ def test_the_name_of_a_host_device_is_no_device(crash: Build) -> None:
     assert all("(device" not in result and "=device" not in result for result in case.results())
 
 
-def test_an_assignment_target_is_not_wrapped(crash: Build) -> None:
+def test_what_is_added_comes_to_the_target_that_cannot_be_moved(crash: Build) -> None:
     build = crash("""
         import torch
 
@@ -129,7 +129,7 @@ def test_an_assignment_target_is_not_wrapped(crash: Build) -> None:
             total += x
         """)
     case = build.at("total += x", tensor("x", GPU), tensor("total"))
-    assert case.results() == []
+    assert case.results() == ["total += x.to(total.device)"]
 
 
 def test_the_device_of_init_is_used_only_below_its_assignment(crash: Build) -> None:
@@ -347,3 +347,48 @@ def test_a_guarded_sibling_is_joined_inside_its_guard(crash: Build) -> None:
     (file, edits), *_ = case.repairs[0].edits
     assert edits[0].anchor.line == build.line("x = x.cuda()")  # type: ignore[union-attr]
     assert file == "train.py"
+
+
+def test_a_field_of_a_batch_object_is_moved_beside_the_loop(crash: Build) -> None:
+    build = crash("""
+        import torch
+        from torch.utils.data import DataLoader
+
+        def train(model, device):
+            data = [(torch.randn(4), 1) for _ in range(3)]
+            for batch in DataLoader(data):
+                out = model(batch.x)
+        """)
+    history = (
+        Stop("cpu", "made by torch.randn", "train.py", build.line("data =")),
+        Stop("cpu", "it comes from the loader", "train.py", build.line("for batch")),
+    )
+    case = build.at("model(batch.x)", tensor("batch.x", "cpu", *history), tensor("w", GPU))
+    assert case.results() == [
+        "batch.x = batch.x.to(device, non_blocking=True)",
+        "out = model(batch.x.to(device))",
+    ]
+
+
+def test_two_states_that_one_line_makes_go_together(crash: Build) -> None:
+    build = crash("""
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def start(self, size):
+                return torch.zeros(1, size, 8), torch.zeros(1, size, 8)
+
+            def forward(self, x):
+                return self.rnn(x, self.start(x.shape[0]))
+        """)
+    history = Stop("cpu", "made by torch.zeros", "train.py", build.line("return torch.zeros"))
+    message = (
+        "Input and hidden tensors are not at the same device, found input tensor at cuda:0 and hidden tensor at cpu"
+    )
+    code = "self.rnn(x, self.start(x.shape[0]))"
+    state = tensor("self.start(x.shape[0])", "cpu", history)
+    case = build.at(code, tensor("x", GPU), state, message=message)
+    device = "device=next(self.parameters()).device"
+    assert case.results()[0] == f"return torch.zeros(1, size, 8, {device}), torch.zeros(1, size, 8, {device})"
+    assert not any("shape" in result and ".to(" not in result for result in case.results())

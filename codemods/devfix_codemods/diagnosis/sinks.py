@@ -30,6 +30,7 @@ def moves_at_sink(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:
     program = project.program(diagnosis.sink.file)
     if program is None:
         return
+    yield from _into_target(program, diagnosis)
     edits = [edit for one in diagnosis.misplaced if (edit := _move_at_sink(project, program, diagnosis, one))]
     if len(edits) > 1:
         yield Repair("Move all of them where they meet the others", ((diagnosis.sink.file, tuple(edits)),))
@@ -37,6 +38,16 @@ def moves_at_sink(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:
         assert isinstance(edit, ReplaceExpression)
         text = program.source.segment(edit.span)
         yield Repair(f"Move `{text}` where it meets the others", ((diagnosis.sink.file, (edit,)),))
+
+
+def _into_target(program: Program, diagnosis: Diagnosis) -> Iterator[Repair]:
+    """`total += x` cannot move `total`: what is added comes to it."""
+    misplaced = {one.expression for one in diagnosis.misplaced}
+    for statement in scope.statements_at(program, diagnosis.sink.span.line):
+        target = dotted(statement.target) if isinstance(statement, ast.AugAssign) else None
+        if isinstance(statement, ast.AugAssign) and target in misplaced:
+            edit = ReplaceExpression(program.source.span(statement.value), f"__node__.to({target}.device)")
+            yield Repair(f"Bring what is added to `{target}` to its device", ((diagnosis.sink.file, (edit,)),))
 
 
 def _move_at_sink(project: Project, program: Program, diagnosis: Diagnosis, operand: Operand) -> Edit | None:

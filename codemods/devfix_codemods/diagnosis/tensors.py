@@ -51,7 +51,22 @@ def _sites(project: Project, diagnosis: Diagnosis, operand: Operand) -> list[Sit
     """The stops of the operand's way, nearest first; and of the same value under other names in outer frames."""
     tracer = Tracer(project)
     found = tracer.sites(operand.expression, operand.frame) if diagnosis.frames else []
-    return [one for one in found if not _in_worker(project, one.file, one.statement)]
+    return [one for one in _up_to_loader(found) if not _in_worker(project, one.file, one.statement)]
+
+
+def _up_to_loader(sites: list[Site]) -> list[Site]:
+    """The stops after a loader: its batches are moved beside the loop, whatever its dataset is made of."""
+    loaders = [index for index, one in enumerate(sites) if _is_loader(one.value)]
+    loops = [index for index, one in enumerate(sites) if one.way is Way.LOOP]
+    if not loaders or not loops or loops[0] > loaders[-1]:
+        return sites
+    return sites[: loops[0] + 1]
+
+
+def _is_loader(node: ast.expr) -> bool:
+    """Whether an expression speaks of a loader."""
+    names = (one.id if isinstance(one, ast.Name) else getattr(one, "attr", "") for one in ast.walk(node))
+    return any("loader" in name.lower() for name in names)
 
 
 def _is_at(site: Site, born: Stop) -> bool:
@@ -174,17 +189,26 @@ def _of_whole(operand: Operand, suffix: str) -> str:
 
 
 def _item_of(expression: str, name: str) -> str | None:
-    """`batch["labels"]` of the name `batch`, as the source spells it."""
+    """`batch["labels"]` or `batch.labels` of the name `batch`, as the source spells it."""
     try:
         node = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         return None
+    called = False
     while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
         inner = node.func if isinstance(node, ast.Call) else node.value
-        if isinstance(node, ast.Subscript) and isinstance(inner, ast.Name) and inner.id == name:
-            return ast.unparse(node) if isinstance(node.slice, ast.Constant) else None
+        if isinstance(inner, ast.Name) and inner.id == name:
+            if isinstance(node, ast.Subscript):
+                return ast.unparse(node) if isinstance(node.slice, ast.Constant) else None
+            is_field = isinstance(node, ast.Attribute) and not called and not _is_of_tensors(node.attr)
+            return ast.unparse(node) if is_field else None
+        called = isinstance(node, ast.Call)
         node = inner
     return None
+
+
+def _is_of_tensors(attribute: str) -> bool:
+    return attribute in tables.TENSOR_ATTRIBUTES | tables.TENSOR_PLAIN_ATTRIBUTES
 
 
 def _sibling(program: Program, statement: ast.stmt, block: list[ast.stmt]) -> tuple[ast.stmt, str] | None:
@@ -245,8 +269,8 @@ def _of_calls(project: Project, diagnosis: Diagnosis, operand: Operand, born: St
         return
     made = born.how.rpartition(" ")[2].rpartition(".")[2]
     calls = [one for one in calls_on(program, born.line) if (dotted(one.func) or "").rpartition(".")[2] == made]
-    for call in calls or [one for one in calls_on(program, born.line) if is_birth(program, one)]:
-        yield from _on_device(project, diagnosis, operand, born.file, statement, call)
+    calls = calls or [one for one in calls_on(program, born.line) if is_birth(program, one)]
+    yield from _on_device(project, diagnosis, operand, born.file, statement, calls)
 
 
 def _births_inside(project: Project, diagnosis: Diagnosis, operand: Operand, site: Site) -> Iterator[Repair]:
@@ -254,27 +278,31 @@ def _births_inside(project: Project, diagnosis: Diagnosis, operand: Operand, sit
     program = project.program(site.file)
     if program is None:
         return
-    for node in ast.walk(site.value):
-        if isinstance(node, ast.Call) and is_birth(program, node):
-            yield from _on_device(project, diagnosis, operand, site.file, site.statement, node)
+    calls = [one for one in ast.walk(site.value) if isinstance(one, ast.Call) and is_birth(program, one)]
+    yield from _on_device(project, diagnosis, operand, site.file, site.statement, calls)
 
 
 def _on_device(
-    project: Project, diagnosis: Diagnosis, operand: Operand, file: str, statement: ast.stmt, call: ast.Call
+    project: Project, diagnosis: Diagnosis, operand: Operand, file: str, statement: ast.stmt, calls: list[ast.Call]
 ) -> Iterator[Repair]:
-    """`device=` for a factory; `.to(…)` for a constructor that takes none."""
+    """`device=` for factories; `.to(…)` for constructors that take none. All of one expression go together."""
     program = project.program(file)
     mover = mover_at(project, file, statement, operand.wanted, diagnosis.at(operand.wanted))
-    if program is None or mover is None:
-        return
+    edits = [] if program is None or mover is None else [_made_there(program, one, mover) for one in calls]
+    made = [one for one in edits if one is not None]
+    if made and mover is not None:
+        names = ", ".join(dict.fromkeys(f"`{dotted(one.func) or 'it'}(…)`" for one in calls))
+        yield Repair(f"Make {names} at line {calls[0].lineno} on the device", ((file, (*mover.edits, *made)),))
+
+
+def _made_there(program: Program, call: ast.Call, mover: Mover) -> Edit | None:
+    """The factory with the device; None where the program itself chose another by name."""
     given = next((one for one in call.keywords if one.arg == "device"), None)
-    if given is not None and not isinstance(given.value, ast.Constant):
-        return
-    name = dotted(call.func) or "it"
-    edit = _with_device(program, call, mover)
-    if given is not None:
-        edit = ReplaceExpression(program.source.span(given.value), mover.device)
-    yield Repair(f"Make it on the device: `{name}(…)` at line {call.lineno}", ((file, (*mover.edits, edit)),))
+    if given is None:
+        return _with_device(program, call, mover)
+    if not isinstance(given.value, ast.Constant):
+        return None
+    return ReplaceExpression(program.source.span(given.value), mover.device)
 
 
 def _with_device(program: Program, call: ast.Call, mover: Mover) -> Edit:

@@ -19,6 +19,10 @@ _DEPTH = 16
 _PLACELESS_CALLS = frozenset({"len", "range", "int", "float", "str", "print", "isinstance", "max", "min", "open"})
 
 
+_NO_WAY_BACK = tables.TENSOR_SHAPE_METHODS | {"cpu", "numpy"}
+"""Methods whose result is no tensor, or is where it is by the program's own choice."""
+
+
 class Way(Enum):
     """How a name is bound."""
 
@@ -73,10 +77,10 @@ class Tracer:
         match node:
             case ast.Name(id=name):
                 yield from self._name(file, name, at, frame, depth)
-            case ast.Attribute(value=inner):
+            case ast.Attribute(value=inner, attr=attribute):
                 own = list(self._attribute(file, node, at, frame, depth))
                 yield from own
-                if self._through_self or not own:
+                if self._goes_inside(inner, attribute, bool(own)):
                     yield from self._expression(file, inner, at, frame, depth - 1)
             case ast.Subscript(value=inner) | ast.Starred(value=inner) | ast.Await(value=inner):
                 yield from self._expression(file, inner, at, frame, depth - 1)
@@ -88,6 +92,14 @@ class Tracer:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
                         yield from self._expression(file, child, at, frame, depth - 1)
+
+    def _goes_inside(self, inner: ast.expr, attribute: str, found: bool) -> bool:
+        """Whether an attribute's value comes from the object: not a tensor's shape, nor what `self` only holds."""
+        if self._through_self:
+            return True
+        if attribute in tables.TENSOR_PLAIN_ATTRIBUTES or (isinstance(inner, ast.Name) and inner.id == "self"):
+            return False
+        return not found
 
     def _is_new(self, file: str, node: ast.expr, at: ast.stmt) -> bool:
         key = (file, at.lineno, ast.dump(node))
@@ -167,13 +179,15 @@ class Tracer:
         name = dotted(node.func) or ""
         if name in _PLACELESS_CALLS:
             return
-        if isinstance(node.func, ast.Attribute) and node.func.attr in {"cpu", "numpy", "item", "tolist"}:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _NO_WAY_BACK:
             return
         for one in self._returned(name.rpartition(".")[2]):
             yield one
             yield from self._expression(one.file, one.value, one.statement, None, depth - 1)
-        if isinstance(node.func, ast.Attribute) and program.names.qualified(node.func) is None:
-            yield from self._expression(file, node.func.value, at, frame, depth - 1)
+        receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+        is_self = isinstance(receiver, ast.Name) and receiver.id == "self" and not self._through_self
+        if receiver is not None and not is_self and program.names.qualified(node.func) is None:
+            yield from self._expression(file, receiver, at, frame, depth - 1)
         for argument in (*node.args, *(one.value for one in node.keywords)):
             yield from self._expression(file, argument, at, frame, depth - 1)
 
