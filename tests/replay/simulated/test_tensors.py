@@ -114,6 +114,7 @@ MOVES = {
     "torch.zeros(2, pin_memory=True).is_pinned()": "True",
     "torch.zeros(2, pin_memory=True).cuda(non_blocking=True).is_pinned()": "False",
     "c.copy_(h.detach()).device": "cuda:0",
+    "torch.empty(0, device='cuda').set_(c).device": "cuda:0",
     "h.detach().copy_(c).device": "cpu",
     "nn.Linear(2, 2).to(0).weight.device": "cuda:0",
     "nn.Linear(2, 2).to('cuda:1', torch.float64).weight.type()": "torch.cuda.DoubleTensor",
@@ -187,6 +188,8 @@ FACTORIES = {
     "torch.cuda.LongTensor(2, 3).type()": "torch.cuda.LongTensor",
     "torch.cuda.FloatTensor(c).device": "cuda:0",
     "isinstance(c, torch.cuda.FloatTensor)": "True",
+    "torch.nested.nested_tensor([torch.ones(1), torch.ones(2)], device='cuda').device": "cuda:0",
+    "torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]).cuda().device": "cuda:0",
     "isinstance(c, torch.FloatTensor)": "False",
     "isinstance(h, torch.FloatTensor)": "True",
     "isinstance(h, torch.cuda.FloatTensor)": "False",
@@ -211,6 +214,10 @@ REFUSED = {
     "h.cuda(2)": NO_SUCH_DEVICE,
     "torch.zeros(2, device='cuda:7')": NO_SUCH_DEVICE,
     "nn.Linear(2, 2).to('cuda:2')": NO_SUCH_DEVICE,
+    "torch.empty(0, device='cuda').set_(h)": (
+        'RuntimeError: Attempted to set the storage of a tensor on device "cuda:0" to a storage on different device '
+        '"cpu".  This is no longer allowed; the devices must match.'
+    ),
     "h.cuda('cpu')": "RuntimeError: Invalid device, must be cuda device",
     "setattr(c, 'grad', h)": "RuntimeError: assigned grad has data located on a different device",
     "c.new(2, device='cpu')": (

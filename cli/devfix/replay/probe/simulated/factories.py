@@ -68,6 +68,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
     wrap_function(torch, "normal", factories.normal)
     for name in ("fftfreq", "rfftfreq"):
         wrap_function(torch.fft, name, factories.sized(f"torch.fft.{name}"))
+    wrap(torch.nested, "nested_tensor", factories.nested)
     for name in _SPARSE:
         wrap_function(torch, name, factories.sparse(f"torch.{name}"))
     for name in _LIKE:
@@ -108,8 +109,7 @@ class Factories:
         given = next((value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)), None)
         if given is None:
             return self.sized("torch.normal")(original, *args, **kwargs)
-        if kwargs.get("generator") is not None:
-            check_generator(place_of(given), kwargs["generator"])
+        check_generator(place_of(given), kwargs)
         return original(*args, **kwargs)
 
     def sparse(self, name: str) -> Make:
@@ -126,6 +126,15 @@ class Factories:
             return made
 
         return make
+
+    def nested(self, original: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        """For `torch.nested.nested_tensor`; one of the jagged layout is made by patched functions."""
+        if device is None or kwargs.get("layout") is torch.jagged:
+            return original(*args, device=device, **kwargs)
+        place = self._simulation.resolve(device)
+        made = original(*args, device="cpu" if self._simulation.is_device(place) else place, **kwargs)
+        self._claim(made, place, "made by torch.nested.nested_tensor")
+        return made
 
     def like(self, name: str) -> Make:
         """For functions and methods that make a tensor after the model of their first argument."""

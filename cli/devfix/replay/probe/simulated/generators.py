@@ -40,9 +40,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
     torch.Generator = _generator_class(simulation)  # type: ignore[misc]
 
     def draw(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        generator = kwargs.get("generator")
-        if generator is not None:
-            check_generator(place_of(tensor), generator)
+        check_generator(place_of(tensor), kwargs)
         return original(tensor, *args, **kwargs)
 
     def host_state(original: Any) -> Any:

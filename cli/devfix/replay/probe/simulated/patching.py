@@ -11,7 +11,8 @@ import torch
 from torch.overrides import handle_torch_function, has_torch_function, has_torch_function_unary
 
 # The methods, by identity, that parameters without a shape yet have.
-_of_lazy_parameters: Any = torch.nn.parameter.UninitializedTensorMixin._allowed_methods
+_nn_parameter: Any = torch.nn.parameter
+_of_lazy_parameters: Any = _nn_parameter.UninitializedTensorMixin._allowed_methods
 _modes_are_on: Callable[[], bool] = torch._C._is_torch_function_mode_enabled
 
 

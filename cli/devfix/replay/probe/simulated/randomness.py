@@ -28,22 +28,28 @@ def drawing(simulation: Simulation, place: torch.device, kwargs: dict[str, Any])
     Raises:
         RuntimeError: the generator is for another type of device, in the words of torch.
     """
-    generator = kwargs.get("generator")
-    if generator is not None:
-        check_generator(place, generator)
+    check_generator(place, kwargs)
+    if kwargs.get("generator") is not None or not simulation.generators:
         return _AS_IT_IS
-    return drawing_apart(simulation, place) if simulation.generators else _AS_IT_IS
+    return drawing_apart(simulation, place)
 
 
-def check_generator(place: torch.device, generator: Any) -> None:
-    """Check that numbers at `place` may be drawn from `generator`.
+def check_generator(place: torch.device, kwargs: dict[str, Any]) -> None:
+    """Check that numbers at `place` may be drawn from the `generator` of `kwargs`.
+
+    A default generator of a device is taken out: it is drawn from if none is given.
 
     Raises:
         RuntimeError: they may not, in the words of torch.
     """
+    generator = kwargs.get("generator")
+    if generator is None:
+        return
     found = generator.device.type
     if found != place.type and place.type != "meta":
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{found}'")
+    if any(generator is default for default in torch.cuda.default_generators):
+        kwargs["generator"] = None
 
 
 @contextlib.contextmanager

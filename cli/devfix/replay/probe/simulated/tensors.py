@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .claims import HOST, claim_of, place_of
+from .claims import ATTRIBUTE, HOST, Claim, claim_of, place_of
 from .mode import ClaimMode
 from .patching import replace_property, wrap_method
 from .state import Simulation
@@ -42,9 +42,27 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
                 raise RuntimeError("assigned grad has data located on a different device")
         _gradient_of.__set__(tensor, gradient)
 
+    def take_storage(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        here, there = claim_of(tensor), _claim_of_source(args[0] if args else kwargs.get("source"))
+        if here is not None and there is not None and here.place is not there.place:
+            raise RuntimeError(
+                f'Attempted to set the storage of a tensor on device "{here.place}" to a storage on different device '
+                f'"{there.place}".  This is no longer allowed; the devices must match.'
+            )
+        return original(tensor, *args, **kwargs)
+
     replace_property("device", device)
     replace_property("is_cuda", is_device)
     replace_property("is_cpu", is_host)
     replace_property("grad", _gradient_of.__get__, assign_gradient)
     wrap_method("get_device", get_device)
+    wrap_method("set_", take_storage)
     wrap_method("record_stream", lambda _original, _tensor, _stream: None)
+
+
+def _claim_of_source(source: Any) -> Claim | None:
+    """The claim of what `Tensor.set_` is given: a tensor or a storage."""
+    if isinstance(source, torch.Tensor):
+        return claim_of(source)
+    storage = getattr(source, "_untyped_storage", source)
+    return getattr(storage, "__dict__", {}).get(ATTRIBUTE)
