@@ -173,3 +173,19 @@ def test_a_worker_that_touches_the_device_is_confirmed_once_it_does_not(
     assert (before.error.file, before.error.line) == ("train.py", 11)
     assert before.error.message.startswith("Cannot re-initialize CUDA in forked subprocess.")
     assert result.verdict.kind is Kind.CONFIRMED
+
+
+def test_a_script_that_closes_all_files_is_seen_to_the_end_and_its_own_files_are_left_alone(replay: Replay) -> None:
+    script = """
+import os
+os.closerange(3, 100)
+own = [os.open(f"own{number}", os.O_RDWR | os.O_CREAT) for number in range(20)]
+try:
+    raise RuntimeError("CUDA error: invalid device ordinal")
+finally:
+    print([os.fstat(number).st_size for number in own if os.fstat(number).st_size])
+"""
+    before, after = ends(replay(script, script.replace("print(", "print( ")))
+    assert before.device_error is not None
+    assert before.stdout.head == "[]\n"
+    assert ("train.py", 8) in after.reached
