@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from devfix import __version__
+from devfix.commands.audit import audit
 from devfix.commands.check import check
 from devfix.commands.explain import explain
 from devfix.commands.repair import repair
@@ -39,5 +40,5 @@ def _devfix(
     """Finds, repairs and proves device-placement bugs in PyTorch code."""
 
 
-for command in (check, rewrite, repair, explain, undo, rules, rule):
+for command in (check, rewrite, repair, explain, undo, rules, rule, audit):
     app.command()(command)

@@ -64,13 +64,18 @@ def repair(
         seed=seed,
         devices=devices,
         steps=steps,
-        env=tuple(_variables(env or ())),
+        env=tuple(variables_of(env or ())),
         cwd=None if cwd is None else Path(cwd),
     )
     return run(Ask(script, replay, max_seconds, max_fixes, write, allow_dirty, output_format, quiet))
 
 
-def _variables(settings: Sequence[str]) -> Iterator[tuple[str, str]]:
+def variables_of(settings: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The names and values that `--env` gives.
+
+    Raises:
+        UsageError: one is not `NAME=VALUE`.
+    """
     for setting in settings:
         name, given, value = setting.partition("=")
         if not name or not given:

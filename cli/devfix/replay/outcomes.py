@@ -1,7 +1,9 @@
 """How one run of a script ended, as frozen data."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from devfix.replay.postmortem import PostMortem
 
@@ -68,7 +70,8 @@ class Outcome:
     for each watched line that ran. `losses` are the values on which `backward` was called, in order. `stopped_after` is
     the number of optimizer steps after which we ended the script, None where it ended itself. `warnings` are those of
     deprecations. `not_simulated` is what the simulated accelerator could not do, `notes` what it did in another way.
-    `postmortem` tells what was in reach when the script crashed with a device error.
+    `postmortem` tells what was in reach when the script crashed with a device error, `audit` what an audited run had
+    where: see `auditing`.
     """
 
     ending: Ending
@@ -87,6 +90,7 @@ class Outcome:
     not_simulated: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     postmortem: PostMortem | None = None
+    audit: Mapping[str, Any] | None = None
 
     @property
     def passed(self) -> bool:

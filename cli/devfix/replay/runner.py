@@ -280,6 +280,7 @@ def _outcome(ended: _Ended, events: Mapping[str, list[dict[str, Any]]]) -> Outco
         not_simulated=_once(event["what"] for event in events.get("not simulated", ())),
         notes=_once(event["text"] for event in events.get("note", ())),
         postmortem=_postmortem(events),
+        audit=next((event["record"] for event in reversed(events.get("audit", []))), None),
     )
 
 

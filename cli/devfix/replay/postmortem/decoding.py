@@ -50,7 +50,7 @@ def decode(data: object) -> PostMortem | None:
         end_line=_number(record.get("end_line")),
         end_column=_number(record.get("end_column")),
         frames=_all(record.get("frames"), _frame),
-        values=_all(record.get("values"), _value),
+        values=_all(record.get("values"), decode_value),
     )
 
 
@@ -90,7 +90,8 @@ def _frame(record: Mapping[str, Any]) -> Frame | None:
     return Frame(file, line, _text(record.get("function")) or "")
 
 
-def _value(record: Mapping[str, Any]) -> Value | None:
+def decode_value(record: Mapping[str, Any]) -> Value | None:
+    """One value in reach, None where it is of no known kind."""
     expression = _text(record.get("expression"))
     special = _SPECIAL.get(str(record.get("kind")))
     if expression is None or special is None:

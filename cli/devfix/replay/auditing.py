@@ -1,0 +1,187 @@
+"""What an audited run had where, as frozen data, and what is odd about it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from devfix.replay.backends import Backend
+from devfix.replay.postmortem import BatchValue, ModuleValue, OptimizerValue, Value
+from devfix.replay.postmortem.decoding import decode_value
+
+
+class Audited:
+    """A backend whose runs are audited."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    @property
+    def name(self) -> str:
+        return self._backend.name
+
+    @property
+    def title(self) -> str:
+        return self._backend.title
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return self._backend.environment
+
+    @property
+    def can_show_device_bugs(self) -> bool:
+        return self._backend.can_show_device_bugs
+
+    @property
+    def note(self) -> str | None:
+        return self._backend.note
+
+    def probe_options(self, memory: int) -> Mapping[str, object]:
+        return {**self._backend.probe_options(memory), "audit": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A line of the user's and what was seen there; `details` are what the probe wrote."""
+
+    file: str | None
+    line: int | None
+    code: str
+    details: Mapping[str, Any]
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else "outside the tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A module, an optimizer, or an object with tensors that a name of the script stands for at the end of a step.
+
+    `trained` says that an optimizer has its parameters, `updated` that its tensors were written to between steps.
+    """
+
+    value: Value
+    trained: bool
+    updated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What was seen of a run of so many optimizer `steps`."""
+
+    steps: int = 0
+    kept: tuple[Kept, ...] = ()
+    batches: tuple[Site, ...] = ()
+    inputs: tuple[Site, ...] = ()
+    losses: tuple[Site, ...] = ()
+    moves: tuple[Site, ...] = ()
+    waits: tuple[Site, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def models(self) -> tuple[Kept, ...]:
+        return tuple(each for each in self.kept if isinstance(each.value, ModuleValue) and each.trained)
+
+    @property
+    def copies(self) -> tuple[Kept, ...]:
+        """Averages of a model: modules that no optimizer has, but that are written to."""
+        modules = (each for each in self.kept if isinstance(each.value, ModuleValue) and not each.trained)
+        return tuple(each for each in modules if each.updated or _is_average(each.value))
+
+    @property
+    def optimizers(self) -> tuple[OptimizerValue, ...]:
+        return tuple(each.value for each in self.kept if isinstance(each.value, OptimizerValue))
+
+    @property
+    def others(self) -> tuple[Value, ...]:
+        """Further modules, and objects that keep tensors."""
+        told = {id(each) for each in (*self.models, *self.copies)}
+        rest = (each for each in self.kept if id(each) not in told)
+        return tuple(each.value for each in rest if isinstance(each.value, (ModuleValue, BatchValue)))
+
+
+def decode(record: Mapping[str, Any]) -> Audit:
+    """The audit that the probe wrote."""
+    kept = (_kept(each) for each in record.get("values", ()))
+    return Audit(
+        steps=record.get("steps", 0),
+        kept=tuple(each for each in kept if each is not None),
+        **{name: _sites(record.get(name, ())) for name in ("batches", "inputs", "losses", "moves", "waits")},
+        raw=record,
+    )
+
+
+def oddities(audit: Audit, on: str) -> list[str]:
+    """What should not be so: each in one line."""
+    return [
+        *(line for each in audit.models for line in _mixed(each.value)),
+        *(line for optimizer in audit.optimizers for line in _apart(optimizer)),
+        *_strangers(audit),
+        *_unused(audit, on),
+    ]
+
+
+def per_step(site: Site, steps: int) -> tuple[float, float]:
+    """How often, and with how many bytes, something happened in a step.
+
+    The first step is left out where there are others: moving the model counts to it.
+    """
+    counts = {int(step): values for step, values in site.details.get("counts", {}).items()}
+    wanted = range(1, steps) if steps > 1 else range(1)
+    total = [counts.get(step, (0, 0)) for step in wanted]
+    return sum(count for count, _ in total) / len(wanted), sum(size for _, size in total) / len(wanted)
+
+
+def _kept(record: Mapping[str, Any]) -> Kept | None:
+    value = decode_value(record)
+    return None if value is None else Kept(value, record.get("trained") is True, record.get("updated") is True)
+
+
+def _sites(records: Sequence[Mapping[str, Any]]) -> tuple[Site, ...]:
+    known = (record for record in records if "code" in record)
+    return tuple(Site(record.get("file"), record.get("line"), record["code"], record) for record in known)
+
+
+def _is_average(value: Value) -> bool:
+    return isinstance(value, ModuleValue) and ("ema" in value.type.lower() or value.type == "AveragedModel")
+
+
+def _mixed(value: Value) -> list[str]:
+    if not isinstance(value, ModuleValue) or len(value.places) < 2:
+        return []
+    odd = ", ".join(f"{member.name} on {_named(member.facts.place)}" for member in value.odd)
+    return [f"`{value.expression}` ({value.type}) is in more than one place: {odd}"]
+
+
+def _apart(optimizer: OptimizerValue) -> list[str]:
+    if not optimizer.state_places or set(optimizer.state_places) <= set(optimizer.places):
+        return []
+    here, there = (_named(next(iter(places))) for places in (optimizer.state_places, optimizer.places))
+    return [f"the state of `{optimizer.expression}` is on {here}, its parameters on {there}"]
+
+
+def _strangers(audit: Audit) -> list[str]:
+    """Inputs that a module got from another place than its own."""
+    found = []
+    for site in audit.inputs:
+        places, at = set(site.details.get("places", ())), set(site.details.get("at", ()))
+        if at and places - at - {"meta"}:
+            given = _list(sorted(places - at))
+            found.append(f"{site.details['module']}, on {_list(sorted(at))}, gets input on {given} at {site.where}")
+    return found
+
+
+def _unused(audit: Audit, on: str) -> list[str]:
+    places = {place for each in audit.models if isinstance(each.value, ModuleValue) for place in each.value.places}
+    if on == "cpu" or places != {"cpu"}:
+        return []
+    device = "a device" if on == "simulated" else f"a {on} device"
+    return [f"{device} is there, but every model is on the host"]
+
+
+def _list(places: Sequence[str]) -> str:
+    return " and ".join(map(_named, places))
+
+
+def _named(place: str) -> str:
+    return "the host" if place == "cpu" else place
