@@ -176,3 +176,20 @@ def test_the_model_moves_before_the_optimizer_that_loads_its_state(crash: Build)
     case = build.at("optimizer.step()", Operand("optimizer", Kind.OPTIMIZER, "cpu"), module("model", GPU))
     titles = [repair.title for repair in case.repairs]
     assert titles[0] == "Move the model before `optimizer` is built: `model.to(device)`"
+
+
+def test_modules_that_a_comprehension_calls_are_found(crash: Build) -> None:
+    build = crash("""
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.heads = [nn.Linear(3, 3) for _ in range(2)]
+
+            def forward(self, x):
+                return sum(head(x) for head in self.heads)
+        """)
+    case = build.at("head(x)", module("head"), tensor("x", GPU))
+    assert case.results()[0] == "self.heads = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])"

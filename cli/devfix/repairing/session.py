@@ -95,7 +95,7 @@ class Loop:
         outcome = self._bench.run("before", self._backend, {})
         session.first = session.last = outcome
         while outcome.device_error is not None and len(session.fixes) < self._limits.fixes:
-            self._seen.add(_key(outcome))
+            self._seen.add(self._key(outcome, {}))
             better = self._improved(outcome)
             if better is None:
                 break
@@ -182,9 +182,23 @@ class Loop:
         changed = {**self._session.after, **files}
         after = self._bench.run(step, self._backend, changed, watched(patches, crash))
         judged = Trial(before, after, diagnosis, patches).judgement()
-        if judged.progress is Progress.FURTHER and _key(after) in self._seen:
+        if judged.progress is Progress.FURTHER and self._key(after, files) in self._seen:
             return after, Progress.NONE, f"it brings back an earlier error: {judged.reason}"
         return after, judged.progress, judged.reason
+
+    def _key(self, outcome: Outcome, files: Mapping[str, bytes]) -> tuple[object, ...]:
+        """What tells one error from another: its line in the original, its message, and what it blames."""
+        error, found = outcome.error, outcome.postmortem
+        if error is None or error.file is None or error.line is None:
+            return ()
+        culprits = () if found is None else tuple((one.expression, one.frame) for one in found.culprits)
+        now = files.get(error.file, self._session.after.get(error.file))
+        line: object = error.line
+        if now is not None:
+            source = self._bench.sources[error.file]
+            text = Source(error.file, now).lines[error.line - 1].strip()
+            line = Patch(now, source.data).moved(error.line) or text
+        return (error.file, line, error.message, culprits)
 
     def _keep(self, fixed: Fixed, files: Mapping[str, bytes], sources: Mapping[str, Source]) -> None:
         session = self._session
@@ -217,13 +231,3 @@ def _edited(repair: Repair, sources: Mapping[str, Source]) -> dict[str, bytes] |
             return "; ".join(wrong)
         files[file] = data
     return files
-
-
-def _key(outcome: Outcome) -> tuple[object, ...]:
-    """What tells one error from another, whatever line it has moved to by a patch."""
-    error, found = outcome.error, outcome.postmortem
-    if error is None:
-        return ()
-    culprits = () if found is None else tuple((one.expression, one.frame) for one in found.culprits)
-    code = "" if found is None else found.code
-    return (error.file, error.message, code, culprits)

@@ -99,7 +99,7 @@ def _in_worker(project: Project, file: str, node: ast.AST) -> bool:
 
 def _of_site(project: Project, diagnosis: Diagnosis, operand: Operand, site: Site) -> Iterator[Repair]:
     program = project.program(site.file)
-    if program is None:
+    if program is None or site.way is Way.COMPREHENDED:
         return
     if site.way is Way.LOOP or _is_batch_part(site):
         yield from _in_loop(project, program, diagnosis, operand, site)

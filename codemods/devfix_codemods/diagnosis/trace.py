@@ -28,6 +28,8 @@ class Way(Enum):
 
     LOOP = auto()
     """The target of a loop; the value is what the loop goes over."""
+    COMPREHENDED = auto()
+    """The target of a comprehension, where no statement can stand."""
     ASSIGNED = auto()
     """`name = value`."""
     UNPACKED = auto()
@@ -115,7 +117,7 @@ class Tracer:
         if program is None:
             return
         function = scope.function_around(program, at)
-        binding = _binding(program, function, name, at)
+        binding = _in_comprehension(name, at) or _binding(program, function, name, at)
         if binding is not None:
             yield from self._bound(file, name, binding, frame, depth)
         elif function is not None and name in scope.parameters(function):
@@ -214,6 +216,14 @@ def is_birth(program: Program, node: ast.Call) -> bool:
         "torch.as_tensor",
         "torch.asarray",
     }
+
+
+def _in_comprehension(name: str, at: ast.stmt) -> tuple[ast.stmt, ast.expr, Way] | None:
+    """What a comprehension in the statement goes over, where it binds the name."""
+    for node in ast.walk(at):
+        if isinstance(node, ast.comprehension) and name in scope.stored(node.target):
+            return at, node.iter, Way.COMPREHENDED
+    return None
 
 
 def _binding(
