@@ -1,6 +1,6 @@
-"""Functions that are one fused operator on CUDA and several operators, or another one, on the host.
+"""Functions that choose their operators by the device: what they do on CUDA with arguments in different places.
 
-Where their arguments are in different places they are refused as that operator would, before the host's are chosen.
+They decide it in C++, where all is on the host.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from .calls import Named, place_of
-from .claims import HOST
+from .claims import HOST, forget_claim
 from .mode import ClaimMode
 from .patching import wrap_function
 from .state import Simulation
@@ -19,7 +19,7 @@ _LOW_AND_SINGLE = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def install(simulation: Simulation, mode: ClaimMode) -> None:
-    """Patch `scaled_dot_product_attention` and `rms_norm`."""
+    """Patch `scaled_dot_product_attention`, `rms_norm` and `ctc_loss`."""
 
     def attention(
         original: Any, query: Any, key: Any, value: Any, attn_mask: Any = None, *args: Any, **more: Any
@@ -37,9 +37,17 @@ def install(simulation: Simulation, mode: ClaimMode) -> None:
             mode.checks.check(operator.default, (source, shape, weight, eps), {})
         return original(source, shape, weight, eps)
 
+    def ctc_loss(original: Any, log_probs: Any, targets: Any, *args: Any, **more: Any) -> Any:
+        if _differ(log_probs, targets):
+            # ATen/native/LossCTC.cpp moves them "as a service for the user".
+            targets = targets.clone()
+            forget_claim(targets)
+        return original(log_probs, targets, *args, **more)
+
     for owner in (torch.nn.functional, torch._C._nn):
         wrap_function(owner, "scaled_dot_product_attention", attention)
     wrap_function(torch, "rms_norm", rms_norm)
+    wrap_function(torch, "ctc_loss", ctc_loss)
 
 
 def _want_one_place(simulation: Simulation, tensors: list[Named]) -> None:

@@ -299,20 +299,6 @@ def _batch_norm(call: Call) -> None:
     call.want_same(operator, call.named("input", *names))
 
 
-def _ctc_loss(call: Call) -> None:
-    """`_use_cudnn_ctc_loss` in cudnn/LossCTC.cpp: cuDNN wants the targets on the host, of 32 bits."""
-    targets = call["targets"]
-    cudnn = (
-        call.place("targets") is HOST
-        and targets.dtype == torch.int32
-        and targets.dim() == 1
-        and call["blank"] == 0
-        and call["log_probs"].dtype == torch.float32
-    )
-    if not cudnn:
-        same(call)
-
-
 def _mv(call: Call) -> None:
     """`mv` in Blas.cpp: `addmv_` on a result made where the vector is."""
     vector = call.named("vec")[0]
@@ -347,7 +333,6 @@ CHECKS: dict[str, Check] = {
     "aten::_cudnn_rnn": _rnn,
     "aten::convolution": _convolution,
     "aten::native_batch_norm": _batch_norm,
-    "aten::_ctc_loss": _ctc_loss,
 }
 """By the operator's name, with or without its overload."""
 
