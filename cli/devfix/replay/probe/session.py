@@ -195,12 +195,24 @@ def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
     status = _status(error)
     if status != 0:
         root = Path(config.root)
+        _tell_of_gap(error, config, journal)
         journal.write("error", **errors.describe(error, root), postmortem=postmortem.examine(error, root))
     journal.write("end", memory=_peak_memory())
     if isinstance(error, SystemExit):
         raise error
     sys.excepthook(type(error), error.with_traceback(_users_part(error)), _users_part(error))
     sys.exit(status)
+
+
+def _tell_of_gap(error: BaseException, config: Config, journal: Journal) -> None:
+    """Tell of an error that is the simulation's, not the script's."""
+    if config.simulate is None or "torch" not in sys.modules:
+        return
+    from .simulated.gaps import gap
+
+    what = gap(error)
+    if what is not None:
+        journal.write("not simulated", what=what)
 
 
 def _status(error: BaseException) -> int:

@@ -81,7 +81,7 @@ class _Kernels:
         torch._C._dispatch_tls_set_dispatch_key_included(_KEY, enabled)
 
     def _register(self) -> None:
-        self._library = torch.library.Library("aten", "IMPL")
+        self._library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
         with warnings.catch_warnings():
             # torch says that its own kernels are overridden.
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""`torch.compile`: what it would compile for the device runs eagerly. Kernels in Triton are refused."""
+"""`torch.compile`: what it would compile for the device runs eagerly. What only exists compiled is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..imports import AfterImport
+from ..imports import AfterImport  # noqa: TID252 - the probe goes by another name in the script's interpreter
 from .mode import ClaimMode
 from .patching import wrap
 from .state import Simulation
@@ -35,8 +35,16 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
     def triton_is_here(module: ModuleType) -> None:
         wrap(getattr(module, "JITFunction", None), "run", refuse_launch)
 
+    def refuse_flex_attention(_original: Any, *_args: Any, **_kwargs: Any) -> Any:
+        raise simulation.refuse("flex_attention")
+
+    def flex_attention_is_here(module: ModuleType) -> None:
+        wrap(module, "flex_attention", refuse_flex_attention)
+
     wrap(torch, "compile", compile_)
-    AfterImport({"triton.runtime.jit": triton_is_here}).install()
+    AfterImport(
+        {"triton.runtime.jit": triton_is_here, "torch.nn.attention.flex_attention": flex_attention_is_here}
+    ).install()
 
 
 def run_eagerly(function: Any) -> Any:

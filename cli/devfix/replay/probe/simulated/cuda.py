@@ -227,6 +227,8 @@ class _Nvtx:
 def _refuse(simulation: Simulation) -> None:
     for name in _NOT_SIMULATED:
         refuse_calls(simulation, torch.cuda, name, f"torch.cuda.{name}")
+    for name in ("_create_jit_fn", "_create_multi_output_jit_fn"):
+        refuse_calls(simulation, torch.cuda.jiterator, name, f"torch.cuda.jiterator.{name}")
 
 
 def refuse_calls(simulation: Simulation, owner: Any, name: str, called: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..imports import AfterImport  # noqa: TID252 - the probe goes by another name in the script's interpreter
 from .mode import ClaimMode
 from .patching import wrap
 from .state import Simulation
@@ -37,8 +38,17 @@ _COLLECTIVES = (
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
     """Have `init_process_group("nccl")` and what follows work, where this torch has `torch.distributed`."""
-    if torch.distributed.is_available():
-        _Groups(simulation).install()
+    if not torch.distributed.is_available():
+        return
+    _Groups(simulation).install()
+
+    def refuse_sharded(module: Any) -> None:
+        def refused(_original: Callable[..., Any], *_args: Any, **_kwargs: Any) -> Any:
+            raise simulation.refuse("DTensor")
+
+        wrap(module.DTensor, "__new__", refused)
+
+    AfterImport({"torch.distributed.tensor._api": refuse_sharded}).install()
 
 
 class _Groups:
@@ -61,8 +71,7 @@ class _Groups:
         for name in _COLLECTIVES:
             wrap(self._c10d.ProcessGroup, name, self._collect)
         wrap(self._c10d.ProcessGroup, "barrier", self._barrier)
-        for owner in (torch.distributed, torch.nn.parallel.distributed.dist):
-            wrap(owner, "_verify_params_across_processes", self._verify)
+        wrap(torch.distributed, "_verify_params_across_processes", self._verify)
 
     def _init(
         self, original: Callable[..., Any], backend: Any = None, *args: Any, device_id: Any = None, **kwargs: Any

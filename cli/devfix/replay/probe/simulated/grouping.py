@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import torch
 
@@ -18,7 +18,8 @@ _MIXED = (
 """`_group_tensors_by_first_tensors_device_and_dtype` of `aten/src/ATen/native/ForeachUtils.h`."""
 
 _Key = tuple[torch.device, torch.dtype]
-_Lists = Sequence[Sequence[Optional[torch.Tensor]]]
+_Lists = Sequence[Sequence[Any]]
+"""Of tensors; a list may be empty, and its items None."""
 
 
 def install(_simulation: Simulation, _mode: ClaimMode) -> None:
@@ -27,7 +28,6 @@ def install(_simulation: Simulation, _mode: ClaimMode) -> None:
     def group(_original: Callable[..., Any], lists: _Lists, with_indices: bool = False) -> dict[_Key, Any]:
         members: dict[_Key, list[int]] = {}
         for index, first in enumerate(lists[0]):
-            assert first is not None
             key = first.device, first.dtype
             if not all(_fits(values[index], key) for values in lists if values):
                 raise RuntimeError(_MIXED)

@@ -5,7 +5,7 @@ Meanings and messages are those of `torch/csrc/cuda/comm.cpp`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -19,78 +19,70 @@ NCCL_RELEASE = (2 << 32) + (21 << 16) + 5
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
     """Set the functions of `torch._C` that a CUDA build has."""
-    for name, function in _bindings(simulation).items():
-        setattr(torch._C, name, function)
+    communication = _Communication(simulation.kind)
+    for name in ("broadcast", "broadcast_out", "broadcast_coalesced", "scatter", "scatter_out", "gather", "gather_out"):
+        setattr(torch._C, f"_{name}", getattr(communication, name))
+    bindings: Any = torch._C
+    bindings._nccl_version, bindings._nccl_version_suffix = lambda: NCCL_RELEASE, bytes
     # With NCCL, torch would hand all tensors of a collective over at once; without, it adds them one by one.
     torch.cuda.nccl.is_available = lambda tensors: False
 
 
-def _bindings(simulation: Simulation) -> dict[str, Callable[..., Any]]:
-    def place(index: int) -> torch.device:
-        return torch.device("cpu") if index < 0 else torch.device(simulation.kind, index)
+class _Communication:
+    """The functions; an index below 0 means the host."""
 
-    def broadcast(tensor: torch.Tensor, devices: Sequence[int]) -> list[torch.Tensor]:
-        return [tensor.to(place(index)) for index in devices]
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
 
-    def broadcast_out(tensor: torch.Tensor, out: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        for index, target in enumerate(out):
-            if not target.is_cuda:
-                raise RuntimeError(
-                    f"Expected all output tensors to be CUDA tensors, but output tensor at index {index} has device "
-                    f"'{target.device}'"
-                )
+    def _place(self, index: int) -> torch.device:
+        return torch.device("cpu") if index < 0 else torch.device(self._kind, index)
+
+    def broadcast(self, tensor: torch.Tensor, devices: Sequence[int]) -> list[torch.Tensor]:
+        return [tensor.to(self._place(index)) for index in devices]
+
+    def broadcast_out(self, tensor: torch.Tensor, out: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        _check_on_devices(out, "output")
+        for target in out:
             target.copy_(tensor)
         return out
 
     def broadcast_coalesced(
-        tensors: Sequence[torch.Tensor], devices: Sequence[int], _buffer_size: int
+        self, tensors: Sequence[torch.Tensor], devices: Sequence[int], _buffer_size: int
     ) -> list[list[torch.Tensor]]:
-        if any(tensor.device != place(devices[0]) for tensor in tensors):
+        if any(tensor.device != self._place(devices[0]) for tensor in tensors):
             raise RuntimeError(f"All tensors must be on devices[0]: {devices[0]}")
-        return [[tensor.to(place(index)) for tensor in tensors] for index in devices]
+        return [self._all_at(tensors, index) for index in devices]
 
     def scatter(
-        tensor: torch.Tensor, devices: Sequence[int], sizes: Sequence[int] | None, dim: int, _streams: Any
+        self, tensor: torch.Tensor, devices: Sequence[int], sizes: Sequence[int] | None, dim: int, _streams: Any
     ) -> list[torch.Tensor]:
-        if sizes is None:
-            chunks = tensor.chunk(len(devices), dim)
-        else:
-            chunks = tensor.split_with_sizes(list(sizes), dim)
-        return [chunk.to(place(index), non_blocking=True) for chunk, index in zip(chunks, devices)]
+        chunks = tensor.chunk(len(devices), dim) if sizes is None else tensor.split_with_sizes(list(sizes), dim)
+        return [chunk.to(self._place(index), non_blocking=True) for chunk, index in zip(chunks, devices)]
 
     def scatter_out(
-        tensor: torch.Tensor, out: Sequence[torch.Tensor], dim: int, _streams: Any
+        self, tensor: torch.Tensor, out: Sequence[torch.Tensor], dim: int, _streams: Any
     ) -> Sequence[torch.Tensor]:
-        chunks = tensor.split_with_sizes([target.size(dim) for target in out], dim)
-        for target, chunk in zip(out, chunks):
+        _check_on_devices(out, "output")
+        for target, chunk in zip(out, tensor.split_with_sizes([target.size(dim) for target in out], dim)):
             target.copy_(chunk)
         return out
 
-    def gather(tensors: Sequence[torch.Tensor], dim: int, index: int) -> torch.Tensor:
-        _check_on_devices(tensors)
-        return torch.cat([tensor.to(place(index)) for tensor in tensors], dim)
+    def gather(self, tensors: Sequence[torch.Tensor], dim: int, index: int) -> torch.Tensor:
+        _check_on_devices(tensors, "input")
+        return torch.cat(self._all_at(tensors, index), dim)
 
-    def gather_out(tensors: Sequence[torch.Tensor], out: torch.Tensor, dim: int) -> torch.Tensor:
-        _check_on_devices(tensors)
+    def gather_out(self, tensors: Sequence[torch.Tensor], out: torch.Tensor, dim: int) -> torch.Tensor:
+        _check_on_devices(tensors, "input")
         return torch.cat([tensor.to(out.device) for tensor in tensors], dim, out=out)
 
-    return {
-        "_nccl_version": lambda: NCCL_RELEASE,
-        "_nccl_version_suffix": bytes,
-        "_broadcast": broadcast,
-        "_broadcast_out": broadcast_out,
-        "_broadcast_coalesced": broadcast_coalesced,
-        "_scatter": scatter,
-        "_scatter_out": scatter_out,
-        "_gather": gather,
-        "_gather_out": gather_out,
-    }
+    def _all_at(self, tensors: Sequence[torch.Tensor], index: int) -> list[torch.Tensor]:
+        return [tensor.to(self._place(index)) for tensor in tensors]
 
 
-def _check_on_devices(tensors: Sequence[torch.Tensor]) -> None:
+def _check_on_devices(tensors: Sequence[torch.Tensor], role: str) -> None:
     for index, tensor in enumerate(tensors):
         if not tensor.is_cuda:
             raise RuntimeError(
-                f"Expected all input tensors to be CUDA tensors, but tensor at index {index} has device "
-                f"'{tensor.device}'"
+                f"Expected all {role} tensors to be CUDA tensors, but {'' if role == 'input' else 'output '}tensor at "
+                f"index {index} has device '{tensor.device}'"
             )

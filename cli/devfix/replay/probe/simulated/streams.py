@@ -41,7 +41,7 @@ class _Current(threading.local):
 _current = _Current()
 
 
-class StreamBase(_Stream):
+class StreamBase(_Stream):  # type: ignore[misc]
     """What `torch.cuda.Stream` derives from: `torch._C._CudaStreamBase`."""
 
     priority: int
@@ -72,7 +72,8 @@ class StreamBase(_Stream):
     @property
     def cuda_stream(self) -> int:
         """Stands for the address of a `cudaStream_t`: 0 for the default stream."""
-        return self.stream_id
+        number: int = self.stream_id
+        return number
 
     native_handle = cuda_stream
 
@@ -97,7 +98,7 @@ class StreamBase(_Stream):
         return recorded
 
     def __enter__(self) -> Any:
-        context: Any = torch.cuda.stream(self)  # type: ignore[arg-type]
+        context: Any = torch.cuda.stream(self)
         context.__enter__()
         self._contexts.append(context)
         return self
@@ -114,7 +115,7 @@ class StreamBase(_Stream):
     __hash__ = _Stream.__hash__
 
 
-class EventBase(_Event):
+class EventBase(_Event):  # type: ignore[misc]
     """What `torch.cuda.Event` derives from: `torch._C._CudaEventBase`."""
 
     cuda_event: int
@@ -131,7 +132,7 @@ class EventBase(_Event):
         """Everything is done in `__new__`, as in C++."""
 
     @property
-    def device(self) -> torch.device | None:  # type: ignore[override]
+    def device(self) -> torch.device | None:
         """None before the event was recorded."""
         return None if self._index is None else torch.device("cuda", self._index)
 
@@ -228,4 +229,5 @@ def install(simulation: Simulation) -> None:
     module = importlib.reload(sys.modules["torch.cuda.streams"])
     for name in ("Stream", "ExternalStream", "Event"):
         setattr(torch.cuda, name, getattr(module, name))
-    torch.Stream, torch.Event = _generic_classes(simulation)  # type: ignore[misc]
+    for made in _generic_classes(simulation):
+        setattr(torch, made.__name__, made)

@@ -1,0 +1,71 @@
+"""Errors that are the simulation's own are told from those of the script."""
+
+import pytest
+from devfix.replay.probe.simulated.gaps import gap
+
+from .conftest import Simulate
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+        "CUDA error: invalid device ordinal",
+        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use 'spawn'",
+        "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)",
+        "module 'torch' has no attribute 'cudaa'",
+        "'Net' object has no attribute 'cuda_stream'",
+        "Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same",
+        "",
+    ],
+)
+def test_errors_of_the_script(message: str) -> None:
+    assert gap(RuntimeError(message)) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        ("PyTorch is not linked with support for cuda devices", "PyTorch is not linked with support for cuda devices"),
+        (
+            "Could not run 'aten::empty.memory_format' with arguments from the 'CUDA' backend. This could be because",
+            "Could not run 'aten::empty.memory_format' with arguments from the 'CUDA' backend",
+        ),
+        (
+            "module 'torch._C' has no attribute '_cuda_endAllocateToPool'",
+            "module 'torch._C' has no attribute '_cuda_endAllocateToPool'",
+        ),
+        ("Torch not compiled with CUDA enabled", "Torch not compiled with CUDA enabled"),
+    ],
+)
+def test_errors_of_the_simulation(message: str, what: str) -> None:
+    assert gap(RuntimeError(message)) == what
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("torch.nn.attention.flex_attention.flex_attention(query, query, query)", "flex_attention"),
+        ("torch.cuda.jiterator._create_jit_fn('')(query)", "torch.cuda.jiterator._create_jit_fn"),
+        ("torch.autograd.profiler.emit_nvtx().__enter__()", "torch.autograd.profiler.emit_nvtx"),
+    ],
+)
+def test_what_only_exists_compiled_is_not_simulated(simulate: Simulate, code: str, what: str) -> None:
+    result = simulate(
+        f"import torch, torch.nn.attention.flex_attention\nquery = torch.ones(1, 1, 2, 2, device='cuda')\n{code}\n"
+    )
+    assert (result.not_simulated, result.line) == ([what], 3)
+
+
+def test_profilers_see_the_host(simulate: Simulate) -> None:
+    result = simulate(
+        """
+        import torch
+        from torch.profiler import ProfilerActivity, profile
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as record:
+            torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")
+        keep("seen", "aten::mm" in record.key_averages().table(row_limit=50))
+        """
+    )
+    assert result.values == {"seen": True}, result.printed
+    assert "not enabled" not in result.printed
