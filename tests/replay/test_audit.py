@@ -1,0 +1,153 @@
+"""`devfix audit`: where everything lives, what is moved, and what is installed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devfix.__main__ import main
+from devfix.replay import auditing_installation
+
+TRAINING = """
+import copy, torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 8)
+        self.bn = nn.BatchNorm1d(8)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.head(self.bn(self.fc(x)).relu())
+
+@torch.no_grad()
+def update(ema, model):
+    for mean, parameter in zip(ema.parameters(), model.parameters()):
+        mean.lerp_(parameter.to(mean.device), 0.1)
+
+def train(model, loader, optimizer, device):
+    ema = copy.deepcopy(model).cpu()
+    loss_fn = nn.CrossEntropyLoss(weight=torch.ones(3).to(device))
+    for data, target in loader:
+        data = data.to(device, non_blocking=True)
+        target = target.to(device)
+        optimizer.zero_grad()
+        loss = loss_fn(model(data), target)
+        loss.backward()
+        optimizer.step()
+        update(ema, model)
+        print(f"loss {loss.item():.3f}")
+
+device = torch.device("cuda")
+model = Net().to(device)
+pairs = TensorDataset(torch.randn(64, 4), torch.zeros(64, dtype=torch.long))
+train(model, DataLoader(pairs, batch_size=16), torch.optim.Adam(model.parameters()), device)
+"""
+
+
+@pytest.fixture
+def script(tree: Path) -> Path:
+    return tree / "train.py"
+
+
+def audited(script: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any]]:
+    code = main(["audit", str(script), "--on", "simulated", "--output-format", "json", *options])
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)["audit"]
+    return code, document
+
+
+def test_where_everything_lives_and_what_is_moved(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(TRAINING)
+    assert main(["audit", str(script), "--on", "simulated"]) == 0
+    told = capsys.readouterr().out
+    # The weights move once, before the first step ends: they are no traffic of a step.
+    assert "model = Net().to(device)" not in told
+    assert "loss 1" not in told
+    for line in (
+        "simulated: 3 optimizer steps\n",
+        "models:\n  model (Net): cuda:0\n",
+        "averages and copies:\n  ema (Net): the host, written to outside an optimizer\n",
+        "  optimizer (Adam): parameters on cuda:0, state: cuda:0\n",
+        "  0 float32[16, 4] on the host; 1 int64[16] on the host (not pinned) at train.py:24: for data, target in",
+        "losses:\n  on cuda:0 at train.py:29: loss.backward()\n",
+        "moved in a step: 384 B to devices, 332 B to the host:\n",
+        "  1 × the host → cuda:0, 256 B (not pinned, non_blocking) at train.py:25: data = data.to(device, non_",
+        "  1 × the host → cuda:0, 128 B (not pinned) at train.py:26: target = target.to(device)\n",
+        "  6 × cuda:0 → the host, 332 B (waits) at train.py:19: mean.lerp_(parameter.to(mean.device), 0.1)\n",
+        "  1 × waits for .item() at train.py:32: print(",
+        "nothing odd\n",
+    ):
+        assert line in told
+
+
+def test_a_module_in_two_places_is_odd(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(TRAINING.replace(".to(device)\npairs", ".to(device); model.spare = nn.Linear(2, 2)\npairs"))
+    code, document = audited(script, capsys, "--steps", "1")
+    assert code == 1
+    assert document["steps"] == 1
+    assert document["odd"] == [
+        "`model` (Net) is in more than one place: spare.weight on the host, spare.bias on the host"
+    ]
+
+
+def test_a_crash_is_told_as_a_postmortem(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(TRAINING.replace("target = target.to(device)", "pass"))
+    code, document = audited(script, capsys)
+    assert code == 1
+    assert document["steps"] == 0
+    assert document["postmortem"]["code"] == "loss_fn(model(data), target)"
+    assert "RuntimeError at train.py:28" in document["error"]
+    assert [site["line"] for site in document["batches"]] == [24]
+
+
+def test_a_device_that_nothing_uses_is_odd(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(TRAINING.replace('torch.device("cuda")', 'torch.device("cpu")'))
+    code, document = audited(script, capsys)
+    assert code == 1
+    assert document["odd"] == ["a device is there, but every model is on the host"]
+    assert not document["moves"]
+    assert not document["waits"]
+
+
+def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", str(tmp_path / "none.py")]) == 2
+    assert "no such file" in capsys.readouterr().err
+    assert main(["audit", str(tmp_path)]) == 2
+    assert main(["audit", str(tmp_path / "none.py"), "--steps", "0"]) == 2
+
+
+CPU_BUILD: dict[str, Any] = {"torch": "2.9.0+cpu", "python": "3.12", "cuda_build": None, "devices": {}, "variables": {}}
+    "torch": "2.9.0+cpu",
+    "python": "3.12.1",
+    "cuda_build": None,
+    "devices": {},
+    "variables": {},
+}
+CUDA_BUILD = CPU_BUILD | {"torch": "2.9.0", "cuda_build": "12.8"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        (CPU_BUILD, None),
+        (
+            CPU_BUILD | {"nvidia_driver": "550.54", "driver_cuda": [12, 4]},
+            "built for the CPU only: install a CUDA build",
+        ),
+        (CUDA_BUILD, "built for CUDA 12.8, and there is no NVIDIA driver"),
+        (CUDA_BUILD | {"driver_cuda": [11, 8]}, "the driver serves up to CUDA 11.8: update the driver"),
+        (CUDA_BUILD | {"driver_cuda": [12, 4], "devices": {"cuda": ["H100"]}}, None),
+        (CUDA_BUILD | {"driver_cuda": [12, 8], "variables": {"CUDA_VISIBLE_DEVICES": ""}}, "hides every device"),
+        (CPU_BUILD | {"amd_driver": True}, "no ROCm build"),
+        (CPU_BUILD | {"hip_build": "6.3"}, "there is no AMD driver"),
+        (CUDA_BUILD | {"nvidia_driver": "580.1", "driver_cuda": [13, 0], "cuda_error": "No CUDA GPUs"}, "No CUDA GPUs"),
+        ({"torch": None, "torch_error": "No module named 'torch'"}, "No module named 'torch'"),
+    ],
+)
+def test_what_does_not_fit_together(facts: dict[str, Any], told: str | None) -> None:
+    found = auditing_installation.mismatches(facts)
+    assert len(found) == (told is not None)
+    assert told is None or told in found[0]
