@@ -119,13 +119,7 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["audit", str(tmp_path / "none.py"), "--steps", "0"]) == 2
 
 
-CPU_BUILD: dict[str, Any] = {"torch": "2.9.0+cpu", "python": "3.12", "cuda_build": None, "devices": {}, "variables": {}}
-    "torch": "2.9.0+cpu",
-    "python": "3.12.1",
-    "cuda_build": None,
-    "devices": {},
-    "variables": {},
-}
+CPU_BUILD: dict[str, Any] = {"torch": "2.9", "python": "3.12", "cuda_build": None, "devices": {}, "variables": {}}
 CUDA_BUILD = CPU_BUILD | {"torch": "2.9.0", "cuda_build": "12.8"}
 
 

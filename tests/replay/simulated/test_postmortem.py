@@ -214,3 +214,17 @@ def test_two_devices(simulate: Simulate) -> None:
 
 def test_an_error_about_no_device_has_no_postmortem(simulate: Simulate) -> None:
     assert simulate("import torch\ntorch.ones(2) + torch.ones(3)\n").postmortem is None
+
+
+def test_a_crash_in_a_worker_has_no_postmortem(simulate: Simulate) -> None:
+    result = simulate("""
+        import torch
+        from torch.utils.data import DataLoader
+        def collate(samples):
+            return torch.stack(samples).cuda() + 1
+        torch.zeros(1).cuda()
+        for batch in DataLoader([torch.ones(1)] * 4, batch_size=2, num_workers=1, collate_fn=collate):
+            pass
+        """)
+    assert "Cannot re-initialize CUDA in forked subprocess" in result.message
+    assert result.postmortem is None

@@ -37,10 +37,13 @@ _VARIABLE_POSITIONAL, _VARIABLE_KEYWORDS = 0x04, 0x08
 
 
 def examine(error: BaseException, root: Path) -> Record | None:
-    """The post-mortem of the device error in the chain of `error`; None without one, or where no frame is in `root`."""
+    """The post-mortem of the device error in the chain of `error`.
+
+    None without one, where no frame is in `root`, or where it arose in another process: its tensors are not here.
+    """
     try:
         found = errors.device_error(error)
-        if found is None:
+        if found is None or errors.elsewhere(error, root) is not None:
             return None
         return _examine(_user_traces(found[0], error, root), found[1], root, _refused(found[0]))
     except Exception:
