@@ -34,8 +34,9 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.checks = checks
         self._simulation = simulation
-        # By the identity of the operator, which is not freed: its own hash is computed in Python.
+        # By the identity of the operator, for its own hash is computed in Python; kept, so that no identity is reused.
         self._kinds: dict[int, str] = {}
+        self._known: list[Any] = []
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -79,6 +80,7 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             elif _is_view(func):
                 kind = _VIEW
         self._kinds[id(func)] = kind
+        self._known.append(func)
         return kind
 
     def _drawn_apart(self, func: Any, args: Any, kwargs: Any) -> Any:
