@@ -67,7 +67,9 @@ class _Groups:
             wrap(owner, "init_process_group", self._init)
             wrap(owner, "new_group", self._new)
             wrap(owner, "is_nccl_available", lambda _original: True)
-        wrap(self._c10d, "_get_object_coll_device", self._object_device)
+        # The second is what torch called before 2.6.
+        for name in ("_get_object_coll_device", "_get_pg_default_device"):
+            wrap(self._c10d, name, self._object_device)
         for name in _COLLECTIVES:
             wrap(self._c10d.ProcessGroup, name, self._collect)
         wrap(self._c10d.ProcessGroup, "barrier", self._barrier)
@@ -118,7 +120,7 @@ class _Groups:
 
     def _object_device(self, original: Callable[..., Any], group: Any = None) -> Any:
         backends = self._backends.get(group or self._c10d._get_default_group(), {})
-        return original(group) if "cpu" in backends or not backends else self._simulation.kind
+        return original(group) if "cpu" in backends or not backends else torch.device(self._simulation.kind)
 
     def _verify(self, original: Callable[..., Any], group: Any, parameters: Any, *args: Any) -> Any:
         self._check(group, parameters)

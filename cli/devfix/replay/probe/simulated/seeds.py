@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from .randomness import device_rng_state, seed_device, set_device_rng_state
 from .mode import ClaimMode
+from .randomness import device_rng_state, seed_device, set_device_rng_state
 from .state import Simulation
 
 

@@ -25,7 +25,7 @@ _PRIORITIES = (0, -3)
 """Least and greatest: `max_compile_time_stream_priorities` of CUDAStream.h is 4."""
 
 _Stream: Any = torch.Stream
-_Event: Any = torch.Event
+_Event: Any = getattr(torch, "Event", object)
 
 _stream_numbers = itertools.count(1)
 _event_numbers = itertools.count(1)
@@ -230,4 +230,5 @@ def install(simulation: Simulation) -> None:
     for name in ("Stream", "ExternalStream", "Event"):
         setattr(torch.cuda, name, getattr(module, name))
     for made in _generic_classes(simulation):
-        setattr(torch, made.__name__, made)
+        if hasattr(torch, made.__name__):
+            setattr(torch, made.__name__, made)
