@@ -25,8 +25,8 @@ _CUDA_RELEASES = {
     (2, 10): "12.8",
 }
 _LATER_CUDA_RELEASE = "13.0"
-"""The CUDA release of the wheels on PyPI, by torch release: the stable one of torch's RELEASE.md, "Release Compatibility
-Matrix"; for later releases one that wheels exist for."""
+"""The CUDA release of the wheels on PyPI, by torch release: the stable one of the "Release Compatibility Matrix" in
+torch's RELEASE.md; for later releases one that wheels exist for."""
 
 _ARCHITECTURES = (50, 60, 70, 75, 80, 86, 90)
 """Of the CUDA wheels up to torch 2.7; later releases list theirs in `torch.cuda.PYTORCH_RELEASES_CODE_CC`."""
