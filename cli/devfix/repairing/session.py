@@ -110,6 +110,9 @@ class Loop:
         if not session.fixes and session.first.device_error is None:
             return self._unhurt(session.first)
         if session.last.device_error is None:
+            if session.last.not_simulated:
+                reason = f"the device errors are gone, but not simulated: {session.last.not_simulated[0]}"
+                return State.PARTLY, reason
             if session.last.passed:
                 return State.REPAIRED, "it runs clean"
             if session.last.ending is Ending.TIMED_OUT and session.last.error is None:
@@ -123,6 +126,8 @@ class Loop:
         return state, "no candidate made progress" if session.rejected else "there is no candidate for this error"
 
     def _unhurt(self, outcome: Outcome) -> tuple[State, str]:
+        if outcome.not_simulated:
+            return State.INCONCLUSIVE, f"not simulated: {outcome.not_simulated[0]}"
         if outcome.passed and self._backend.can_show_device_bugs:
             return State.CLEAN, f"it runs clean on {self._backend.title}"
         if outcome.passed:

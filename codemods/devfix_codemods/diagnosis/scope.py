@@ -119,6 +119,8 @@ def _reached_inside(program: Program, statement: ast.stmt, line: int) -> set[str
     """What was bound inside a compound statement of the module (`if __name__ == "__main__":`) up to `line`."""
     running = statements_at(program, line)
     inner = running[-1] if running else statement
+    if function_around(program, inner) is not None:
+        return set()
     bound, _ = _before(program, inner)
     for outer in program.names.ancestors(inner):
         if isinstance(outer, (Function, ast.ClassDef, ast.Module)):

@@ -100,7 +100,8 @@ def _to_numpy(program: Program, diagnosis: Diagnosis) -> list[ast.expr]:
     if receivers:
         return receivers
     spans = {one.span for one in (*diagnosis.misplaced, *diagnosis.anchors) if one.place != HOST and one.span}
-    known = [node for node in _nodes(program, diagnosis) if program.source.span(node) in spans]
+    nodes = (node for node in _nodes(program, diagnosis) if isinstance(getattr(node, "ctx", ast.Load()), ast.Load))
+    known = [node for node in nodes if program.source.span(node) in spans]
     if known:
         return known
     calls = [one for one in _calls(program, diagnosis) if _takes_arrays(program, one)]
