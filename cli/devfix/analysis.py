@@ -4,6 +4,7 @@ The engine is imported when a file needs it: a run that the cache answers never 
 """
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,6 +44,35 @@ def analyse(job: Job) -> Result:
         return Failed(job.target, _defect(f"{type(error).__name__}: {error}"))
 
 
+def with_only(job: Job, wanted: Sequence[Finding]) -> Result:
+    """The result for one file of which only the fixes of some findings are applied.
+
+    Fixes that others exposed are known by what they say, because lines move.
+    """
+    from devfix_codemods import engine
+
+    first = engine.rewrite(Source(job.target.label, job.data), job.options, lambda finding: finding in wanted)
+    if not isinstance(first, outcomes.Changed):
+        return _rewrite_result(job, first)
+    fixed, data, left = list(first.fixed), first.data, first.left
+    exposed = _keys(wanted) - _keys(fixed)
+    while exposed:
+        later = engine.rewrite(Source(job.target.label, data), job.options, _one_of(exposed))
+        if not isinstance(later, outcomes.Changed):
+            break
+        fixed, data, left = [*fixed, *later.fixed], later.data, later.left
+        exposed -= _keys(later.fixed)
+    return _rewrite_result(job, outcomes.Changed(data, tuple(fixed), left))
+
+
+def _one_of(keys: set[tuple[str, str]]) -> Callable[[Finding], bool]:
+    return lambda finding: (finding.code, finding.message) in keys
+
+
+def _keys(findings: Sequence[Finding]) -> set[tuple[str, str]]:
+    return {(finding.code, finding.message) for finding in findings}
+
+
 def _checked(job: Job) -> Result:
     from devfix_codemods import engine
 
@@ -57,8 +87,11 @@ def _checked(job: Job) -> Result:
 def _rewritten(job: Job) -> Result:
     from devfix_codemods import engine
 
+    return _rewrite_result(job, engine.rewrite(Source(job.target.label, job.data), job.options))
+
+
+def _rewrite_result(job: Job, outcome: outcomes.RewriteOutcome) -> Result:
     source = Source(job.target.label, job.data)
-    outcome = engine.rewrite(source, job.options)
     if isinstance(outcome, outcomes.Clean):
         return Checked(job.target, _problems(source, outcome.left, job.detailed))
     if isinstance(outcome, outcomes.Changed):

@@ -11,22 +11,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from devfix_codemods.findings import Finding
+
 from devfix import journal
-from devfix.analysis import Task
+from devfix.analysis import Job, Task, with_only
 from devfix.discovery import Discovery, label_of
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import diff, json, text
-from devfix.reporting.progress import progress
+from devfix.reporting.progress import progress, replay_progress
 from devfix.reporting.tally import remaining
-from devfix.reporting.terminal import Printer, err, one_line, out, wants_colour, write_bytes
+from devfix.reporting.terminal import Printer, err, out, wants_colour, write_bytes
 from devfix.results import Checked, Failed, Result, Rewritten
 from devfix.running import Request, run
+from devfix.selection import options_of
+from devfix.settings import Choice
 from devfix.writing import WriteError, dirty, write
 
 if TYPE_CHECKING:
-    from devfix.replay import ReplayOptions, ReplayResult
+    from devfix.replay import Change, ReplayOptions, ReplayResult
 
 
 @dataclass(frozen=True)
@@ -101,18 +105,23 @@ class _Rewrite:
 
     def _replay(self, options: "ReplayOptions") -> None:
         """Run before and after; a patch that breaks its script is not written."""
-        from devfix.replay import Change, Kind, run_replays
+        from devfix.replay import BackendError, choose_backend, replay_on
 
-        changed = self._changed()
-        changes = [Change(Path(item.target.path), item.before, item.after, item.findings) for item in changed]
-        self._replays = run_replays(changes, options, self._tell)
-        refuted = {str(result.path) for result in self._replays if result.verdict.kind is Kind.REFUTED}
-        self._results = [_withdrawn(result) if result.target.path in refuted else result for result in self._results]
-
-    def _tell(self, path: Path, step: str) -> None:
-        """A replay takes a while: somebody who watches is told where it is."""
-        if sys.stderr.isatty() and not self._ask.quiet:
-            err().line((f"replay {one_line(label_of(str(path)))}: {step}", "faint"))
+        try:
+            backend = choose_backend(options)
+        except BackendError as error:
+            raise UsageError(f"{error}; nothing was written") from error
+        jobs = {file.target.path: file.choice for file in self._found.files}
+        changes = [change_of(item, jobs[item.target.path]) for item in self._changed()]
+        with replay_progress(self._ask.quiet) as tell:
+            self._replays = replay_on(backend, changes, options, tell)
+        replays = {str(result.path): result for result in self._replays}
+        self._results = [
+            _what_holds(result, replays[result.target.path], jobs[result.target.path])
+            if isinstance(result, Rewritten)
+            else result
+            for result in self._results
+        ]
 
     def _show(self) -> None:
         if self._ask.output_format is OutputFormat.TEXT:
@@ -181,9 +190,27 @@ def _unless_outside(result: Result) -> Result:
     return result
 
 
-def _withdrawn(result: Result) -> Result:
-    """The file as it stays when its patch did not stand the replay."""
-    return Checked(result.target, result.fixed) if isinstance(result, Rewritten) else result
+def change_of(result: Rewritten, choice: Choice) -> "Change":
+    """A rewritten file as what a replay judges."""
+    from devfix.replay import Change
+
+    def only(findings: Sequence[Finding]) -> bytes:
+        partial = with_only(_job(result, choice), findings)
+        return partial.after if isinstance(partial, Rewritten) else result.before
+
+    return Change(Path(result.target.path), result.before, result.after, result.findings, only)
+
+
+def _what_holds(result: Rewritten, replay: "ReplayResult", choice: Choice) -> Result:
+    """The file with the fixes that stood the replay."""
+    if not replay.withdrawn:
+        return result
+    kept = [finding for finding in result.findings if finding not in replay.withdrawn]
+    return with_only(_job(result, choice), kept) if kept else Checked(result.target, result.fixed)
+
+
+def _job(result: Rewritten, choice: Choice) -> Job:
+    return Job(result.target, result.before, options_of(choice), Task.REWRITE)
 
 
 def _holds(result: "ReplayResult") -> bool:

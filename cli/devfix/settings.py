@@ -31,9 +31,20 @@ _DECLARING: dict[str, Callable[[str], Version | None]] = {
 }
 """Files beside `pyproject.toml` that may declare a torch, the strictest kind of declaration first."""
 _ANY_NAME = (_PYPROJECT, *_DECLARING)
-_SIZE = re.compile(r"(\d+)\s*(|B|KB|KiB|MB|MiB)")
-_UNITS = {"": 1, "B": 1, "KB": 1000, "KiB": 1024, "MB": 1000**2, "MiB": 1024**2}
+_SIZE = re.compile(r"(\d+)\s*(|B|KB|KiB|MB|MiB|GB|GiB)")
+_UNITS = {"": 1, "B": 1, "KB": 1000, "KiB": 1024, "MB": 1000**2, "MiB": 1024**2, "GB": 1000**3, "GiB": 1024**3}
 _VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+class _ReplayTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    on: str | None = None
+    devices: int | None = None
+    steps: int | None = None
+    seed: int | None = None
+    timeout: float | None = None
+    memory: int | str | None = None
+    output_limit: int | str | None = None
+    copy_limit: int | str | None = None
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
@@ -47,6 +58,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     respect_gitignore: bool = True
     per_file_ignores: dict[str, list[str]] = {}
     jobs: int | None = None
+    replay: _ReplayTable = _ReplayTable()
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,23 @@ class Choice:
     unsafe: bool = False
     target_torch: Version | None = None
     origin: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class ReplaySettings:
+    """How to replay; None where nothing is said. Sizes are in bytes.
+
+    What to run, and with which interpreter, is for the command line alone: it must not come with somebody's project.
+    """
+
+    on: str | None = None
+    devices: int | None = None
+    steps: int | None = None
+    seed: int | None = None
+    timeout: float | None = None
+    memory: int | None = None
+    output_limit: int | None = None
+    copy_limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +109,7 @@ class Settings:
     respect_gitignore: bool = True
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     jobs: int | None = None
+    replay: ReplaySettings = ReplaySettings()
 
     @cached_property
     def choice(self) -> Choice:
@@ -177,6 +207,7 @@ def parse_table(table: Any, path: str) -> Settings:
         respect_gitignore=read.respect_gitignore,
         per_file_ignores=tuple((pattern, tuple(codes)) for pattern, codes in read.per_file_ignores.items()),
         jobs=_jobs_key(read.jobs, path),
+        replay=_replay_key(read.replay, path),
     )
 
 
@@ -188,14 +219,20 @@ def parse_version(text: str) -> Version | None:
 
 def _convert(table: Any, path: str) -> _Table:
     known = [field.encode_name for field in msgspec.structs.fields(_Table)]
-    for key in table if isinstance(table, Mapping) else ():
-        if key not in known:
-            raise _mistake(path, key, f"is not a setting of devfix{close_match(key, known)}")
+    _refuse_unknown(table, known, path, "")
+    replay = table.get("replay") if isinstance(table, Mapping) else None
+    _refuse_unknown(replay, [field.encode_name for field in msgspec.structs.fields(_ReplayTable)], path, "replay.")
     try:
         return msgspec.convert(table, _Table)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         raise _mistake(path, where.strip("`.") or "the table", what[0].lower() + what[1:]) from error
+
+
+def _refuse_unknown(table: Any, known: list[str], path: str, prefix: str) -> None:
+    for key in table if isinstance(table, Mapping) else ():
+        if key not in known:
+            raise _mistake(path, prefix + key, f"is not a setting of devfix{close_match(key, known)}")
 
 
 def _torch_key(text: str, path: str) -> Version:
@@ -205,11 +242,30 @@ def _torch_key(text: str, path: str) -> Version:
     return version
 
 
-def _size_key(value: int | str, path: str) -> int:
-    found = _SIZE.fullmatch(str(value))
-    if found is None:
-        raise _mistake(path, "max-file-size", f'{value!r} is no size; write bytes, or "512KiB", or "2MiB"')
-    return int(found[1]) * _UNITS[found[2]]
+def parse_size(text: str) -> int | None:
+    """`2MiB` in bytes, or None where it is no size."""
+    found = _SIZE.fullmatch(text)
+    return int(found[1]) * _UNITS[found[2]] if found else None
+
+
+def _size_key(value: int | str, path: str, key: str = "max-file-size") -> int:
+    size = parse_size(str(value))
+    if size is None:
+        raise _mistake(path, key, f'{value!r} is no size; write bytes, or "512KiB", or "2MiB"')
+    return size
+
+
+def _replay_key(read: _ReplayTable, path: str) -> ReplaySettings:
+    for key, least in (("devices", 1), ("steps", 1), ("timeout", 0.1)):
+        value = getattr(read, key)
+        if value is not None and value < least:
+            raise _mistake(path, f"replay.{key}", f"must be at least {least}, not {value}")
+    sizes = {
+        name: None if value is None else _size_key(value, path, f"replay.{name.replace('_', '-')}")
+        for name in ("memory", "output_limit", "copy_limit")
+        for value in (getattr(read, name),)
+    }
+    return ReplaySettings(read.on, read.devices, read.steps, read.seed, read.timeout, **sizes)
 
 
 def _jobs_key(value: int | None, path: str) -> int | None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from devfix.replay.backends import PlainCpu
-from devfix.replay.replaying import Change, ReplayOptions, ReplayResult, replay_on
+from devfix.replay.changes import Change
+from devfix.replay.options import ReplayOptions
+from devfix.replay.replaying import ReplayResult, replay_on
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def replay(tree: Path) -> Callable[..., ReplayResult]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(before)
         change = Change(path, before.encode(), after.encode())
-        return replay_on(PlainCpu(), [change], ReplayOptions(**{"timeout": 20, **options}), lambda path, step: None)[0]
+        return replay_on(PlainCpu(), [change], ReplayOptions(**{"timeout": 20, **options}))[0]
 
     return run
 

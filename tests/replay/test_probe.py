@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from devfix.replay.backends import Accelerator, BackendError, PlainCpu, select
+from devfix.replay.backends import Accelerator, BackendError, Simulated, select
 from devfix.replay.outcomes import Outcome
 from devfix.replay.probe import ask, errors
 from devfix.replay.replaying import ReplayResult
@@ -176,7 +176,7 @@ def test_losses_are_compared(replay: Replay) -> None:
 
 
 def test_torch_is_asked_what_it_sees() -> None:
-    assert isinstance(select("auto", sys.executable), Accelerator | PlainCpu)
+    assert isinstance(select("auto", sys.executable), Accelerator | Simulated)
 
 
 def test_asking_for_what_is_not_there_is_an_error() -> None:

@@ -57,10 +57,10 @@ def test_json_is_plain() -> None:
         json.dumps(as_json([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "gone"))]), allow_nan=False)
     )
     (told,) = replays["replays"]
-    assert set(told) == {"path", "command", "on", "verdict", "reason", "before", "after", "fixes"}
+    assert set(told) == {"path", "command", "on", "verdict", "reason", "before", "after", "fixes", "notes"}
     assert told["verdict"] == "confirmed"
     assert told["before"]["losses"] == [0.5, None]
     assert told["before"]["error"]["device"] is True
     assert told["after"]["error"] is None
     assert told["after"]["reached"] == [{"path": "train.py", "line": 7}]
-    assert told["fixes"] == [{"code": "DVF101", "line": 12, "verdict": "confirmed"}]
+    assert told["fixes"] == [{"code": "DVF101", "line": 12, "verdict": "confirmed", "reason": None}]

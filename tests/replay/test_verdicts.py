@@ -2,18 +2,32 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from devfix.replay.backends import Accelerator, Backend, PlainCpu
-from devfix.replay.outcomes import Ending, Outcome, Output, ScriptError, not_started
+from devfix.replay.outcomes import Deprecation, Ending, Outcome, Output, ScriptError, not_started
 from devfix.replay.patches import Patch
-from devfix.replay.verdicts import Kind, Verdict, decide
+from devfix.replay.verdicts import Kind, Runs, Verdict
+from devfix.replay.verdicts import decide as decide_runs
 
 CUDA, CPU = Accelerator("cuda", "cuda"), PlainCpu()
 BEFORE = b"import torch\nx = load()\nloss = f(x)\nloss.backward()\nsave()\n"
 AFTER = b"import torch\nx = load()\nx = x.to(device)\nloss = f(x)\nloss.backward()\nsave()\n"
 PATCH = Patch(BEFORE, AFTER)
 RAN = frozenset({("train.py", 3)})
+
+
+def decide(
+    before: Outcome,
+    after: Outcome,
+    backend: Backend,
+    patch: Patch,
+    path: str,
+    again: Outcome | None = None,
+    plain: Runs | None = None,
+) -> Verdict:
+    return decide_runs(Runs(before, after, again, plain), backend, {path: patch}, path)
 
 
 def passed(
@@ -64,7 +78,7 @@ UNREACHED = passed(reached=frozenset())
         # The original failed with a device error.
         (DEVICE, passed(), CUDA, Kind.CONFIRMED, "RuntimeError at train.py:3 is gone"),
         (AUTOCAST, passed(), CPU, Kind.CONFIRMED, "TypeError at train.py:3 is gone"),
-        (DEVICE, timed_out((0.5,)), CUDA, Kind.CONFIRMED, "until the time limit"),
+        (DEVICE, timed_out((0.5,)), CUDA, Kind.CONFIRMED, "until it ran into the time limit"),
         (DEVICE, timed_out(), CUDA, Kind.INCONCLUSIVE, "time limit"),
         (DEVICE, UNREACHED, CUDA, Kind.NOT_REACHED, "none of the patched lines ran"),
         (DEVICE, STILL, CUDA, Kind.REFUTED, "still fails there"),
@@ -185,3 +199,119 @@ def test_output_that_was_cut_is_compared_as_far_as_it_goes() -> None:
     first = Outcome(Ending.PASSED, stdout=Output("a\nb\nc", "", 100), reached=RAN)
     second = Outcome(Ending.PASSED, stdout=Output("a\nb\ncd", "", 100), reached=RAN)
     assert decide(first, second, CUDA, PATCH, "train.py").kind is Kind.HARMLESS
+
+
+def cut(losses: tuple[float, ...] = ()) -> Outcome:
+    return Outcome(Ending.OVERRAN, 3.0, reason="printed more than 64 MiB", losses=losses, reached=RAN)
+
+
+def test_a_run_that_went_over_a_limit_shows_no_more_than_one_that_timed_out() -> None:
+    assert decide(cut(), passed(), CUDA, PATCH, "train.py").reason == "the original printed more than 64 MiB"
+    told = decide(passed(), cut(), CUDA, PATCH, "train.py")
+    assert told.kind is Kind.INCONCLUSIVE
+    assert told.reason == "the patched script printed more than 64 MiB, which the original did not"
+    assert decide(DEVICE, cut((0.5,)), CUDA, PATCH, "train.py").kind is Kind.CONFIRMED
+
+
+# What is not simulated
+
+
+def unsimulated(outcome: Outcome) -> Outcome:
+    return replace(outcome, not_simulated=("graph capture",))
+
+
+@pytest.mark.parametrize("marked", ["before", "after", "both"])
+def test_a_run_that_met_what_is_not_simulated_shows_nothing(marked: str) -> None:
+    for before, after in itertools.product(OUTCOMES, OUTCOMES):
+        if Ending.NOT_STARTED in (before.ending, after.ending):
+            continue
+        first = before if marked == "after" else unsimulated(before)
+        second = after if marked == "before" else unsimulated(after)
+        verdict = decide(first, second, CUDA, PATCH, "train.py")
+        assert (verdict.kind, verdict.reason) == (Kind.INCONCLUSIVE, "not simulated: graph capture")
+
+
+# What the plain CPU says of a patch whose original fails on an accelerator
+
+
+@pytest.mark.parametrize(
+    ("plain", "reason"),
+    [
+        (
+            Runs(passed((0.5, 0.4)), passed((0.5, 0.3))),
+            "computes something else on the plain CPU: loss 2 is 0.4 before",
+        ),
+        (Runs(passed((0.5,), "a"), passed((0.5,), "b")), "computes something else on the plain CPU: prints 'a' before"),
+        (Runs(timed_out((0.5, 0.4)), timed_out((0.5, 0.3))), "computes something else on the plain CPU: loss 2"),
+        (Runs(passed(), DEVICE), "fails on the plain CPU where the original did not: RuntimeError at train.py:3"),
+    ],
+)
+def test_a_patch_that_changes_the_computation_on_the_plain_cpu_is_refuted(plain: Runs, reason: str) -> None:
+    verdict = decide(DEVICE, passed(), CUDA, PATCH, "train.py", plain=plain)
+    assert verdict.kind is Kind.REFUTED
+    assert verdict.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        Runs(passed((0.5,)), passed((0.5,))),
+        Runs(passed((0.5,)), timed_out((0.5, 0.3))),
+        Runs(timed_out((0.5, 0.4)), passed((0.5, 0.4, 0.3))),
+        # It cannot be compared: the original needs an accelerator, is not the same twice, or it was cut short.
+        Runs(DEVICE, passed((0.5,))),
+        Runs(passed((0.5,)), passed((0.4,)), again=passed((0.3,))),
+        Runs(timed_out(), passed((0.5,))),
+        Runs(passed(), MODULE),
+        Runs(timed_out((0.5,)), OWN),
+    ],
+)
+def test_what_the_plain_cpu_cannot_tell_refutes_nothing(plain: Runs) -> None:
+    assert decide(DEVICE, passed(), CUDA, PATCH, "train.py", plain=plain).kind is Kind.CONFIRMED
+
+
+# Bugs that only warn
+
+MESSAGE = "`torch.cuda.amp.autocast(args...)` is deprecated."
+WARNS = """import torch
+with torch.cuda.amp.autocast():
+    step()
+report()
+"""
+QUIET = WARNS.replace("torch.cuda.amp.autocast()", "torch.amp.autocast('cuda')").replace(
+    "import torch", "import torch\n"
+)
+WARNING_PATCH = Patch(WARNS.encode(), QUIET.encode())
+
+
+def warned(line: int, message: str = MESSAGE, file: str = "train.py") -> Outcome:
+    reached = frozenset({("train.py", 3)})
+    return replace(passed(reached=reached), warnings=(Deprecation("FutureWarning", message, file, line),))
+
+
+@pytest.mark.parametrize("backend", [CUDA, CPU], ids=["cuda", "cpu"])
+def test_a_warning_that_is_gone_is_confirmed_wherever_it_was_seen(backend: Backend) -> None:
+    verdict = decide(warned(2), passed(), backend, WARNING_PATCH, "train.py")
+    assert verdict.kind is Kind.CONFIRMED
+    assert verdict.reason == f"FutureWarning at train.py:2 is gone: {MESSAGE}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (passed(), passed()),
+        (passed(), warned(3)),
+        (warned(2), warned(3)),  # it still warns at the patched line
+        (warned(4, "another"), warned(5, "another")),  # a line that only moved
+        (warned(2, file="lib.py"), passed()),  # not in the patched file
+    ],
+)
+def test_a_warning_that_was_not_there_or_stays_confirms_nothing(before: Outcome, after: Outcome) -> None:
+    for outcome in (before, after):
+        assert outcome.passed
+    assert decide(before, after, CUDA, WARNING_PATCH, "train.py").kind is not Kind.CONFIRMED
+
+
+def test_a_warning_that_is_gone_does_not_excuse_another_result() -> None:
+    after = replace(passed((0.9,)), reached=frozenset({("train.py", 3)}))
+    assert decide(warned(2), after, CUDA, WARNING_PATCH, "train.py").kind is Kind.REFUTED

@@ -1,34 +1,23 @@
 """`devfix rewrite`."""
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from devfix.commands import options
+from devfix.commands import options, replaying
 from devfix.formats import OutputFormat
-
-if TYPE_CHECKING:
-    from devfix.replay import ReplayOptions
-
-
-class On(StrEnum):
-    """Where a replay runs."""
-
-    AUTO = "auto"
-    CUDA = "cuda"
-    XPU = "xpu"
-    MPS = "mps"
-    NPU = "npu"
-    CPU = "cpu"
-
 
 Diff = Annotated[bool, typer.Option("--diff", "--dry-run", help="Show the patch, write nothing.")]
 AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that have uncommitted changes.")]
 Replay = Annotated[bool, typer.Option("--replay", help="Run each changed script before and after its patch.")]
-ReplayOn = Annotated[On, typer.Option("--on", help="Where to replay.")]
+ReplayCommand = Annotated[
+    str | None,
+    typer.Option("--replay-command", metavar="COMMAND", help='What to run instead: "python train.py --epochs 1".'),
+]
 ReplayTimeout = Annotated[
-    float, typer.Option("--replay-timeout", metavar="SECONDS", min=0.1, help="The limit for each run of a replay.")
+    float | None,
+    typer.Option("--timeout", "--replay-timeout", metavar="SECONDS", min=0.1, help="The limit for each run (300)."),
 ]
 
 
@@ -38,8 +27,19 @@ def rewrite(
     unsafe: options.Unsafe = None,
     allow_dirty: AllowDirty = False,
     replay: Replay = False,
-    on: ReplayOn = On.AUTO,
-    replay_timeout: ReplayTimeout = 300.0,
+    replay_command: ReplayCommand = None,
+    on: replaying.Where = None,
+    devices: replaying.Devices = None,
+    steps: replaying.Steps = None,
+    seed: replaying.Seed = None,
+    python: replaying.Python = None,
+    env: replaying.Env = None,
+    cwd: replaying.Cwd = None,
+    timeout: ReplayTimeout = None,
+    memory: replaying.Memory = None,
+    output_limit: replaying.OutputLimit = None,
+    copy_limit: replaying.CopyLimit = None,
+    keep: replaying.Keep = False,
     select: options.Select = None,
     ignore: options.Ignore = None,
     target_torch: options.TargetTorch = None,
@@ -61,10 +61,8 @@ def rewrite(
         select, ignore, exclude, unsafe, target_torch, jobs, force_exclude, config, isolated
     )
     ask = options.ask_of(paths, overrides, output_format, quiet, no_cache, stdin_filename)
-    return run(ask, Mode(diff, allow_dirty, _replay_options(on, replay_timeout) if replay else None))
-
-
-def _replay_options(on: On, timeout: float) -> "ReplayOptions":
-    from devfix.replay import ReplayOptions
-
-    return ReplayOptions(on=on.value, timeout=timeout)
+    if not replay and replay_command is None:
+        return run(ask, Mode(diff, allow_dirty))
+    given = replaying.Given(on, devices, steps, seed, python, env, cwd, timeout, memory, output_limit, copy_limit, keep)
+    program = None if replay_command is None else replaying.program_of(replay_command, given)
+    return run(ask, Mode(diff, allow_dirty, replaying.replay_options(given, overrides, Path.cwd(), program)))

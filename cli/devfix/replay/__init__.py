@@ -1,19 +1,46 @@
 """Replay: run a changed script before and after its patch, in a copy of its tree, and say what that proves."""
 
-from devfix.replay.backends import CHOICES
-from devfix.replay.replaying import Change, FixResult, ReplayOptions, ReplayResult, run_replays
-from devfix.replay.report import as_json, render
+from devfix.replay.backends import CHOICES, BackendError
+from devfix.replay.changes import Change
+from devfix.replay.options import ReplayOptions
+from devfix.replay.programs import Program, ProgramError, parse_command
+from devfix.replay.replaying import (
+    FixResult,
+    LoneRun,
+    ReplayResult,
+    choose_backend,
+    replay_on,
+    run_alone,
+    run_replays,
+)
+from devfix.replay.report import as_json, lone_as_json, render, render_lone
+from devfix.replay.stage import Progress
 from devfix.replay.verdicts import Kind, Verdict
+from devfix.replay.workspace import Limits, WorkspaceError, project_root
 
 __all__ = [
     "CHOICES",
+    "BackendError",
     "Change",
     "FixResult",
     "Kind",
+    "Limits",
+    "LoneRun",
+    "Program",
+    "ProgramError",
+    "Progress",
     "ReplayOptions",
     "ReplayResult",
     "Verdict",
+    "WorkspaceError",
     "as_json",
+    "choose_backend",
+    "lone_as_json",
+    "parse_command",
+    "project_root",
     "render",
+    "render_lone",
+    "replay_on",
+    "run_alone",
     "run_replays",
 ]

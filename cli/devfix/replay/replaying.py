@@ -2,13 +2,11 @@
 
 import contextlib
 import os
-import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -16,62 +14,38 @@ from typing import NoReturn
 from devfix_codemods.findings import Finding
 
 from devfix.replay.backends import Backend, BackendError, select
+from devfix.replay.changes import Change, Part
+from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Outcome
-from devfix.replay.patches import Patch
-from devfix.replay.runner import Task, execute
-from devfix.replay.scripts import module_name, why_not_runnable
-from devfix.replay.verdicts import Kind, Verdict, decide, inconclusive
-from devfix.replay.workspace import Limits, Workspace, WorkspaceError, project_root
+from devfix.replay.programs import Program
+from devfix.replay.scripts import why_not_runnable
+from devfix.replay.stage import Progress, Stage, silent
+from devfix.replay.trials import Trial, Trials
+from devfix.replay.verdicts import Kind, Verdict, inconclusive
+from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 
-Progress = Callable[[Path, str], None]
-"""Called with the script's path and what happens to it next: `before`, `after`, `before again`."""
-
-MEMORY_SHARE = 0.8
-
-
-@dataclass(frozen=True)
-class Change:
-    """A file and its patch. `findings` are those whose fixes made the patch, at their positions before it."""
-
-    path: Path
-    before: bytes = field(repr=False)
-    after: bytes = field(repr=False)
-    findings: tuple[Finding, ...] = ()
-
-    @cached_property
-    def patch(self) -> Patch:
-        return Patch(self.before, self.after)
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayOptions:
-    """How to replay.
-
-    `on` is one of `CHOICES`; `timeout` is in seconds and holds for each run; `args` follow the script. `memory` is in
-    bytes, None for most of what the machine has. `keep` leaves the last copy of the tree where it is.
-    """
-
-    on: str = "auto"
-    timeout: float = 300.0
-    python: str = sys.executable
-    args: tuple[str, ...] = ()
-    memory: int | None = None
-    seed: int = 0
-    keep: bool = False
-    limits: Limits = field(default_factory=Limits)
+NO_SYSTEM = "replay needs Linux or macOS"
 
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """What the replay says of one fix: the verdict on its file, unless its own lines never ran."""
+    """What the replay says of one fix: the verdict on its file, unless its own lines never ran or it broke the others.
+
+    `reason` is set where the fix did not hold.
+    """
 
     finding: Finding
     kind: Kind
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """What the replay says of one changed file. `before` and `after` are None where nothing was run."""
+    """What the replay says of one changed file.
+
+    `before` and `after` are None where nothing was run; `after` is with the fixes that hold, where some do. `holds` is
+    the file with those, None where it is the file as it was; `withdrawn` are the findings whose fixes do not.
+    """
 
     path: Path
     command: str
@@ -81,6 +55,21 @@ class ReplayResult:
     after: Outcome | None = None
     fixes: tuple[FixResult, ...] = ()
     kept: Path | None = None
+    holds: bytes | None = None
+    withdrawn: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoneRun:
+    """A run of a program as it is, with nothing to judge."""
+
+    path: Path
+    command: str
+    on: str
+    outcome: Outcome
+    kept: Path | None = None
+    notes: tuple[str, ...] = ()
 
 
 def run_replays(
@@ -88,31 +77,52 @@ def run_replays(
 ) -> list[ReplayResult]:
     """Replay each changed script, and judge each changed library file by the scripts of its tree that ran it.
 
-    The runs after see all changes to a tree together. Results come in the order of `changes`.
+    With a program in `options` that is what runs, and judges all changes to its tree. The runs after see all changes to
+    a tree together. Where they refute them, those that hold together are searched for. Results come in the order of
+    `changes`.
     """
-    if not hasattr(os, "wait4"):
-        return [_unrun(change, options, "replay needs Linux or macOS") for change in changes]
     try:
-        backend = select(options.on, options.python)
+        backend = choose_backend(options)
     except BackendError as error:
         return [_unrun(change, options, str(error)) for change in changes]
-    with _stopped_cleanly():
-        return replay_on(backend, changes, options, progress or _silent)
+    return replay_on(backend, changes, options, progress)
+
+
+def choose_backend(options: ReplayOptions) -> Backend:
+    """Where to run.
+
+    Raises:
+        BackendError: there is no such place, or this system cannot replay.
+    """
+    if not hasattr(os, "wait4"):
+        raise BackendError(NO_SYSTEM)
+    return select(options.on, options.python, options.devices, options.env)
 
 
 def replay_on(
-    backend: Backend, changes: Sequence[Change], options: ReplayOptions, progress: Progress
+    backend: Backend, changes: Sequence[Change], options: ReplayOptions, progress: Progress | None = None
 ) -> list[ReplayResult]:
     """`run_replays` with the backend already chosen."""
     results: dict[Path, ReplayResult] = {}
-    for root, members in _by_tree(changes).items():
-        for result in _replay_tree(root, members, backend, options, progress):
-            results[result.path] = result
+    with _stopped_cleanly():
+        for root, members in _by_tree(changes).items():
+            for result in _Tree(root, members, backend, options).replay(progress or silent):
+                results[result.path] = result
     return [results[change.path] for change in changes]
 
 
-def _silent(_path: Path, _step: str) -> None:
-    """Report no progress."""
+def run_alone(program: Program, backend: Backend, options: ReplayOptions, progress: Progress | None = None) -> LoneRun:
+    """One run of a program in a copy of its tree.
+
+    Raises:
+        WorkspaceError: the tree could not be copied.
+    """
+    with _stopped_cleanly(), Workspace(project_root(program.script), options.limits, options.keep) as workspace:
+        stage = Stage(workspace, options, progress or silent)
+        outcome = stage.run(program, "run", backend, {})
+        kept = workspace.folder if options.keep else None
+        notes = _notes(backend, outcome)
+        return LoneRun(program.script, stage.command(program), backend.name, outcome, kept, notes)
 
 
 def _by_tree(changes: Sequence[Change]) -> dict[Path, list[Change]]:
@@ -122,129 +132,115 @@ def _by_tree(changes: Sequence[Change]) -> dict[Path, list[Change]]:
     return trees
 
 
-def _replay_tree(
-    root: Path, changes: Sequence[Change], backend: Backend, options: ReplayOptions, progress: Progress
-) -> list[ReplayResult]:
-    reasons = {change.path: why_not_runnable(change.path, change.before) for change in changes}
-    scripts = [change for change in changes if reasons[change.path] is None]
-    if not scripts:
-        return [_unrun(change, options, reasons[change.path] or "") for change in changes]
-    try:
-        with Workspace(root, options.limits, options.keep) as workspace:
-            tree = _Tree(workspace, changes, backend, options, progress)
-            ran = [tree.replay(change) for change in scripts]
-    except WorkspaceError as error:
-        return [_unrun(change, options, str(error)) for change in changes]
-    others = [change for change in changes if change not in scripts]
-    return ran + [tree.judge(change, ran, reasons[change.path] or "") for change in others]
-
-
 def _unrun(change: Change, options: ReplayOptions, reason: str) -> ReplayResult:
     fixes = tuple(FixResult(finding, Kind.INCONCLUSIVE) for finding in change.findings)
-    return ReplayResult(change.path, "", options.on, inconclusive(reason), fixes=fixes)
+    return ReplayResult(change.path, "", options.on, inconclusive(reason), fixes=fixes, holds=change.after)
 
 
-@dataclass(frozen=True, slots=True)
+def _notes(backend: Backend, *outcomes: Outcome) -> tuple[str, ...]:
+    notes = [backend.note] if backend.note is not None else []
+    return tuple(dict.fromkeys([*notes, *(note for outcome in outcomes for note in outcome.notes)]))
+
+
 class _Tree:
-    """One tree with all its changes, and the place where its scripts run."""
+    """One tree with all its changes."""
 
-    workspace: Workspace
-    changes: Sequence[Change]
-    backend: Backend
-    options: ReplayOptions
-    progress: Progress
+    def __init__(self, root: Path, changes: Sequence[Change], backend: Backend, options: ReplayOptions) -> None:
+        self._root = root
+        self._changes = tuple(changes)
+        self._backend = backend
+        self._options = options
+        self._reasons = {change.path: self._why_not_run(change) for change in changes}
 
-    def replay(self, change: Change) -> ReplayResult:
-        """Run the script `change` before and after, and before once more where that could excuse a refutation."""
-        before, after = self._run(change, "before"), self._run(change, "after")
-        verdict = self._decide(change, before, after)
-        if verdict.kind is Kind.REFUTED and before.error is None:
-            verdict = self._decide(change, before, after, self._run(change, "before again"))
-        return self._result(change, self._command(change), verdict, before, after)
+    def replay(self, progress: Progress) -> list[ReplayResult]:
+        """A result for each change."""
+        programs = self._programs()
+        if not programs:
+            return [_unrun(change, self._options, self._reasons[change.path] or "") for change in self._changes]
+        try:
+            with Workspace(self._root, self._options.limits, self._options.keep) as workspace:
+                trials = Trials(Stage(workspace, self._options, progress), self._changes, self._backend)
+                ran = trials.judge(programs)
+                return [self._result(change, trials, ran) for change in self._changes]
+        except WorkspaceError as error:
+            return [_unrun(change, self._options, str(error)) for change in self._changes]
 
-    def judge(self, change: Change, ran: Sequence[ReplayResult], reason: str) -> ReplayResult:
-        """The verdict on a file that does not run by itself, from the first script that reached its patch."""
-        path = self._relative(change)
-        for result in ran:
-            before, after = result.before, result.after
-            if before is not None and after is not None and any(file == path for file, _ in after.reached):
-                verdict = self._decide(change, before, after)
-                return self._result(change, result.command, verdict, before, after)
-        return _unrun(change, self.options, reason)
+    def _why_not_run(self, change: Change) -> str | None:
+        """The reason for which a change is not run by itself."""
+        program = self._options.program
+        if program is None:
+            return why_not_runnable(change.path, change.after if change.before is None else change.before)
+        if project_root(program.script) != self._root:
+            return f"not in the tree of {program.script.name}, which was run"
+        return None
 
-    def _run(self, change: Change, step: str) -> Outcome:
-        self.progress(change.path, step)
-        self.workspace.fresh(
-            {Path(self._relative(each)): each.after if step == "after" else each.before for each in self.changes}
+    def _programs(self) -> list[Program]:
+        chosen = self._options.program
+        if chosen is not None:
+            return [chosen] if project_root(chosen.script) == self._root else []
+        scripts = [change for change in self._changes if self._reasons[change.path] is None]
+        return [Program(change.path.resolve(), self._options.args) for change in scripts]
+
+    def _result(self, change: Change, trials: Trials, ran: Sequence[Trial]) -> ReplayResult:
+        trial = self._telling(change, trials, ran)
+        if trial is None:
+            return _unrun(change, self._options, self._reasons[change.path] or "")
+        before, after = trial.runs.before, trial.runs.after
+        broken = {part: why for part, why in trials.withdrawn.items() if part in change.parts}
+        verdict = _verdict(change, trials, trial, broken)
+        return ReplayResult(
+            change.path,
+            trials.stage.command(trial.program),
+            self._backend.name,
+            verdict,
+            before,
+            after,
+            tuple(_fix_result(finding, change, trials, trial, verdict) for finding in change.findings),
+            trials.stage.workspace.folder if self._options.keep else None,
+            change.with_parts([part for part in change.parts if part not in broken]),
+            _findings(change, broken),
+            _notes(self._backend, before, after),
         )
-        return execute(self._task(change, watched=step == "after"))
 
-    def _task(self, change: Change, watched: bool = True) -> Task:
-        script = self.workspace.root / self._relative(change)
-        options, backend = self.options, self.backend
-        return Task(
-            python=options.python,
-            root=self.workspace.root,
-            original=self.workspace.original,
-            script=script,
-            typed=os.path.relpath(script, self._cwd(script)),
-            cwd=self._cwd(script),
-            control=self.workspace.control,
-            temporary=self.workspace.temporary,
-            timeout=options.timeout,
-            module=module_name(change.path.resolve(), change.before),
-            arguments=options.args,
-            watch={self._relative(each): each.patch.watched for each in self.changes} if watched else {},
-            environment=backend.environment,
-            probe_options=backend.probe_options(options.memory or _most_memory()),
-            seed=options.seed,
-        )
-
-    def _cwd(self, script: Path) -> Path:
-        """Where the user stands, if that is in the tree, as if the command had been typed there; else the script's."""
-        with contextlib.suppress(ValueError):
-            here = self.workspace.root / Path.cwd().relative_to(self.workspace.original)
-            if here.is_dir():
-                return here
-        return script.parent
-
-    def _relative(self, change: Change) -> str:
-        return change.path.resolve().relative_to(self.workspace.original).as_posix()
-
-    def _command(self, change: Change) -> str:
-        task = self._task(change)
-        target = ["-m", task.module] if task.module else [task.typed]
-        return shlex.join(["python", *target, *task.arguments])
-
-    def _decide(self, change: Change, before: Outcome, after: Outcome, again: Outcome | None = None) -> Verdict:
-        verdict = decide(before, after, self.backend, change.patch, self._relative(change), again)
-        left_out = self._left_out(before)
-        if left_out is None or verdict.kind is not Kind.INCONCLUSIVE:
-            return verdict
-        return inconclusive(f"{verdict.reason} ({left_out} was not copied: {self.workspace.left_out[left_out]})")
-
-    def _left_out(self, outcome: Outcome) -> Path | None:
-        """The file that the workspace left out and that the script then missed."""
-        if outcome.error is None or outcome.error.type != "FileNotFoundError":
-            return None
-        return next((path for path in self.workspace.left_out if path.as_posix() in outcome.error.message), None)
-
-    def _result(self, change: Change, command: str, verdict: Verdict, before: Outcome, after: Outcome) -> ReplayResult:
-        ran = {line for file, line in after.reached if file == self._relative(change)}
-        fixes = tuple(FixResult(finding, _fix_kind(change, finding, ran, verdict)) for finding in change.findings)
-        kept = self.workspace.folder if self.options.keep else None
-        return ReplayResult(change.path, command, self.backend.name, verdict, before, after, fixes, kept)
+    def _telling(self, change: Change, trials: Trials, ran: Sequence[Trial]) -> Trial | None:
+        """The trial of the file itself, or for one that is not run the first that reached its patch."""
+        for trial in ran:
+            if self._options.program is not None or trial.program.script == change.path.resolve():
+                return trial
+        return next((trial for trial in ran if trials.lines(trial, change.path)), None)
 
 
-def _fix_kind(change: Change, finding: Finding, ran: set[int], verdict: Verdict) -> Kind:
+def _verdict(change: Change, trials: Trials, trial: Trial, broken: dict[Part, str]) -> Verdict:
+    """The verdict on a file: that of its trial, where all of its patch holds."""
+    verdict = trials.verdict(trial, change)
+    if not broken:
+        return verdict or inconclusive("the patch changes nothing")
+    whys = list(dict.fromkeys(broken.values()))
+    if len(broken) == len(change.parts):
+        return Verdict(Kind.REFUTED, "; ".join(whys))
+    told = ", ".join(f"{one.code} at line {one.span.line}" for one in _findings(change, broken))
+    rest = f"{verdict.kind.replace('_', ' ')}: {verdict.reason}" if verdict is not None else "not tried"
+    return Verdict(Kind.REFUTED, f"{told} breaks it: {'; '.join(whys)}; the rest is {rest}")
+
+
+def _findings(change: Change, parts: dict[Part, str]) -> tuple[Finding, ...]:
+    """The findings that the parts stand for."""
+    if any(part.finding is None for part in parts):
+        return change.findings
+    return tuple(part.finding for part in parts if part.finding is not None)
+
+
+def _fix_result(finding: Finding, change: Change, trials: Trials, trial: Trial, verdict: Verdict) -> FixResult:
     """A fix shares the good verdict of its file only where its own lines ran."""
-    if verdict.kind not in (Kind.CONFIRMED, Kind.HARMLESS) or finding.fix is None:
-        return verdict.kind
-    return Kind.NOT_REACHED if change.patch.coverage(ran, finding.fix).missed else verdict.kind
-
-
-def _most_memory() -> int:
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MEMORY_SHARE)
+    whole, own = Part(change.path), Part(change.path, finding)
+    for part in (whole, own):
+        if part in trials.withdrawn:
+            return FixResult(finding, Kind.REFUTED, trials.withdrawn[part])
+    shared = trials.verdict(trial, change) or verdict
+    if shared.kind not in (Kind.CONFIRMED, Kind.HARMLESS) or finding.fix is None:
+        return FixResult(finding, shared.kind)
+    missed = trial.version.coverage(own, trials.lines(trial, change.path)).missed
+    return FixResult(finding, Kind.NOT_REACHED if missed else shared.kind)
 
 
 @contextlib.contextmanager

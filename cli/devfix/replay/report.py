@@ -7,17 +7,41 @@ from pathlib import Path
 from typing import Any
 
 from devfix.replay.outcomes import Ending, Outcome
-from devfix.replay.replaying import FixResult, ReplayResult
+from devfix.replay.postmortem import as_json as postmortem_as_json
+from devfix.replay.postmortem import lines as postmortem_lines
+from devfix.replay.replaying import FixResult, LoneRun, ReplayResult
+
+_INDENT = " " * 8
 
 
 def render(results: Sequence[ReplayResult]) -> list[str]:
-    """One line for each replay, and below it one for each fix whose lines never ran or that differs from its file."""
-    return [line for result in results for line in _lines(result)]
+    """One line for each replay, below it one for each fix that differs from its file, and the notes at last."""
+    notes = dict.fromkeys(note for result in results for note in result.notes)
+    return [*(line for result in results for line in _lines(result)), *(f"note: {note}" for note in notes)]
+
+
+def render_lone(run: LoneRun) -> list[str]:
+    """How a run that judges nothing ended, and what was in reach where it ended with a device error."""
+    outcome = run.outcome
+    told = _told(outcome) if outcome.passed or outcome.error is None else f"{_told(outcome)}: {outcome.error.message}"
+    limit = f": {outcome.reason}" if outcome.reason is not None else ""
+    postmortem = outcome.postmortem
+    lines = [f"replay  {_path(run.path)}  on {run.on}  {told}{limit}"]
+    lines += [f"{_INDENT}not simulated: {what}" for what in outcome.not_simulated]
+    lines += [_INDENT + line for line in (postmortem_lines(postmortem) if postmortem is not None else ())]
+    return [*lines, *_kept(run.kept), *(f"note: {note}" for note in run.notes)]
 
 
 def as_json(results: Sequence[ReplayResult]) -> dict[str, Any]:
     """The `replays` member of the JSON report."""
     return {"replays": [_result(result) for result in results]}
+
+
+def lone_as_json(run: LoneRun) -> dict[str, Any]:
+    """The `replays` member of the JSON report where there was nothing to judge: no verdict, and nothing after."""
+    entry = {"path": _path(run.path), "command": run.command, "on": run.on, "verdict": None, "reason": None}
+    outcomes = {"before": _outcome(run.outcome), "after": None, "fixes": [], "notes": list(run.notes)}
+    return {"replays": [entry | outcomes]}
 
 
 def _lines(result: ReplayResult) -> list[str]:
@@ -26,12 +50,15 @@ def _lines(result: ReplayResult) -> list[str]:
         parts += [f"on {result.on}", f"before: {_told(result.before)} · after: {_told(result.after)}"]
     verdict = f"→ {_words(result.verdict.kind)}: {result.verdict.reason}"
     fixes = [_fix_line(fix) for fix in result.fixes if fix.kind is not result.verdict.kind]
-    kept = [f"        the copy is in {result.kept}"] if result.kept else []
-    return ["  ".join(parts) + " " + verdict, *fixes, *kept]
+    return ["  ".join(parts) + " " + verdict, *fixes, *_kept(result.kept)]
+
+
+def _kept(folder: Path | None) -> list[str]:
+    return [f"{_INDENT}the copies are in {folder}"] if folder is not None else []
 
 
 def _fix_line(fix: FixResult) -> str:
-    return f"        {fix.finding.code} at line {fix.finding.span.line}: {_words(fix.kind)}"
+    return f"{_INDENT}{fix.finding.code} at line {fix.finding.span.line}: {_words(fix.kind)}"
 
 
 def _told(outcome: Outcome) -> str:
@@ -43,7 +70,13 @@ def _told(outcome: Outcome) -> str:
         return f"killed by {outcome.signal} after {outcome.seconds:.1f} s"
     if outcome.ending is Ending.NOT_STARTED:
         return str(outcome.ending)
-    return f"{outcome.ending} {'after' if outcome.ending is Ending.TIMED_OUT else 'in'} {outcome.seconds:.1f} s"
+    if outcome.stopped_after is not None:
+        return f"stopped after {_steps(outcome.stopped_after)} in {outcome.seconds:.1f} s"
+    return f"{outcome.ending} {'after' if outcome.was_cut else 'in'} {outcome.seconds:.1f} s"
+
+
+def _steps(count: int) -> str:
+    return f"{count} step{'s' if count > 1 else ''}"
 
 
 def _words(kind: str) -> str:
@@ -66,8 +99,15 @@ def _result(result: ReplayResult) -> dict[str, Any]:
         "before": _outcome(result.before),
         "after": _outcome(result.after),
         "fixes": [
-            {"code": fix.finding.code, "line": fix.finding.span.line, "verdict": str(fix.kind)} for fix in result.fixes
+            {
+                "code": fix.finding.code,
+                "line": fix.finding.span.line,
+                "verdict": str(fix.kind),
+                "reason": fix.reason or None,
+            }
+            for fix in result.fixes
         ],
+        "notes": list(result.notes),
     }
 
 
@@ -79,6 +119,7 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
         "outcome": str(outcome.ending),
         "status": outcome.status,
         "signal": outcome.signal,
+        "limit": outcome.reason,
         "seconds": round(outcome.seconds, 3),
         "peak_memory": outcome.peak_memory,
         "error": error
@@ -89,6 +130,13 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
             "line": error.line,
             "device": error.is_device_error,
         },
+        "postmortem": None if outcome.postmortem is None else postmortem_as_json(outcome.postmortem),
+        "not_simulated": list(outcome.not_simulated),
+        "warnings": [
+            {"category": one.category, "message": one.message, "path": one.file, "line": one.line}
+            for one in outcome.warnings
+        ],
+        "steps": outcome.stopped_after,
         "losses": [value if math.isfinite(value) else None for value in outcome.losses],
         "reached": [{"path": file, "line": line} for file, line in sorted(outcome.reached)],
         "output": outcome.stdout.tail,

@@ -44,4 +44,8 @@ def _is_main_guard(node: ast.If) -> bool:
 
 
 def _imports_relatively(data: bytes) -> bool:
-    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(ast.parse(data)))
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):
+        return False
+    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(tree))

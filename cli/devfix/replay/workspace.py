@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import platformdirs
+
 ROOT_MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
 SKIPPED_FOLDERS = frozenset(
     (
@@ -61,7 +63,10 @@ class Workspace:
     """The place of the copies of one tree. Use as a context manager: leaving it removes everything.
 
     `root` is the copied tree, `control` a folder beside it for what passes between parent and probe, and `temporary`
-    one for the script's temporary files. `left_out` tells which files were not copied, and why.
+    one for the script's temporary files. `left_out` tells which files were not copied, and why. With `keep` the copies
+    stay, each in a folder of `folder` that is named like its run.
+
+    Files that git ignores are copied too: they are often the data and settings that a script needs.
     """
 
     def __init__(self, original: Path, limits: Limits = Limits(), keep: bool = False) -> None:
@@ -71,7 +76,8 @@ class Workspace:
             self._plan = _planned(self.original, limits)
         except OSError as error:
             raise WorkspaceError(f"the tree cannot be read: {error.strerror}: {error.filename}") from error
-        self.folder = Path(tempfile.mkdtemp(prefix="devfix-replay-")).resolve()
+        self._run = ""
+        self.folder = Path(tempfile.mkdtemp(prefix="devfix-replay-", dir=_home(self.original))).resolve()
         self.root = self.folder / "tree" / (self.original.name or "root")
         self.control = self.folder / "control"
         self.temporary = self.folder / "tmp"
@@ -80,30 +86,54 @@ class Workspace:
     def left_out(self) -> Mapping[Path, str]:
         return self._plan.left_out
 
+    def has_folder(self, folder: Path) -> bool:
+        """Whether copies have this folder, given relative to the tree."""
+        return folder == Path() or folder in self._plan.folders
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._keep:
+        if self._keep:
+            self._set_aside()
+        else:
             _remove(self.folder)
 
-    def fresh(self, files: Mapping[Path, bytes]) -> None:
-        """Copy the tree anew, with the contents of `files` (by path relative to it) in place of the original's.
+    def fresh(self, files: Mapping[Path, bytes | None], run: str = "run") -> None:
+        """Copy the tree anew for the run called `run`.
+
+        `files`, by path relative to the tree, have these contents in place of the original's; None is no file.
 
         Raises:
             WorkspaceError: a file could not be read or written.
         """
-        _remove(*self.folder.iterdir())
+        self._set_aside()
+        self._run = run
         for folder in (self.control, self.temporary, self.root):
             folder.mkdir(parents=True)
         try:
             self._copy()
             for path, data in files.items():
-                (self.root / path).write_bytes(data)
+                _put(self.root / path, data)
         except OSError as error:
             raise WorkspaceError(f"the tree could not be copied: {error.strerror}: {error.filename}") from error
+
+    def _set_aside(self) -> None:
+        """Clear the place of the copy: keep what the last run left there, or remove it."""
+        _remove(self.control, self.temporary)
+        if self._keep and self.root.exists():
+            self.root.parent.rename(self._free_name())
+        _remove(self.root.parent)
+
+    def _free_name(self) -> Path:
+        """A folder for what the last run left: with a number where a run of that name was kept before."""
+        place, number = self.folder / self._run, 1
+        while place.exists():
+            number += 1
+            place = self.folder / f"{self._run} {number}"
+        return place
 
     def _copy(self) -> None:
         for folder in self._plan.folders:
@@ -112,6 +142,34 @@ class Workspace:
             _copy_file(self.original / file, self.root / file)
         for link, target in self._plan.links:
             (self.root / link).symlink_to(os.path.relpath(target, link.parent))
+
+
+def _home(original: Path) -> str | None:
+    """The folder for copies: the user's cache where that can share blocks with the tree, and the temporary one not."""
+    temporary, cache = Path(tempfile.gettempdir()), Path(platformdirs.user_cache_dir("devfix"), "replays")
+    device = original.stat().st_dev
+    if temporary.stat().st_dev == device:
+        return None
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        return str(cache) if cache.stat().st_dev == device and _can_clone(cache) else None
+    except OSError:
+        return None
+
+
+def _can_clone(folder: Path) -> bool:
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        source = Path(scratch, "source")
+        source.write_bytes(b"blocks")
+        return _cloned(source, Path(scratch, "target"))
+
+
+def _put(path: Path, data: bytes | None) -> None:
+    if data is None:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
 def _planned(root: Path, limits: Limits) -> _Plan:
@@ -168,7 +226,7 @@ def _plan_link(entry: os.DirEntry[str], relative: Path, root: Path, plan: _Plan)
 
 def _refuse_large(root: Path, total: int, count: int, limits: Limits) -> None:
     if total > limits.total:
-        raise WorkspaceError(f"the tree {root} is larger than {readable(limits.total)}")
+        raise WorkspaceError(f"the tree {root} is larger than {readable(limits.total)} (--copy-limit)")
     if count > limits.files:
         raise WorkspaceError(f"the tree {root} has more than {limits.files} files")
 

@@ -5,10 +5,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from devfix.reporting.terminal import one_line
 
 Advance = Callable[[int, int], None]
 """Told how many are done, and of how many."""
+
+Tell = Callable[[Path, str, float], None]
+"""Told which script is replayed, which of its runs goes on, and for how many seconds."""
 
 _PATIENCE_SECONDS = 0.5
 _EVERY_SECONDS = 0.1
@@ -40,10 +46,49 @@ class _Bar:
             self._progress.stop()
 
 
+class _Clock:
+    """One line about the run that goes on, redrawn by hand for the same reason."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+        self._status: Any = None
+
+    def tell(self, path: Path, step: str, seconds: float) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _EVERY_SECONDS
+        if self._status is None:
+            self._status = _new_status()
+            self._status.start()
+        self._status.update(_text(f"replay {one_line(path.name)}: {step}, {seconds:.0f} s"), refresh=True)
+
+    def close(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+@contextmanager
+def replay_progress(quiet: bool) -> Iterator[Tell]:
+    """A function to be told, many times a second, what a replay is at."""
+    if _unseen(quiet):
+        yield lambda path, step, seconds: None
+        return
+    clock = _Clock()
+    try:
+        yield clock.tell
+    finally:
+        clock.close()
+
+
+def _unseen(quiet: bool) -> bool:
+    return quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"
+
+
 @contextmanager
 def progress(title: str, quiet: bool) -> Iterator[Advance]:
     """A function `(done, total)` to be told how far the work is."""
-    if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if _unseen(quiet):
         yield lambda done, total: None
         return
     bar = _Bar(title)
@@ -59,3 +104,16 @@ def _new_progress() -> Any:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+
+
+def _new_status() -> Any:
+    from rich.console import Console
+    from rich.live import Live
+
+    return Live(console=Console(stderr=True), transient=True, auto_refresh=False)
+
+
+def _text(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text, "dim", no_wrap=True)

@@ -1,0 +1,160 @@
+"""The options of all commands that run scripts, and what they come to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from devfix.errors import UsageError
+
+if TYPE_CHECKING:
+    from devfix.replay import Program, ReplayOptions
+    from devfix.settings import Overrides, ReplaySettings
+
+T = TypeVar("T")
+
+
+class On(StrEnum):
+    """Where a replay runs."""
+
+    AUTO = "auto"
+    CUDA = "cuda"
+    XPU = "xpu"
+    MPS = "mps"
+    NPU = "npu"
+    SIMULATED = "simulated"
+    CPU = "cpu"
+
+
+Where = Annotated[
+    On | None, typer.Option("--on", help="Where to run; auto is an accelerator, or else a simulated one.")
+]
+Devices = Annotated[
+    int | None, typer.Option("--devices", metavar="N", min=1, max=64, help="How many devices are simulated.")
+]
+Steps = Annotated[
+    int | None, typer.Option("--steps", metavar="N", min=1, help="End training after N steps of an optimizer.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Where random numbers start.")]
+Python = Annotated[
+    str | None,
+    typer.Option("--python", metavar="PATH", help="The project's interpreter; by default that of the active venv."),
+]
+Env = Annotated[list[str] | None, typer.Option("--env", metavar="KEY=VALUE", help="Set a variable for the script.")]
+Cwd = Annotated[str | None, typer.Option("--cwd", metavar="FOLDER", help="The folder of the project to run in.")]
+Timeout = Annotated[
+    float | None, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="The limit for each run (300).")
+]
+Memory = Annotated[
+    str | None, typer.Option("--memory", metavar="SIZE", help="The limit for each process, such as 8GiB.")
+]
+OutputLimit = Annotated[
+    str | None, typer.Option("--output-limit", metavar="SIZE", help="How much a run may print (64MiB).")
+]
+CopyLimit = Annotated[
+    str | None, typer.Option("--copy-limit", metavar="SIZE", help="How large a tree is copied (2GiB).")
+]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the copies with what the runs wrote, and say where.")]
+
+
+@dataclass(frozen=True)
+class Given:
+    """The options as they were given: None where one was not."""
+
+    on: On | None = None
+    devices: int | None = None
+    steps: int | None = None
+    seed: int | None = None
+    python: str | None = None
+    env: Sequence[str] | None = None
+    cwd: str | None = None
+    timeout: float | None = None
+    memory: str | None = None
+    output_limit: str | None = None
+    copy_limit: str | None = None
+    keep: bool = False
+
+
+def replay_options(given: Given, overrides: "Overrides", folder: Path, program: "Program | None") -> "ReplayOptions":
+    """How to replay: what was given, else what the settings of `folder` say.
+
+    Raises:
+        UsageError: an option or a setting makes no sense.
+    """
+    from devfix.replay import Limits, ReplayOptions
+    from devfix.settings import SettingsTree
+
+    settings = SettingsTree(overrides).of(str(folder)).replay
+    usual = ReplayOptions()
+    return ReplayOptions(
+        on=_on(given, settings),
+        timeout=_first(given.timeout, settings.timeout, usual.timeout),
+        python=given.python or usual.python,
+        memory=_size("--memory", given.memory) or settings.memory,
+        seed=_first(given.seed, settings.seed, usual.seed),
+        keep=given.keep,
+        limits=Limits(total=_first(_size("--copy-limit", given.copy_limit), settings.copy_limit, Limits().total)),
+        devices=_first(given.devices, settings.devices, usual.devices),
+        steps=given.steps or settings.steps,
+        program=program,
+        env=tuple(_variable(text) for text in given.env or ()),
+        cwd=_folder(given.cwd),
+        output_limit=_first(_size("--output-limit", given.output_limit), settings.output_limit, usual.output_limit),
+    )
+
+
+def program_of(command: str, given: Given) -> "Program":
+    """What `--replay-command` runs.
+
+    Raises:
+        UsageError: it cannot be replayed.
+    """
+    from devfix.replay import ProgramError, parse_command
+
+    paths = dict(_variable(text) for text in given.env or ()).get("PYTHONPATH")
+    try:
+        return parse_command(command, _folder(given.cwd) or Path.cwd(), paths)
+    except ProgramError as error:
+        raise UsageError(f"--replay-command: {error}") from error
+
+
+def _on(given: Given, settings: "ReplaySettings") -> str:
+    if given.on is not None:
+        return given.on.value
+    if settings.on is not None and settings.on not in list(On):
+        raise UsageError(f"[tool.devfix] replay.on: {settings.on!r} is none of {', '.join(On)}")
+    return settings.on or On.AUTO.value
+
+
+def _first(*values: T | None) -> T:
+    return next(value for value in values if value is not None)
+
+
+def _size(option: str, text: str | None) -> int | None:
+    from devfix.settings import parse_size
+
+    if text is None:
+        return None
+    size = parse_size(text)
+    if not size:
+        raise UsageError(f"{option} {text!r} is no size; write it like 512MiB")
+    return size
+
+
+def _variable(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(f"--env {text!r} sets nothing; write it like KEY=VALUE")
+    return key, value
+
+
+def _folder(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    path = Path(name)
+    if not path.is_dir():
+        raise UsageError(f"--cwd {name}: {'not a folder' if path.exists() else 'no such folder'}")
+    return path.resolve()

@@ -1,0 +1,79 @@
+"""Patches of files, and versions of a tree with all or some of their fixes."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from devfix_codemods.findings import Finding
+
+from devfix.replay.patches import Coverage, Patch
+
+Only = Callable[[Sequence[Finding]], bytes]
+"""The file with the fixes of these findings alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The smallest piece of a patch that can be left out: one fix, or with no finding the whole of a file's patch."""
+
+    path: Path
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file and its patch. `before` is None for a file that the patch creates.
+
+    `findings` are those whose fixes made the patch, at their positions before it. With `only` the fixes can be told
+    apart: it makes the file with some of them.
+    """
+
+    path: Path
+    before: bytes | None = field(repr=False)
+    after: bytes = field(repr=False)
+    findings: tuple[Finding, ...] = ()
+    only: Only | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        if self.only is None or len(self.findings) < 2:
+            return (Part(self.path),)
+        return tuple(Part(self.path, finding) for finding in self.findings)
+
+    def with_parts(self, parts: Collection[Part]) -> bytes | None:
+        """The file with these parts of its patch, in which others may stand too."""
+        chosen = [part for part in self.parts if part in parts]
+        if len(chosen) == len(self.parts):
+            return self.after
+        if not chosen or self.only is None:
+            return self.before
+        return self.only([part.finding for part in chosen if part.finding is not None])
+
+
+@dataclass(frozen=True)
+class Version:
+    """A tree's changed files with some parts of their patches."""
+
+    changes: tuple[Change, ...]
+    parts: frozenset[Part]
+
+    @cached_property
+    def data(self) -> dict[Path, bytes | None]:
+        """What is in each file."""
+        return {change.path: change.with_parts(self.parts) for change in self.changes}
+
+    @cached_property
+    def patches(self) -> dict[Path, Patch]:
+        """From each file as it was to what is in it now, where that differs."""
+        return {
+            change.path: Patch(change.before or b"", data)
+            for change in self.changes
+            if (data := self.data[change.path]) is not None and data != change.before
+        }
+
+    def coverage(self, part: Part, lines: Collection[int]) -> Coverage:
+        """What the lines that ran in its file say of one part."""
+        patch = self.patches.get(part.path)
+        fix = part.finding.fix if part.finding is not None else None
+        return patch.coverage(lines, fix) if patch is not None else Coverage()

@@ -1,0 +1,56 @@
+"""How to replay: the choices that a user has."""
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from devfix.replay.programs import Program
+from devfix.replay.workspace import Limits
+
+MEMORY_SHARE = 0.8
+OUTPUT_LIMIT = 64 << 20
+FILE_LIMIT = 8 << 30
+
+
+def default_python() -> str:
+    """The interpreter of the virtual environment that is active, else the one that runs devfix."""
+    environment = os.environ.get("VIRTUAL_ENV")
+    if environment:
+        python = Path(environment, "bin", "python")
+        if python.exists():
+            return str(python)
+    return sys.executable
+
+
+def most_memory() -> int:
+    """Most of what the machine has, in bytes."""
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MEMORY_SHARE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """How to replay.
+
+    `on` is one of `CHOICES`, with so many `devices` where they are simulated. `timeout`, in seconds, holds for each
+    run, and so do the limits in bytes: `memory` of a process (None for most of what the machine has), `output_limit` of
+    what is printed, `file_limit` of each file. `steps` ends training after so many steps of an optimizer.
+    `program` is what to run in place of the changed scripts; without one `args` follow each script. `env` is added to
+    the environment. `cwd` is a folder of the original tree. `keep` leaves the copies of the tree, one for each run.
+    """
+
+    on: str = "auto"
+    timeout: float = 300.0
+    python: str = field(default_factory=default_python)
+    args: tuple[str, ...] = ()
+    memory: int | None = None
+    seed: int = 0
+    keep: bool = False
+    limits: Limits = field(default_factory=Limits)
+    devices: int = 1
+    steps: int | None = None
+    program: Program | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    cwd: Path | None = None
+    output_limit: int = OUTPUT_LIMIT
+    file_limit: int = FILE_LIMIT

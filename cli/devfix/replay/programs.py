@@ -1,0 +1,94 @@
+"""What a replay runs, and how a user says so: `python train.py --epochs 1`, `python -m pack.train`."""
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_HARMLESS_OPTIONS = ("-u", "-B")
+"""Options of the interpreter that a replay sets anyway."""
+_LAUNCHERS = frozenset(("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun", "horovodrun", "colossalai"))
+_LAUNCHING_MODULES = frozenset(("torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"))
+
+
+class ProgramError(Exception):
+    """A command that cannot be replayed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A script and what follows it. `module` is its dotted name where it runs by that."""
+
+    script: Path
+    arguments: tuple[str, ...] = ()
+    module: str | None = None
+
+
+def parse_command(command: str, folder: Path, python_path: str | None = None) -> Program:
+    """What the command line `command`, typed in `folder`, runs.
+
+    Raises:
+        ProgramError: it is no `python SCRIPT …` or `python -m MODULE …`, or the script is not there.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ProgramError(f"the command {command!r} cannot be read: {error}") from error
+    if not words:
+        raise ProgramError("the command is empty")
+    name = Path(words[0]).name
+    if _ASSIGNMENT.match(words[0]):
+        raise ProgramError(f"{words[0]!r} is no program; set variables with --env {words[0]}")
+    if name in _LAUNCHERS:
+        raise ProgramError(f"{name} starts a program on several processes; name the program: python SCRIPT …")
+    if _PYTHON.fullmatch(name):
+        return _of_python(words[1:], folder, python_path)
+    if name.endswith(".py"):
+        return Program(_script(words[0], folder), tuple(words[1:]))
+    raise ProgramError(f"{words[0]!r} cannot be replayed; write python SCRIPT … or python -m MODULE …")
+
+
+def _of_python(words: Sequence[str], folder: Path, python_path: str | None) -> Program:
+    words = list(words)
+    while words and words[0] in _HARMLESS_OPTIONS:
+        words.pop(0)
+    if not words:
+        raise ProgramError("the command names no script: python SCRIPT … or python -m MODULE …")
+    if words[0] == "-m" and len(words) > 1:
+        return _of_module(words[1], words[2:], folder, python_path)
+    if words[0].startswith("-"):
+        raise ProgramError(f"the interpreter's option {words[0]} is not replayed; write python SCRIPT …")
+    return Program(_script(words[0], folder), tuple(words[1:]))
+
+
+def _script(name: str, folder: Path) -> Path:
+    path = (folder / name).resolve()
+    if (path / "__main__.py").is_file():
+        return path / "__main__.py"
+    if not path.is_file():
+        raise ProgramError(f"{name}: {'a folder' if path.is_dir() else 'no such file'}")
+    return path
+
+
+def _of_module(name: str, arguments: Sequence[str], folder: Path, python_path: str | None) -> Program:
+    if name in _LAUNCHING_MODULES:
+        raise ProgramError(f"{name} starts a program on several processes; name the program: python SCRIPT …")
+    parts = name.split(".")
+    for base in _bases(folder, python_path):
+        if (base.joinpath(*parts) / "__main__.py").is_file():
+            script = base.joinpath(*parts) / "__main__.py"
+            return Program(script.resolve(), tuple(arguments), f"{name}.__main__")
+        if base.joinpath(*parts).with_suffix(".py").is_file():
+            script = base.joinpath(*parts).with_suffix(".py")
+            return Program(script.resolve(), tuple(arguments), name)
+    raise ProgramError(f"no module {name} in {folder} or on PYTHONPATH; only code of the project is replayed")
+
+
+def _bases(folder: Path, python_path: str | None) -> Iterable[Path]:
+    """Where `python -m` looks in a project: here, on the module path, and in `src`, which an editable install adds."""
+    found = [entry for entry in (python_path or "").split(os.pathsep) if entry]
+    return (folder, *(folder / entry for entry in found), folder / "src")
