@@ -58,7 +58,7 @@ def _move_at_sink(project: Project, program: Program, diagnosis: Diagnosis, oper
         return None
     if operand.wanted == HOST:
         return ReplaceExpression(operand.span, "__node__.cpu()")
-    suffix = _beside_anchor(diagnosis)
+    suffix = _beside_anchor(program, diagnosis, node)
     if suffix is None:
         mover = mover_at(
             project, diagnosis.sink.file, program.names.statement(node), operand.wanted, diagnosis.at(operand.wanted)
@@ -67,12 +67,24 @@ def _move_at_sink(project: Project, program: Program, diagnosis: Diagnosis, oper
     return None if suffix is None else ReplaceExpression(operand.span, f"__node__{suffix}")
 
 
-def _beside_anchor(diagnosis: Diagnosis) -> str | None:
-    """`.to(logits.device)`, of a tensor with a plain name in the same expression."""
+def _beside_anchor(program: Program, diagnosis: Diagnosis, node: ast.expr) -> str | None:
+    """`.to(logits.device)`, of a tensor with a plain name in the same expression that `node` can see."""
+    hidden = _hidden_from(program, node)
     for anchor in diagnosis.anchors:
-        if anchor.kind is Kind.TENSOR and anchor.span is not None and dotted_root(anchor.expression) is not None:
+        root = dotted_root(anchor.expression)
+        if anchor.kind is Kind.TENSOR and anchor.span is not None and root is not None and root not in hidden:
             return f".to({anchor.expression}.device)"
     return None
+
+
+def _hidden_from(program: Program, node: ast.expr) -> set[str]:
+    """The names of comprehensions in the statement that `node` is not part of."""
+    around = {id(one) for one in program.names.ancestors(node)}
+    hidden: set[str] = set()
+    for one in ast.walk(program.names.statement(node)):
+        if isinstance(one, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)) and id(one) not in around:
+            hidden |= {name for part in one.generators for name in scope.stored(part.target)}
+    return hidden
 
 
 # By the class of the message
