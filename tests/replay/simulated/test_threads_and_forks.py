@@ -328,3 +328,25 @@ ForkingPickler.dumps(torch.ones(1, device="cuda").untyped_storage())
 """
     result = simulate(QUEUES + code)
     assert result.first_line == "Cannot pickle CUDA storage; try pickling a CUDA tensor instead"
+
+
+def test_programs_that_a_script_starts_run_and_a_note_says_that_they_see_no_accelerator(simulate: Simulate) -> None:
+    code = """
+import pathlib, subprocess, sys
+import torch
+keep("echo", subprocess.run(["echo", "a"], capture_output=True, text=True).stdout)
+keep("shell", subprocess.check_output("echo b; exit 0", shell=True, text=True))
+keep("path", subprocess.call(pathlib.Path("/bin/true")))
+keep("class", isinstance(subprocess.Popen(["true"]), subprocess.Popen))
+for odd in ([], ["no such program"], "echo 'unclosed"):
+    try:
+        subprocess.Popen(odd)
+    except (IndexError, OSError, ValueError) as error:
+        pass
+keep("python", subprocess.run([sys.executable, "-c", "print(1)"], capture_output=True, text=True).stdout)
+"""
+    result = simulate(code)
+    values = clean(result)
+    assert values == {"echo": "a\n", "shell": "b\n", "path": 0, "class": True, "python": "1\n"}
+    assert len(result.notes) == 1
+    assert result.notes[0].endswith(": a program of its own, which sees no accelerator")

@@ -24,6 +24,7 @@ from . import (
     numpy_bridge,
     parallel,
     profiling,
+    programs,
     scripting,
     seeds,
     sequences,
@@ -66,4 +67,5 @@ PARTS: Sequence[Part] = (
     forks.install,
     sharing.install,
     serialization.install,
+    programs.install,
 )
