@@ -210,6 +210,10 @@ REFUSED = {
     "c.numpy(force=True)": "[1. 1. 1.]",
     "c.pin_memory()": "RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
     "torch.zeros(2, device='cuda', pin_memory=True)": "RuntimeError: Only dense CPU tensors can be pinned",
+    "nn.Embedding(5, 2).cuda()(torch.ones(2, 3, dtype=torch.long)[:, :-1])": (
+        "RuntimeError: Expected all tensors to be on the same device, but got index is on cpu, different from other "
+        "tensors on cuda:0 (when checking argument in method wrapper_CUDA__index_select)"
+    ),
     "h.to('cuda:2')": NO_SUCH_DEVICE,
     "h.cuda(2)": NO_SUCH_DEVICE,
     "torch.zeros(2, device='cuda:7')": NO_SUCH_DEVICE,

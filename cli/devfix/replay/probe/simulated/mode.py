@@ -123,7 +123,12 @@ def _left_to_subclass(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _is_view(func: OpOverload) -> bool:
-    """Whether `func` has a single tensor, and gives nothing but views of it or itself: then claims stay as they are."""
+    """Whether `func` has a single tensor, and gives nothing but views of it or itself: then claims stay as they are.
+
+    Composite operators are not among them: `reshape`, `contiguous` and `to` are declared as views, and copy at times.
+    """
+    if func.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd):
+        return False
     schema = func._schema
     tensors = [str(argument.type) for argument in schema.arguments if "Tensor" in str(argument.type)]
     return tensors == ["Tensor"] and all(value.alias_info is not None for value in schema.returns)
