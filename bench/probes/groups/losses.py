@@ -147,6 +147,14 @@ def ctc_loss_with_device_lengths():
     assert F.ctc_loss(log_probs, torch.tensor([[1, 2]], device="cuda"), *lengths).is_cuda
 
 
+@passes("torch.nn.CTCLoss documentation: lengths are on the host for cuDNN, and elsewhere they are taken there")
+def ctc_loss_with_host_lengths():
+    log_probs = F.log_softmax(torch.zeros(5, 1, 3, device="cuda"), 2)
+    targets = torch.tensor([[1, 2]], device="cuda")
+    assert F.ctc_loss(log_probs, targets, torch.tensor([5]), torch.tensor([2])).is_cuda
+    assert F.ctc_loss(log_probs, targets, (5,), (2,)).is_cuda
+
+
 @passes("both on the host: nothing is on the device")
 def cross_entropy_wholly_on_the_host():
     assert F.cross_entropy(logits("cpu"), classes()).device.type == "cpu"

@@ -202,3 +202,13 @@ def transformer_with_mask_on_the_device():
 @passes("nn.Transformer.generate_square_subsequent_mask: the default device")
 def square_subsequent_mask_is_on_the_host():
     assert nn.Transformer.generate_square_subsequent_mask(3).device.type == "cpu"
+
+
+@raises(
+    "RuntimeError",
+    misplaced("attn_bias", "__scaled_dot_product_efficient_attention"),
+    recorded("_scaled_dot_product_efficient_attention") + "; float32 with a mask is for that kernel, sdp_utils.cpp",
+)
+def scaled_dot_product_attention_with_host_mask():
+    x = torch.randn(1, 2, 4, 8, device="cuda")
+    F.scaled_dot_product_attention(x, x, x, attn_mask=torch.zeros(4, 4))
