@@ -37,7 +37,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
         made = original(outputs, *args, **kwargs)
         return tuple(
             valid(gradient, place_of(output), index, "") if isinstance(output, torch.Tensor) else gradient
-            for index, output, gradient in zip(itertools.count(), outputs, made, strict=False)
+            for index, output, gradient in zip(itertools.count(), outputs, made)
         )
 
     original_apply = _Function.apply.__func__

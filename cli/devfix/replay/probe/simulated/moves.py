@@ -94,7 +94,7 @@ class Moves:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        options = {**dict(zip(names, args, strict=False)), **kwargs}
+        options = {**dict(zip(names, args)), **kwargs}
         if len(args) > len(names) or len(options) < len(args) + len(kwargs) or place.type not in self._here:
             return original(tensor, place.type, *args, **kwargs)  # torch's own error
         if options.get("dtype") is None:
