@@ -286,6 +286,7 @@ def test_json_and_back() -> None:
 
 def test_without_a_difference_nothing_is_made_up() -> None:
     assert lines(crash()) == ["`f(x, y)` at a.py:9 failed: Expected all tensors …."]
+    assert story(crash(message="It broke.")).endswith("failed: It broke.")
     assert "meet" not in story(crash(operand("x", DEVICE)))
 
 
@@ -294,6 +295,15 @@ def test_a_host_tensor_is_told_first_and_with_its_shape() -> None:
         "`y` (int64[4]) is on the host: made by `torch.zeros` at a.py:2 and never moved; "
         "`x` is on cuda:0 since `x = x.to(device)` at a.py:3; they meet in `f` at a.py:9."
     )
+
+
+def test_a_long_line_is_quoted_with_its_end() -> None:
+    code = "model = nn.Sequential(" + "nn.Linear(8, 8), " * 10 + "nn.Linear(8, 8)).to(device)"
+    moved = TensorFacts("cuda:0", (1,), "float32", (Step("cuda:0", "moved by .to", "a.py", 3, code),))
+    told = story(crash(operand("x", moved), operand("y", HOST)))
+    assert "since `model = nn.Sequential(nn.Linear(8, … " in told
+    assert " nn.Linear(8, 8)).to(device)` at a.py:3" in told
+    assert len(told) < 300
 
 
 def test_tensors_with_one_origin_share_a_clause() -> None:

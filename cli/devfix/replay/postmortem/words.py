@@ -37,7 +37,7 @@ def story(postmortem: PostMortem) -> str:
     culprits = _told(postmortem)
     clauses = [*_parties_clauses(culprits), *_other_clauses(culprits)]
     if not clauses:
-        return f"{_quoted(postmortem.code)} at {_where(postmortem)} failed: {postmortem.message}."
+        return f"{_quoted(postmortem.code)} at {_where(postmortem)} failed: {postmortem.message.rstrip('.')}."
     return "; ".join([*clauses, _end(postmortem, culprits)]) + "."
 
 
@@ -289,8 +289,10 @@ def _short(place: str) -> str:
 
 
 def _quoted(code: str) -> str:
+    """`code` on one line, a long one without its middle: what moves a tensor often stands at the end."""
     text = " ".join(code.split())
-    return f"`{text if len(text) <= QUOTE_LIMIT else text[: QUOTE_LIMIT - 1] + '…'}`"
+    half = QUOTE_LIMIT // 2
+    return f"`{text}`" if len(text) <= QUOTE_LIMIT else f"`{text[:half].rstrip()} … {text[-half:].lstrip()}`"
 
 
 def _joined(names: Sequence[str]) -> str:
