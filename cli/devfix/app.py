@@ -9,6 +9,7 @@ from devfix.commands.audit import audit
 from devfix.commands.check import check
 from devfix.commands.explain import explain
 from devfix.commands.repair import repair
+from devfix.commands.replay import replay
 from devfix.commands.rewrite import rewrite
 from devfix.commands.rules import rule, rules
 from devfix.commands.undo import undo
@@ -40,5 +41,5 @@ def _devfix(
     """Finds, repairs and proves device-placement bugs in PyTorch code."""
 
 
-for command in (check, rewrite, repair, explain, undo, rules, rule, audit):
+for command in (check, rewrite, replay, repair, explain, undo, rules, rule, audit):
     app.command()(command)
