@@ -193,3 +193,4 @@ def test_modules_that_a_comprehension_calls_are_found(crash: Build) -> None:
         """)
     case = build.at("head(x)", module("head"), tensor("x", GPU))
     assert case.results()[0] == "self.heads = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])"
+    assert case.repairs[0].effect is not None  # layers that were never trained now are

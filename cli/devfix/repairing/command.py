@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from devfix import journal
@@ -17,7 +17,7 @@ from devfix.repairing.trials import Bench
 from devfix.replay.backends import BackendError, PlainCpu, select
 from devfix.replay.comparing import loss_difference
 from devfix.replay.options import ReplayOptions
-from devfix.replay.outcomes import Ending
+from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.programs import Program
 from devfix.replay.stage import Progress, Stage
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
@@ -106,10 +106,18 @@ def _compared_on_cpu(bench: Bench, session: Session) -> str | None:
     if not before.losses or not after.losses:
         return "both run"
     found = loss_difference(before, after)
+    effects = [one.repair.effect for one in session.fixes if one.repair.effect is not None]
+    if found is not None and effects and loss_difference(_first_loss(before), after) is None:
+        return f"{found}, since {effects[0]}"
     if found is not None:
         session.state, session.reason = State.UNREPAIRED, f"the patch changes the computation: {found}"
         return session.reason
     return f"{min(len(before.losses), len(after.losses))} losses agree"
+
+
+def _first_loss(outcome: Outcome) -> Outcome:
+    """What a change to the training cannot have touched yet."""
+    return replace(outcome, losses=outcome.losses[:1])
 
 
 # Writing

@@ -59,6 +59,8 @@ def _show_fix(printer: Printer, number: int, fixed: Fixed) -> None:
         (f"  removed {fixed.error.type} at {one_line(fixed.error.where)}: ", ""), (_said(fixed.error), "faint")
     )
     printer.line((f"  seen: {one_line(fixed.proof)}", ""))
+    if fixed.repair.effect is not None:
+        printer.line((f"  effect: {visible(fixed.repair.effect)}", "unsafe"))
 
 
 def _show_remaining(printer: Printer, told: Told) -> None:
@@ -133,6 +135,7 @@ def _fix(fixed: Fixed) -> dict[str, Any]:
         "removed": _error(fixed.error),
         "category": str(fixed.diagnosis.category),
         "proof": fixed.proof,
+        "effect": fixed.repair.effect,
         "rejected": [_tried(one) for one in fixed.rejected],
     }
 

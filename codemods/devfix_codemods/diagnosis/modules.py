@@ -96,7 +96,8 @@ def _in_containers(project: Project, sites: list[Site]) -> Iterator[Repair]:
             continue
         edit = ReplaceExpression(program.source.span(site.value), f"{name}(__node__)")
         title = f"Hold `{site.target}` in `{name}`, so that it moves with its module"
-        yield Repair(title, ((site.file, (edit,)),), Safety.UNSAFE)
+        effect = f"the parameters in `{site.target}` are trained and saved with their module from now on"
+        yield Repair(title, ((site.file, (edit,)),), Safety.UNSAFE, effect=effect)
 
 
 def _spelled(program: Program, container: str) -> str | None:

@@ -117,13 +117,15 @@ class Diagnosis:
 class Repair:
     """A candidate: a title in the imperative, and for each file the edits, which make sense only together.
 
-    `rule` is the code of the rule whose fix it is, where the source alone already decides it.
+    `rule` is the code of the rule whose fix it is, where the source alone already decides it. `effect` says what the
+    repair also changes in what the program computes, None for nothing.
     """
 
     title: str
     edits: tuple[tuple[str, tuple[Edit, ...]], ...]
     safety: Safety = Safety.UNSAFE
     rule: str | None = None
+    effect: str | None = None
 
 
 def misplaced_among(operands: Iterable[Operand]) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
