@@ -207,7 +207,8 @@ class _Tree:
         for trial in ran:
             if self._options.program is not None or trial.program.script == change.path.resolve():
                 return trial
-        return next((trial for trial in ran if trials.lines(trial, change.path)), None)
+        is_withdrawn = any(part in trials.withdrawn for part in change.parts)
+        return next((trial for trial in ran if is_withdrawn or trials.lines(trial, change.path)), None)
 
 
 def _verdict(change: Change, trials: Trials, trial: Trial, broken: dict[Part, str]) -> Verdict:
@@ -219,8 +220,15 @@ def _verdict(change: Change, trials: Trials, trial: Trial, broken: dict[Part, st
     if len(broken) == len(change.parts):
         return Verdict(Kind.REFUTED, "; ".join(whys))
     told = ", ".join(f"{one.code} at line {one.span.line}" for one in _findings(change, broken))
-    rest = f"{verdict.kind.replace('_', ' ')}: {verdict.reason}" if verdict is not None else "not tried"
-    return Verdict(Kind.REFUTED, f"{told} breaks it: {'; '.join(whys)}; the rest is {rest}")
+    rest = "never ran"
+    if verdict is not None and _is_of_what_holds(trial, trials):
+        rest = f"is {verdict.kind.replace('_', ' ')}: {verdict.reason}"
+    return Verdict(Kind.REFUTED, f"{told} breaks it: {'; '.join(whys)}; the rest {rest}")
+
+
+def _is_of_what_holds(trial: Trial, trials: Trials) -> bool:
+    """Whether nothing in the trial was withdrawn. Where something was, what was not never ran."""
+    return trial.version.parts.isdisjoint(trials.withdrawn)
 
 
 def _findings(change: Change, parts: dict[Part, str]) -> tuple[Finding, ...]:
@@ -236,6 +244,8 @@ def _fix_result(finding: Finding, change: Change, trials: Trials, trial: Trial, 
     for part in (whole, own):
         if part in trials.withdrawn:
             return FixResult(finding, Kind.REFUTED, trials.withdrawn[part])
+    if not _is_of_what_holds(trial, trials):
+        return FixResult(finding, Kind.NOT_REACHED)
     shared = trials.verdict(trial, change) or verdict
     if shared.kind not in (Kind.CONFIRMED, Kind.HARMLESS) or finding.fix is None:
         return FixResult(finding, shared.kind)

@@ -15,19 +15,20 @@ from types import ModuleType
 from typing import Any
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_PATHS = {
-    "os.chmod": 1,
-    "os.chown": 1,
-    "os.link": 2,
-    "os.mkdir": 1,
-    "os.remove": 1,
-    "os.rename": 2,
-    "os.rmdir": 1,
-    "os.symlink": 2,
-    "os.truncate": 1,
-    "os.utime": 1,
+_NO_FOLDER = -1
+_PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.link": ((0, 2), (1, 3)),
+    "os.mkdir": ((0, 2),),
+    "os.remove": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.rmdir": ((0, 1),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, None),),
+    "os.utime": ((0, 3),),
 }
-"""Audit events that change files, and how many of their first arguments are paths."""
+"""Audit events that change files: which arguments are paths, and which the descriptors of the folders they start in."""
 
 
 class Guard:
@@ -45,14 +46,15 @@ class Guard:
         serialization: Any = torch.serialization
         torch.save = serialization.save = self._asking(serialization.save)  # type: ignore[attr-defined]
 
-    def refuse(self, path: Any) -> None:
-        """
+    def refuse(self, path: Any, folder: int = _NO_FOLDER) -> None:
+        """Let `path` pass, which starts in the folder of that descriptor, or else in the working directory.
+
         Raises:
-            PermissionError: `path` lies in the original tree.
+            PermissionError: it lies in the original tree.
         """
         if not isinstance(path, (str, bytes, os.PathLike)):
             return
-        named = Path(os.fsdecode(path))
+        named = _start(folder) / os.fsdecode(path)
         whole = str(named.parent.resolve() / named.name)
         if whole.startswith(self._original) and not whole.startswith(self._copies):
             raise PermissionError(errno.EACCES, "a replay may not write to the original tree", str(named))
@@ -63,8 +65,8 @@ class Guard:
             if isinstance(flags, int) and flags & _WRITING:
                 self.refuse(path)
         elif event in _PATHS:
-            for path in arguments[: _PATHS[event]]:
-                self.refuse(path)
+            for path, folder in _PATHS[event]:
+                self.refuse(arguments[path], _NO_FOLDER if folder is None else arguments[folder])
 
     def _asking(self, save: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(save)
@@ -73,3 +75,13 @@ class Guard:
             return save(obj, f, *args, **kwargs)
 
         return wrapped
+
+
+def _start(folder: int) -> Path:
+    """The folder that a descriptor is open on, where the system tells."""
+    if folder == _NO_FOLDER:
+        return Path()
+    try:
+        return Path(f"/proc/self/fd/{folder}").readlink()
+    except OSError:
+        return Path()
