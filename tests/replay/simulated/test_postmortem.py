@@ -68,7 +68,9 @@ def test_a_layer_that_came_after_the_move(simulate: Simulate) -> None:
         "data = data", "data, target = data.to(device), target.to(device)  #"
     )
     postmortem = examined(simulate(late))
-    assert story(postmortem).startswith("`self.head` (Linear) is on the host: made by `model.to(device); model.head =")
+    assert story(postmortem).startswith(
+        "`self.head` (Linear, in `model`) is on the host: made by `model.to(device); model.head ="
+    )
     assert "they meet in `self.head` at script.py:12" in story(postmortem)
     model = next(value for value in postmortem.values if value.expression == "self")
     assert isinstance(model, ModuleValue)
@@ -94,7 +96,7 @@ def test_a_tensor_that_is_no_buffer(simulate: Simulate) -> None:
             """)
     )
     assert story(postmortem) == (
-        "`self.scale` (float32[4]) is on the host: made by `torch.full` at script.py:5 and never moved; "
+        "`self.scale` (float32[4], in `net`) is on the host: made by `torch.full` at script.py:5 and never moved; "
         '`self.fc(x)` is on cuda:0 since `net = Net().to("cuda")` at script.py:9; '
         "they meet in `self.fc(x) * self.scale` at script.py:8."
     )

@@ -35,7 +35,7 @@ def lines(postmortem: PostMortem) -> list[str]:
 def story(postmortem: PostMortem) -> str:
     """What met where, and how each of it came to be where it is."""
     culprits = _told(postmortem)
-    clauses = [*_parties_clauses(culprits), *_other_clauses(culprits)]
+    clauses = [*_parties_clauses(culprits, _owner(postmortem)), *_other_clauses(culprits)]
     if not clauses:
         return f"{_quoted(postmortem.code)} at {_where(postmortem)} failed: {postmortem.message.rstrip('.')}."
     return "; ".join([*clauses, _end(postmortem, culprits)]) + "."
@@ -86,14 +86,20 @@ def _places(value: Value) -> list[str]:
     return [value.place] if isinstance(value, OtherValue) else []
 
 
-def _parties_clauses(culprits: Iterable[Value]) -> list[str]:
+def _owner(postmortem: PostMortem) -> str | None:
+    """What `self` of the failing frame is called further out, where several modules may be of its class."""
+    names = [value.expression for value in postmortem.values if value.alias == "self"]
+    return next((name for name in reversed(names) if name.isidentifier()), None)
+
+
+def _parties_clauses(culprits: Iterable[Value], owner: str | None) -> list[str]:
     """One clause for all that is at one place for one reason, the host first; it alone tells shapes."""
     groups: dict[tuple[str, str], list[_Party]] = {}
     parties = {(party.name, party.about): party for value in culprits for party in _parties(value)}
     for party in parties.values():
         groups.setdefault((party.place, party.origin), []).append(party)
     ordered = sorted(groups.items(), key=lambda group: group[0][0] != "cpu")
-    return [_clause(parties, number == 0) for number, (_, parties) in enumerate(ordered)]
+    return [_clause(parties, number == 0, owner) for number, (_, parties) in enumerate(ordered)]
 
 
 def _parties(value: Value) -> list[_Party]:
@@ -123,13 +129,18 @@ def _involved_items(batch: BatchValue) -> list[Member]:
     return involved or list(batch.items)
 
 
-def _clause(parties: Sequence[_Party], in_full: bool) -> str:
-    names = _joined([f"{party.name} ({party.about})" if in_full and party.about else party.name for party in parties])
+def _clause(parties: Sequence[_Party], in_full: bool, owner: str | None) -> str:
+    names = _joined([_in_full(party, owner) if in_full else party.name for party in parties])
     place, origin = _at(parties[0].place), parties[0].origin
     if len(parties) == 1:
         return f"{names} is on {place}{origin}"
     plural = origin.replace(": it comes", ": they come").replace(" and was never", " and were never")
     return f"{names} are on {place}{plural}"
+
+
+def _in_full(party: _Party, owner: str | None) -> str:
+    of = f", in `{owner}`" if owner is not None and party.name.startswith("`self.") else ""
+    return f"{party.name} ({party.about}{of})"
 
 
 def _other_clauses(culprits: Iterable[Value]) -> list[str]:
