@@ -87,7 +87,7 @@ class _Found:
             printer.line((f"note: {one_line(note)}", "note"))
         for line in self.odd:
             printer.line(("odd: ", "unsafe"), (one_line(line), ""))
-        if not self.odd:
+        if not self.odd and self.run.outcome.passed:
             printer.line(("nothing odd", "good"))
 
     def document(self) -> dict[str, Any]:

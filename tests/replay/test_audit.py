@@ -101,6 +101,15 @@ def test_a_crash_is_told_as_a_postmortem(script: Path, capsys: pytest.CaptureFix
     assert document["postmortem"]["code"] == "loss_fn(model(data), target)"
     assert "RuntimeError at train.py:28" in document["error"]
     assert [site["line"] for site in document["batches"]] == [24]
+    assert document["odd"] == []
+
+
+def test_a_crash_is_not_told_as_nothing_odd(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text("raise ValueError('no data')\n")
+    assert main(["audit", str(script), "--on", "cpu"]) == 1
+    told = capsys.readouterr().out
+    assert "0 optimizer steps, then ValueError at train.py:1: no data" in told
+    assert "nothing odd" not in told
 
 
 def test_a_device_that_nothing_uses_is_odd(script: Path, capsys: pytest.CaptureFixture[str]) -> None:

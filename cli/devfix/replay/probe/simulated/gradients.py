@@ -6,15 +6,17 @@ moved there, any other is refused.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
 import torch
 
 from .claims import claim_of, place_of
+from .messages import legacy_type
 from .mode import ClaimMode
 from .moves import Moves
-from .patching import wrap
+from .patching import wrap, wrap_method
 from .state import Simulation
 
 _Function: Any = torch.autograd.Function
@@ -56,10 +58,30 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
         def validated(gradients: Any, _of_outputs: Any) -> Any:
             return tuple(
                 valid(gradient, place, index, text)
-                for index, gradient, place in zip(itertools.count(), gradients, places, strict=False)
+                for index, gradient, place in zip(itertools.count(), gradients, places)
             )
 
         node.register_hook(validated)
 
+    def register_hook(original: Any, tensor: Any, hook: Any, *args: Any) -> Any:
+        def checked(gradient: Any) -> Any:
+            changed = hook(gradient)
+            _check_hook(hook, gradient, changed)
+            return changed
+
+        return original(tensor, functools.wraps(hook, updated=())(checked) if callable(hook) else hook, *args)
+
+    wrap_method("register_hook", register_hook)
     wrap(torch.autograd, "_make_grads", make_gradients)
     _Function.apply = classmethod(apply)
+
+
+def _check_hook(hook: Any, gradient: Any, changed: Any) -> None:
+    """`check_variable_result` in torch/csrc/autograd/variable.cpp: a hook may not change the type of device."""
+    if not isinstance(changed, torch.Tensor) or claim_of(changed) is None or claim_of(gradient) is None:
+        return
+    before, after = place_of(gradient), place_of(changed)
+    if before.type != after.type:
+        was, got = legacy_type(gradient, before), legacy_type(changed, after)
+        name = getattr(hook, "__name__", "<unknown>")
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {was} got {got})")
