@@ -101,7 +101,7 @@ def test_a_crash_is_told_as_a_postmortem(script: Path, capsys: pytest.CaptureFix
     assert document["postmortem"]["code"] == "loss_fn(model(data), target)"
     assert "RuntimeError at train.py:28" in document["error"]
     assert [site["line"] for site in document["batches"]] == [24]
-    assert document["odd"] == []
+    assert document["odd"] == ["CrossEntropyLoss, on cuda:0, gets input on the host at train.py:28"]
 
 
 def test_a_crash_is_not_told_as_nothing_odd(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
