@@ -144,17 +144,25 @@ def _report(ask: Ask, results: Sequence[ReplayResult], errors: Sequence[Failed])
     text.report_errors(errors, err())
     if errors:
         return 2
-    told = [result for result in results if result.verdict.kind is not Kind.NOT_REACHED] or results
+    told = [result for result in results if _was_reached(result)] or results
     return int(any(result.verdict.kind not in (Kind.CONFIRMED, Kind.HARMLESS) for result in told))
 
 
 def _report_text(ask: Ask, results: Sequence[ReplayResult]) -> None:
     """The files that the script reached; the others, of which it says nothing, in one line."""
-    reached = [result for result in results if result.verdict.kind is not Kind.NOT_REACHED]
+    reached = [result for result in results if _was_reached(result)]
     others = [label_of(str(result.path)) for result in results if result not in reached]
     _print(render(reached or results))
     if reached and others:
         _print(_unless(ask.quiet, f"not reached: {', '.join(others)}"))
+
+
+def _was_reached(result: ReplayResult) -> bool:
+    """Whether the replay ran anything of the file's patch, or found it to break the script."""
+    if result.verdict.kind is Kind.NOT_REACHED or result.after is None:
+        return False
+    name = result.path.resolve().relative_to(project_root(result.path)).as_posix()
+    return bool(result.withdrawn) or any(file == name for file, _ in result.after.reached)
 
 
 def _unless(quiet: bool, line: str) -> list[str]:

@@ -57,7 +57,11 @@ def fake_rewrite(source: Source, options: Options, accept: Callable[[Finding], b
     if not isinstance(outcome, Checked):
         return outcome
     wanted = {Safety.SAFE, Safety.UNSAFE} if options.unsafe else {Safety.SAFE}
-    fixed = tuple(found for found in outcome.findings if found.fix is not None and found.fix.safety in wanted)
+    fixed = tuple(
+        found
+        for found in outcome.findings
+        if found.fix is not None and (accept(found) if accept is not None else found.fix.safety in wanted)
+    )
     if not fixed:
         return Clean(outcome.findings)
     lines = re.split(r"(?<=\n)", source.text)

@@ -1,0 +1,153 @@
+"""`devfix replay`, and `rewrite --replay` where it needs more than a run."""
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Devfix
+
+CRASH = "raise RuntimeError('Expected all tensors to be on the same device, but got cpu')\n"
+SCRIPT = "import sys\nprint('hello', *sys.argv[1:])\n"
+PATCH = "--- a/run.py\n+++ b/run.py\n@@ -1,2 +1,2 @@\n import sys\n-{}+{}"
+
+
+@pytest.fixture(autouse=True)
+def without_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+
+
+@pytest.fixture
+def project(tree: Path) -> Path:
+    (tree / "pyproject.toml").touch()
+    (tree / "run.py").write_text(SCRIPT)
+    return tree
+
+
+def test_a_script_with_nothing_to_fix_is_run_once(project: Path, devfix: Devfix) -> None:
+    ran = devfix("replay", "run.py", "--on", "cpu", "--output-format", "json", "--", "--on", "me")
+    (replay,) = ran.json["replays"]
+    assert ran.code == 0
+    assert (replay["verdict"], replay["after"], replay["command"]) == (None, None, "python run.py --on me")
+    assert replay["before"]["outcome"] == "passed"
+    assert replay["before"]["output"] == "hello --on me\n"
+
+
+def test_a_script_that_fails_is_told_and_answers_1(project: Path, devfix: Devfix) -> None:
+    (project / "run.py").write_text(CRASH)
+    ran = devfix("replay", "run.py", "--on", "cpu")
+    assert ran.code == 1
+    assert ran.out.startswith("replay  run.py  on cpu  RuntimeError at run.py:1 after ")
+    assert "Expected all tensors to be on the same device, but got cpu\n" in ran.out
+    assert "`devfix repair run.py` starts from the crash" in ran.out
+
+
+def test_fixes_are_judged_and_nothing_is_written(project: Path, devfix: Devfix, library: None) -> None:
+    text = "import torch\nright = print\nwrong = lambda x: 1 / 0\nwrong(1)\n"
+    (project / "run.py").write_text(text.replace("1 / 0", "sys.exit(int('x'))"))
+    (project / "idle.py").write_text("import torch\nright = wrong = print\nwrong(1)\n")
+    before = (project / "run.py").read_text()
+    ran = devfix("replay", "run.py", "--on", "cpu")
+    assert ran.code == 1
+    assert "→ inconclusive: the original failed with NameError" in ran.out
+    assert "not reached: idle.py" in ran.out
+    assert (project / "run.py").read_text() == before
+
+
+def test_a_patch_is_judged(project: Path, devfix: Devfix) -> None:
+    (project / "run.py").write_text("import sys\n" + CRASH)
+    (project / "good.diff").write_text(PATCH.format(CRASH, "print(1)\n"))
+    (project / "bad.diff").write_text(PATCH.format(CRASH, "print(nothing)\n"))
+    good = devfix("replay", "run.py", "--on", "cpu", "--patch", "good.diff")
+    assert (good.code, "→ confirmed: RuntimeError at run.py:2 is gone" in good.out) == (0, True)
+    bad = devfix("replay", "run.py", "--on", "cpu", "--patch", "-", stdin=(project / "bad.diff").read_bytes())
+    assert (bad.code, "→ refuted: " in bad.out) == (1, True)
+    assert (project / "run.py").read_text() == "import sys\n" + CRASH
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["replay"], "SCRIPT"),
+        (["replay", "nothing.py"], "nothing.py: no such file"),
+        (["replay", "."], ".: a folder; name a script"),
+        (["replay", "notes.ipynb"], "notes.ipynb: a notebook; only scripts are replayed"),
+        (["replay", "run.py", "--on", "abacus"], "--on"),
+        (["replay", "run.py", "--on", "npu"], "torch sees no npu device here"),
+        (["replay", "run.py", "--python", "/no/python"], "/no/python could not be started"),
+        (["replay", "run.py", "--steps", "0"], "--steps"),
+        (["replay", "run.py", "--memory", "much", "--on", "cpu"], "--memory 'much' is no size; write it like 512MiB"),
+        (["replay", "run.py", "--env", "X", "--on", "cpu"], "--env 'X' sets nothing; write it like KEY=VALUE"),
+        (["replay", "run.py", "--cwd", "nowhere", "--on", "cpu"], "--cwd nowhere: no such folder"),
+        (["replay", "run.py", "--cwd", "/", "--on", "cpu"], "--cwd / is no folder of the tree"),
+        (["replay", "run.py", "--copy-limit", "1B", "--on", "cpu"], "is larger than 1 B (--copy-limit)"),
+        (["replay", "run.py", "--patch", "no.diff", "--on", "cpu"], "--patch no.diff: No such file or directory"),
+        (["replay", "run.py", "--patch", "run.py", "--on", "cpu"], "--patch run.py: git cannot apply the patch"),
+        (["rewrite", "--replay-command", "torchrun run.py"], "--replay-command: torchrun starts a program on several"),
+    ],
+)
+def test_what_cannot_start_is_one_line(arguments: list[str], what: str, project: Path, devfix: Devfix) -> None:
+    (project / "notes.ipynb").touch()
+    ran = devfix(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("devfix: error: ")
+    assert ran.err.count("\n") == 1
+    assert what in ran.err
+
+
+def test_settings_say_how_but_not_what(project: Path, devfix: Devfix) -> None:
+    (project / "pyproject.toml").write_text('[tool.devfix]\nreplay = { on = "cpu", seed = 7, timeout = 60 }\n')
+    (project / "run.py").write_text("import random\nprint(random.random())\n")
+    seeded = devfix("replay", "run.py", "--output-format", "json").json["replays"][0]
+    other = devfix("replay", "run.py", "--output-format", "json", "--seed", "8").json["replays"][0]
+    assert seeded["on"] == "cpu"
+    assert seeded["before"]["output"] != other["before"]["output"]
+
+
+@pytest.mark.parametrize(
+    ("table", "what"),
+    [
+        ("replay = { command = 'rm -rf /' }", "[tool.devfix] replay.command: is not a setting of devfix"),
+        ("replay = { python = './evil' }", "[tool.devfix] replay.python: is not a setting of devfix"),
+        ("replay = { steps = 0 }", "[tool.devfix] replay.steps: must be at least 1, not 0"),
+        ("replay = { memory = 'much' }", "[tool.devfix] replay.memory: 'much' is no size"),
+        ("replay = { on = 'abacus' }", "[tool.devfix] replay.on: 'abacus' is none of auto, cuda"),
+        ("replay = 3", "[tool.devfix] replay: expected `object`, got `int`"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(project: Path, devfix: Devfix, table: str, what: str) -> None:
+    (project / "pyproject.toml").write_text(f"[tool.devfix]\n{table}\n")
+    ran = devfix("replay", "run.py")
+    assert ran.code == 2
+    assert what in ran.err
+
+
+def test_rewrite_writes_only_the_fixes_that_hold(project: Path, devfix: Devfix, library: None) -> None:
+    text = "import torch\nright = wrong = print\nwrong(1)\ndel right\nwrong(2)\n"
+    (project / "run.py").write_text(text)
+    ran = devfix("rewrite", "--replay", "--on", "cpu", "--output-format", "json")
+    assert ran.code == 1
+    assert (project / "run.py").read_text() == text.replace("wrong(1)", "right(1)")
+    (replay,) = ran.json["replays"]
+    assert replay["verdict"] == "refuted"
+    assert [(fix["line"], fix["verdict"]) for fix in replay["fixes"]] == [(3, "inconclusive"), (5, "refuted")]
+    assert "NameError at run.py:5" in replay["fixes"][1]["reason"]
+    assert [each["line"] for each in ran.json["findings"]] == [5]
+    assert devfix("undo").code == 0
+    assert (project / "run.py").read_text() == text
+
+
+def test_rewrite_runs_the_command_that_it_is_given(project: Path, devfix: Devfix, library: None) -> None:
+    (project / "lib.py").write_text("import torch\nright = wrong = print\ndef f():\n    wrong(1)\n")
+    (project / "run.py").write_text("import sys, lib\nlib.f()\nprint(sys.argv)\n")
+    ran = devfix("rewrite", "--replay-command", "python run.py --fast", "--on", "cpu", "--output-format", "json")
+    (replay,) = ran.json["replays"]
+    assert (replay["path"], replay["command"]) == ("lib.py", "python run.py --fast")
+    assert replay["after"]["reached"] == [{"path": "lib.py", "line": 4}]
+
+
+def test_without_a_place_to_replay_nothing_is_written(project: Path, devfix: Devfix, library: None) -> None:
+    text = "import torch\nright = wrong = print\nwrong(1)\n"
+    (project / "run.py").write_text(text)
+    ran = devfix("rewrite", "--replay", "--python", "/no/python")
+    assert (ran.code, (project / "run.py").read_text()) == (2, text)
+    assert "/no/python could not be started: No such file or directory; nothing was written" in ran.err
