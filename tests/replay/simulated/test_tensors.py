@@ -49,6 +49,8 @@ ATTRIBUTES = {
     "torch.device('cuda', 0) == c.device": "True",
     "torch.device('cuda') == c.device": "False",
     "torch.tensor([], device='meta').device": "meta",
+    "c.to('meta').device": "meta",
+    "torch.empty_like(c, device='meta').mul(2).is_cuda": "False",
     "torch.zeros_like(torch.zeros(2, device='meta')).device": "meta",
     "copy.deepcopy(c).device": "cuda:0",
     "copy.copy(c).device": "cuda:0",
@@ -223,7 +225,10 @@ REFUSED = {
         '"cpu".  This is no longer allowed; the devices must match.'
     ),
     "h.cuda('cpu')": "RuntimeError: Invalid device, must be cuda device",
-    "setattr(c, 'grad', h)": "RuntimeError: assigned grad has data located on a different device",
+    "setattr(c, 'grad', h)": (
+        "RuntimeError: attempting to assign a gradient with device type 'cpu' to a tensor with device type 'cuda'. "
+        "Please ensure that the gradient and the tensor are on the same device"
+    ),
     "c.new(2, device='cpu')": (
         "RuntimeError: legacy constructor expects device type: cuda but device type: cpu was passed"
     ),

@@ -21,6 +21,7 @@ PINNED = "_devfix_pinned"
 _functorch = torch._C._functorch
 _storage_of = torch.Tensor.untyped_storage
 _device_of = torch._C.TensorBase.device.__get__
+_is_meta: Any = torch._C.TensorBase.is_meta.__get__  # type: ignore[attr-defined]
 _PLACES: dict[tuple[str, int], torch.device] = {}
 
 
@@ -67,9 +68,12 @@ def claim_of(tensor: Any) -> Claim | None:
 
 
 def place_of(tensor: Any) -> torch.device:
-    """The place that `tensor` claims; where it claims none, that of its storage: the host, or meta."""
+    """The place that `tensor` claims; where it claims none, that of its storage: the host, or meta.
+
+    A meta tensor made from device tensors, as shape functions do, shares their claim and is nevertheless on meta.
+    """
     claim = claim_of(tensor)
-    return interned(_device_of(tensor)) if claim is None else claim.place
+    return interned(_device_of(tensor)) if claim is None or _is_meta(tensor) else claim.place
 
 
 def set_claim(tensor: Any, claim: Claim) -> None:

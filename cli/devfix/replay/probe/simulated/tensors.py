@@ -11,21 +11,14 @@ from .mode import ClaimMode
 from .patching import replace_property, wrap_method
 from .state import Simulation
 
-_device_of: Any = torch._C.TensorBase.device.__get__
 _gradient_of: Any = torch._C.TensorBase.grad
 
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
     """Patch the attributes."""
 
-    def device(tensor: Any) -> torch.device:
-        claim = claim_of(tensor)
-        real: torch.device = _device_of(tensor) if claim is None else claim.place
-        return real
-
     def is_device(tensor: Any) -> bool:
-        claim = claim_of(tensor)
-        return claim is not None and claim.place.type == simulation.kind
+        return simulation.is_device(place_of(tensor))
 
     def is_host(tensor: Any) -> bool:
         return place_of(tensor) is HOST
@@ -39,7 +32,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
         if isinstance(gradient, torch.Tensor):
             claim = claim_of(gradient)
             if claim is not None and claim.place is not place_of(tensor):
-                raise RuntimeError("assigned grad has data located on a different device")
+                raise RuntimeError(_assigned_apart(claim.place, place_of(tensor)))
         _gradient_of.__set__(tensor, gradient)
 
     def take_storage(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -51,7 +44,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
             )
         return original(tensor, *args, **kwargs)
 
-    replace_property("device", device)
+    replace_property("device", place_of)
     replace_property("is_cuda", is_device)
     replace_property("is_cpu", is_host)
     replace_property("grad", _gradient_of.__get__, assign_gradient)
@@ -66,3 +59,19 @@ def _claim_of_source(source: Any) -> Claim | None:
         return claim_of(source)
     storage = getattr(source, "_untyped_storage", source)
     return getattr(storage, "__dict__", {}).get(ATTRIBUTE)
+
+
+def _assigned_apart(gradient: torch.device, tensor: torch.device) -> str:
+    """What `THPVariable_set_grad` says; in other words since tensors have a `grad_dtype`."""
+    if not hasattr(torch.Tensor, "grad_dtype"):
+        return "assigned grad has data located on a different device"
+    hint = "Please ensure that the gradient and the tensor are on the same device"
+    if gradient.type != tensor.type:
+        return (
+            f"attempting to assign a gradient with device type '{gradient.type}' to a tensor with device type "
+            f"'{tensor.type}'. {hint}"
+        )
+    return (
+        f"attempting to assign a gradient located on device with index '{gradient.index}' to a tensor located on "
+        f"device with index '{tensor.index}'. {hint}"
+    )
