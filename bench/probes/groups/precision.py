@@ -88,6 +88,16 @@ def linear_of_host_input_under_autocast():
 )
 def convolution_of_host_batch_under_autocast():
     with torch.autocast("cuda"):
+        nn.Conv2d(1, 1, 3, bias=False).to("cuda")(torch.ones(2, 1, 5, 5))
+
+
+@raises(
+    "RuntimeError",
+    "Input type (float) and bias type (c10::Half) should be the same",
+    "conv2d of torch 2.13 compares the types of input and bias first: it says so of host tensors of these types too",
+)
+def convolution_with_bias_of_host_batch_under_autocast():
+    with torch.autocast("cuda"):
         nn.Conv2d(1, 1, 3).to("cuda")(torch.ones(2, 1, 5, 5))
 
 

@@ -42,6 +42,9 @@ def install(simulation: Simulation, mode: ClaimMode) -> None:
             # ATen/native/LossCTC.cpp moves them "as a service for the user".
             targets = targets.clone()
             forget_claim(targets)
+        # It makes lists of the lengths, wherever they are, but not where a dispatch mode is on.
+        args = (*map(_listed, args[:2]), *args[2:])
+        more = {name: _listed(value) if name.endswith("lengths") else value for name, value in more.items()}
         return original(log_probs, targets, *args, **more)
 
     for owner in (torch.nn.functional, torch._C._nn):
@@ -64,6 +67,11 @@ def _want_one_place(simulation: Simulation, tensors: list[Named]) -> None:
             "Expected query, key, and value to have the same device type, but got query.device: "
             f"{query} key.device: {key} and value.device: {value} instead."
         )
+
+
+def _listed(lengths: Any) -> Any:
+    is_plain = isinstance(lengths, torch.Tensor) and lengths.dim() == 1 and not lengths.is_floating_point()
+    return lengths.tolist() if is_plain else lengths
 
 
 def _differ(first: Any, second: Any) -> bool:

@@ -9,7 +9,7 @@ import torch
 from .claims import HOST, place_of, set_claim
 from .mode import ClaimMode
 from .patching import wrap, wrap_function, wrap_method
-from .randomness import check_generator, rejoin
+from .randomness import check_generator, check_rng_state, rejoin
 from .state import Simulation
 
 _Generator: Any = torch._C.Generator
@@ -49,6 +49,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
         return state
 
     def set_host_state(original: Any, state: Any) -> None:
+        check_rng_state(state)
         original(state)
         rejoin(simulation)
 
@@ -88,6 +89,10 @@ def _generator_class(simulation: Simulation) -> Any:
             state = super().get_state()
             set_claim(state, simulation.claim(HOST, "made by Generator.get_state"))
             return state
+
+        def set_state(self, state: Any) -> Any:
+            check_rng_state(state)
+            return super().set_state(state)
 
         def clone_state(self) -> Any:
             clone = type(self)(self._place)

@@ -20,7 +20,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
     def numpy(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         force = kwargs.get("force", args[0] if args else False)
-        if place_of(tensor) is HOST or (tensor.requires_grad and not force):
+        if place_of(tensor) is HOST:
             return original(tensor, *args, **kwargs)
         if force:
             return original(tensor.detach().cpu(), *args, **kwargs)
@@ -28,8 +28,6 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
     def array(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         if place_of(tensor) is HOST:
-            return original(tensor, *args, **kwargs)
-        if tensor.requires_grad:
             return original(tensor, *args, **kwargs)
         raise _not_for_numpy(tensor)
 

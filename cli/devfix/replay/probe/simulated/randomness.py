@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from .claims import HOST, set_claim
+from .claims import HOST, place_of, set_claim
 from .state import Simulation
 
 _Generator: Any = torch._C.Generator
@@ -50,6 +50,16 @@ def check_generator(place: torch.device, kwargs: dict[str, Any]) -> None:
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{found}'")
     if any(generator is default for default in torch.cuda.default_generators):
         kwargs["generator"] = None
+
+
+def check_rng_state(state: Any) -> None:
+    """Check that `state`, which a generator shall get, is on the host.
+
+    Raises:
+        TypeError: it is not, in the words of torch (`check_rng_state` in ATen/core/Generator.h).
+    """
+    if isinstance(state, torch.Tensor) and place_of(state) is not HOST:
+        raise TypeError("RNG state must be a torch.ByteTensor")
 
 
 @contextlib.contextmanager

@@ -10,13 +10,20 @@ from .mode import ClaimMode
 from .patching import wrap
 from .state import Simulation
 
+_OUR_FRAMES = 2
+
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
     """Patch `torch.jit`. What reads or writes compiled code is refused."""
 
     def script(original: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
         if getattr(obj, "__module__", "").startswith("torch."):
-            return original(obj, *args, **kwargs)  # torch reads the graphs of its own decompositions
+            # torch reads the graphs of its own decompositions, and looks up names in the frame of who scripts.
+            frames = kwargs.get("_frames_up", 0) + _OUR_FRAMES
+            try:
+                return original(obj, *args, **{**kwargs, "_frames_up": frames})
+            except RuntimeError:
+                return obj  # it calls what is patched, which TorchScript does not know; as Python it does the same
         simulation.note("torch.jit.script: runs as Python")
         return obj
 

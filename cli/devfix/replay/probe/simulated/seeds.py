@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from .mode import ClaimMode
-from .randomness import device_rng_state, seed_device, set_device_rng_state
+from .randomness import check_rng_state, device_rng_state, seed_device, set_device_rng_state
 from .state import Simulation
 
 
@@ -48,6 +48,7 @@ def _default_generators(simulation: Simulation) -> Any:
             return device_rng_state(simulation, self._index)
 
         def set_state(self, state: Any) -> Any:
+            check_rng_state(state)
             set_device_rng_state(simulation, state, self._index)
             return self
 

@@ -294,6 +294,7 @@ def _batch_norm(call: Call) -> None:
         and (call["running_mean"] is None) is (call["running_var"] is None)
         and (call["running_mean"] is not None or call["training"])
         and source.size(0) <= (880801 if call["training"] else 65535)
+        and call.place("input") is not HOST
     )
     operator = "aten::cudnn_batch_norm" if spatial else call.func.name()
     call.want_same(operator, call.named("input", *names))
