@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 SECONDS = 600
 _FRAME = re.compile(r'^  File "([^"]+)", line \d+, in .*\n    (.*)$', re.MULTILINE)
 _PLACE = re.compile(r"\b(?:cuda(?::\d)?|cpu)\b")
-_IGNORED_LINES = re.compile(r"Using device|running on device|\[GPU|using fused AdamW", re.IGNORECASE)
+_IGNORED_LINES = re.compile(r"Using device|running on device|\[GPU|using fused AdamW|^Namespace\(", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +84,39 @@ class Result:
 
 def main() -> int:
     options = _options()
+    if options.tables:
+        print(_tables(_read(options.tables)))
+        return 0
     scripts = [script for script in _manifest() if options.only in script.title]
     with ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda script: _measure(script, options), scripts))
     options.json.write_text(json.dumps([asdict(result) for result in results], indent=1) + "\n", encoding="utf-8")
-    print("\n\n".join((_table_of_runs(results), _table_of_moves(results), _counts(results))))
+    print(_tables(results))
     return 0
+
+
+def _read(files: Sequence[Path]) -> list[Result]:
+    """The results of several runs in the order of the manifest; of a script that ran again, the latest."""
+    found: dict[str, Result] = {}
+    for file in files:
+        for entry in json.loads(file.read_text(encoding="utf-8")):
+            found[entry["script"]] = Result(**{**entry, "planted": [Planted(**each) for each in entry["planted"]]})
+    return [found[script.title] for script in _manifest() if script.title in found]
+
+
+def _tables(results: Sequence[Result]) -> str:
+    _apply_reviews(results)
+    return "\n\n".join((_table_of_runs(results), _counts(results), _table_of_moves(results)))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
-    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("checkouts", type=Path, nargs="?")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--only", default="", help="part of a title")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path, default=Path("planted.json"))
+    parser.add_argument("--tables", type=Path, nargs="+", help="print the tables of these files, and run nothing")
     return parser.parse_args()
 
 
@@ -218,6 +236,16 @@ def _frames(outcome: Outcome, workspace: Workspace) -> list[tuple[str, str]]:
     return [
         (file, text) for file, text in found if f"/{workspace.original.name}/" in file and "site-packages" not in file
     ]
+
+
+def _apply_reviews(results: Sequence[Result]) -> None:
+    """Settle what was to review by what stands in reviewed.toml, where it fails as it did when it was read."""
+    found = tomllib.loads((HERE / "reviewed.toml").read_text(encoding="utf-8"))["review"]
+    reviews = {(each["script"], each["file"], each["line"], each.get("fails_at", "")): each for each in found}
+    for planted in _all(results):
+        review = reviews.get((planted.script, planted.file, planted.line, planted.failed_at))
+        if planted.verdict == "to review" and review is not None:
+            planted.verdict, planted.how = review["verdict"], f"read: {review['why']}"
 
 
 def _agreement(script: Script, simulated: Outcome, plain: Outcome) -> str:
