@@ -6,7 +6,7 @@ Without torch it prints torch null.
 from __future__ import annotations
 
 import json
-import os
+from pathlib import Path
 from typing import Any
 
 
@@ -30,7 +30,7 @@ def _answer() -> dict[str, Any]:
         if error.name != "torch":
             raise
         return {"torch": None, "devices": []}
-    folder = os.path.dirname(os.path.abspath(torch.__file__))
+    folder = str(Path(torch.__file__).absolute().parent)
     return {"torch": str(torch.__version__), "folder": folder, "devices": devices(torch)}
 
 

@@ -49,14 +49,12 @@ def _nvidia_driver() -> str | None:
 
 def _driver_cuda() -> list[int] | None:
     """The newest CUDA that the driver's library can serve; it says so even where it finds no device."""
-    for name in ("libcuda.so.1", "nvcuda.dll"):
-        try:
-            version = ctypes.c_int(0)
-            if ctypes.CDLL(name).cuDriverGetVersion(ctypes.byref(version)) == 0:
-                return [version.value // 1000, version.value % 1000 // 10]
-        except (OSError, AttributeError):
-            continue
-    return None
+    version = ctypes.c_int(0)
+    try:
+        failed = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
+    except (OSError, AttributeError):
+        return None
+    return None if failed else [version.value // 1000, version.value % 1000 // 10]
 
 
 def _torch() -> dict[str, Any]:
