@@ -22,10 +22,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 PROBE = Path(__file__).resolve().parents[1] / "cli" / "devfix" / "replay" / "probe"
-BARS = {"mlp": 2.0, "cnn": 1.3, "transformer": 1.3, "tiny mlp": None}
+BARS = {"mlp": 2.0, "cnn": 1.3, "small cnn": None, "transformer": 1.3, "tiny mlp": None}
 TITLES = {
     "mlp": "MLP 784-512-512-10, batch 128, Adam",
-    "cnn": "CNN, three convolutions, batch 64, Adam",
+    "cnn": "CNN, convolutions 3-32-64-128 on 32 × 32, batch 64, Adam",
+    "small cnn": "small CNN, strided convolutions 1-16-32-32 on 28 × 28, batch 64, Adam",
     "transformer": "transformer, 4 layers, width 256, 8 × 128, Adam",
     "tiny mlp": "tiny MLP 20-32-2, batch 16, SGD",
 }
@@ -196,6 +197,14 @@ def _steps(place: str, torch: object) -> dict[str, Callable[[], Callable[[], Non
         return training(model, optim.Adam, torch.randn(128, 784), torch.randint(10, (128,)))  # type: ignore[attr-defined]
 
     def cnn() -> Callable[[], None]:
+        blocks = [
+            nn.Sequential(nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
+            for inputs, outputs in ((3, 32), (32, 64), (64, 128))
+        ]
+        model = nn.Sequential(*blocks, nn.Flatten(), nn.Linear(128 * 4 * 4, 10))
+        return training(model, optim.Adam, torch.randn(64, 3, 32, 32), torch.randint(10, (64,)))  # type: ignore[attr-defined]
+
+    def small_cnn() -> Callable[[], None]:
         layers = [
             nn.Conv2d(1, 16, 3),
             nn.ReLU(),
@@ -217,7 +226,7 @@ def _steps(place: str, torch: object) -> dict[str, Callable[[], Callable[[], Non
         model = nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 2))
         return training(model, optim.SGD, torch.randn(16, 20), torch.randint(2, (16,)), 0.1)  # type: ignore[attr-defined]
 
-    return {"mlp": mlp, "cnn": cnn, "transformer": transformer, "tiny mlp": tiny}
+    return {"mlp": mlp, "cnn": cnn, "small cnn": small_cnn, "transformer": transformer, "tiny mlp": tiny}
 
 
 if __name__ == "__main__":
