@@ -3,11 +3,17 @@
 A line holds the path, what the program printed, and, where it failed, the error and the innermost line of the program
 itself. torch is imported once; each program gets fresh globals, its own folder first on the path, and its local
 modules are forgotten afterwards.
+
+`run.py --simulated PROBE CHECKS a.py b.py` runs each in a fork, on the simulated accelerator of the probe in the folder
+PROBE with the device checks in the file CHECKS. A line then also holds the deprecations that the program brought about
+and what is not simulated.
 """
 
 import contextlib
+import importlib
 import io
 import json
+import os
 import runpy
 import sys
 import traceback
@@ -39,11 +45,67 @@ def run(path: Path) -> dict:
     return {**result, "output": printed.getvalue()}
 
 
+class Simulated:
+    """A simulated accelerator in this process from now on; each program runs in a fork of it."""
+
+    def __init__(self, probe: Path, checks: Path) -> None:
+        self.program = None
+        for module in ("torch._dynamo", "torch.utils.data"):  # which optimizers and loaders import, once for all forks
+            importlib.import_module(module)
+        self.seen = {"deprecations": [], "not_simulated": [], "autocast": []}
+        runpy.run_path(str(probe / "main.py"))["load_package"](probe)
+        state = importlib.import_module("_devfix_probe.simulated.state")
+        simulation = state.Simulation(devices=1, inside=self.is_program, report=self.seen["not_simulated"].append)
+        importlib.import_module("_devfix_probe.simulated").install(simulation, json.loads(checks.read_text()))
+        importlib.import_module("_devfix_probe.deprecations").observe(
+            lambda file: file if self.is_program(file) else None,
+            lambda category, message, file, line: self.seen["deprecations"].append([category, message, line]),
+        )
+        self.note_autocast()
+
+    def is_program(self, file: str) -> bool:
+        return file == self.program
+
+    def note_autocast(self) -> None:
+        """Note the lines of the program that make an autocast, each with what it gets as device type."""
+        torch = importlib.import_module("torch")
+        original = torch.autocast.__init__
+
+        def init(autocast, device_type, *args, **kwargs):
+            frame = sys._getframe(1)
+            if self.is_program(frame.f_code.co_filename):
+                self.seen["autocast"].append([frame.f_lineno, str(device_type)])
+            original(autocast, device_type, *args, **kwargs)
+
+        torch.autocast.__init__ = init
+
+    def run(self, path: Path) -> None:
+        sys.stdout.flush()
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            return
+        self.program = str(path)
+        print(json.dumps({**run(path), **self.seen}), flush=True)
+        os._exit(0)
+
+
+def main(arguments: list) -> None:
+    simulated = None
+    if arguments[:1] == ["--simulated"]:
+        probe, checks, *arguments = arguments[1:]
+        simulated = Simulated(Path(probe), Path(checks))
+    for path in (Path(argument).resolve() for argument in arguments):
+        if simulated is None:
+            print(json.dumps(run(path)), flush=True)
+        else:
+            simulated.run(path)
+
+
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
     with contextlib.suppress(ImportError):
         import torch
 
         torch.set_num_threads(1)
-    for argument in sys.argv[1:]:
-        print(json.dumps(run(Path(argument).resolve())), flush=True)
+    main(sys.argv[1:])

@@ -23,8 +23,12 @@ from devfix_codemods.source import Source
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 KEYS = {"rule": str, "unsafe": bool, "error": str, "line": int, "seconds": int, "source": str}
-OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str}
-"""`cpu_fails`: the program fails without an accelerator too. `needs`: packages without which it cannot run."""
+OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str, "warning": str, "autocast": str}
+"""`cpu_fails`: the program fails without an accelerator too. `needs`: packages without which it cannot run.
+
+A program that runs in spite of its bug, with no `error`, says how the bug shows at its line: by a `warning` of torch, or
+by what `autocast` is given there, which releases before 2.4 refuse.
+"""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ def test_case_is_well_formed(case: Case) -> None:
     assert before != after
     assert before.splitlines()[about["line"] - 1].strip()
     assert about["source"]
+    assert [bool(about.get(key)) for key in ("error", "warning", "autocast")].count(True) == 1
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.rglob("*.ipynb")), ids=lambda path: path.parent.name)
