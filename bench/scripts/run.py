@@ -90,6 +90,10 @@ def main() -> int:
     scripts = [script for script in _manifest() if options.only in script.title]
     with ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda script: _measure(script, options), scripts))
+    for result in results:
+        pinned = _pins()[result.script.partition(": ")[0]]
+        if not pinned.startswith(result.commit):
+            print(f"{result.script}: at {result.commit}, the manifest says {pinned[:8]}", file=sys.stderr)
     options.json.write_text(json.dumps([asdict(result) for result in results], indent=1) + "\n", encoding="utf-8")
     print(_tables(results))
     return 0
@@ -123,6 +127,12 @@ def _options() -> argparse.Namespace:
 def _manifest() -> list[Script]:
     entries = tomllib.loads((HERE / "scripts.toml").read_text(encoding="utf-8"))["script"]
     return [Script(**{key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()}) for entry in entries]
+
+
+def _pins() -> dict[str, str]:
+    """The commits of the manifest by repository."""
+    commits: dict[str, str] = tomllib.loads((HERE / "scripts.toml").read_text(encoding="utf-8"))["commits"]
+    return commits
 
 
 class Bench:
