@@ -1,12 +1,13 @@
 """`devfix replay`: a script as it is and as devfix, or a patch, would make it."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from devfix.analysis import Task
-from devfix.discovery import discover, label_of
+from devfix.discovery import Discovery, discover, label_of
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 from devfix.inputs import Ask, Outcome
@@ -25,20 +26,21 @@ from devfix.replay import (
     project_root,
     render,
     render_lone,
-    replay_on,
-    run_alone,
+    replay_program,
 )
-from devfix.replay.backends import Backend
 from devfix.replay.outcomes import Ending
 from devfix.replay.unified import PatchError, changes_of
 from devfix.reporting import json, text
-from devfix.reporting.progress import progress, replay_progress
+from devfix.reporting.progress import replay_progress
 from devfix.reporting.terminal import err, out, visible
 from devfix.results import Failed, Rewritten
 from devfix.rewriting import change_of
 from devfix.running import Request, run
+from devfix.scripts import script_named
 
 STANDARD_INPUT = "-"
+_NAMED = 5
+"""How many files a line names."""
 
 
 @dataclass(frozen=True)
@@ -58,37 +60,31 @@ def replay(order: Order) -> int:
     Raises:
         UsageError: the replay cannot start.
     """
-    program = Program(_script(order.script), order.arguments)
+    program = Program(script_named(order.script), order.arguments)
     options = order.options(program)
     try:
         backend = choose_backend(options)
     except BackendError as error:
         raise UsageError(str(error)) from error
-    changes, errors = _changes(order, project_root(program.script))
-    if not changes:
-        return _report_lone(order.ask, _run_alone(order.ask, program, backend, options), errors)
-    with replay_progress(order.ask.quiet) as tell:
-        results = replay_on(backend, changes, options, tell)
-    return _report(order.ask, results, errors)
-
-
-def _script(name: str) -> Path:
-    path = Path(name)
-    if not path.is_file():
-        raise UsageError(f"{name}: {'a folder; name a script' if path.is_dir() else 'no such file'}")
-    if path.suffix == ".ipynb":
-        raise UsageError(f"{name}: a notebook; only scripts are replayed")
-    return path.resolve()
-
-
-def _changes(order: Order, root: Path) -> tuple[list[Change], list[Failed]]:
-    """What to judge, and the files that could not be handled."""
-    if order.patch is None:
-        return _fixes(order.ask, [str(root), order.script])
+    source = _Fixes(order.ask) if order.patch is None else _patch(order.patch, project_root(program.script))
     try:
-        return changes_of(_patch_text(order.patch), root), []
+        with replay_progress(order.ask.quiet) as tell:
+            found = replay_program(program, source, backend, options, tell)
+    except WorkspaceError as error:
+        raise UsageError(str(error)) from error
+    errors = source.errors if isinstance(source, _Fixes) else []
+    if isinstance(found, LoneRun):
+        return _report_lone(order.ask, found, errors)
+    return _report(order.ask, program.script, found, errors)
+
+
+def _patch(name: str, root: Path) -> Callable[[Sequence[Path]], list[Change]]:
+    """What a unified diff changes, whatever is loaded."""
+    try:
+        changes = changes_of(_patch_text(name), root)
     except PatchError as error:
-        raise UsageError(f"--patch {order.patch}: {error}") from error
+        raise UsageError(f"--patch {name}: {error}") from error
+    return lambda _files: changes
 
 
 def _patch_text(name: str) -> bytes:
@@ -100,30 +96,41 @@ def _patch_text(name: str) -> bytes:
         raise UsageError(f"--patch {name}: {error.strerror}") from error
 
 
-def _fixes(ask: Ask, names: Sequence[str]) -> tuple[list[Change], list[Failed]]:
-    """What `rewrite` would do to the files that are named and below."""
-    ask = replace(ask, names=tuple(names))
-    found = discover(ask.names, ask.overrides)
-    with progress("Looking", ask.quiet) as advance:
-        results = run(found.files, Request(Task.REWRITE, ask.jobs(), detailed=False), ask.cache(), advance)
-    choices = {file.target.path: file.choice for file in found.files}
-    changed = [result for result in results if isinstance(result, Rewritten) and not result.target.outside]
-    return [change_of(result, choices[result.target.path]) for result in changed], Outcome(found, tuple(results)).errors
+class _Fixes:
+    """What `rewrite` would do to the files that it is called with. `errors` are those that could not be handled."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self.errors: list[Failed] = []
+
+    def __call__(self, files: Sequence[Path]) -> list[Change]:
+        found = self._found(files)
+        results = run(found.files, Request(Task.REWRITE, self._ask.jobs(), detailed=False), self._ask.cache(), _pass)
+        self.errors += Outcome(found, tuple(results)).errors
+        choices = {file.target.path: file.choice for file in found.files}
+        changed = [one for one in results if isinstance(one, Rewritten) and not one.target.outside]
+        return [change_of(result, choices[result.target.path]) for result in changed]
+
+    def _found(self, files: Sequence[Path]) -> Discovery:
+        """The files but for those that the settings leave out. The script was named, so it is always one."""
+        script = os.path.realpath(self._ask.names[0])
+        imported = [str(file) for file in files if str(file) != script]
+        found = discover(imported, replace(self._ask.overrides, force_exclude=True))
+        if len(imported) < len(files):
+            named = discover([script], self._ask.overrides)
+            found.files[:0], found.errors[:0] = named.files, named.errors
+        return found
 
 
-def _run_alone(ask: Ask, program: Program, backend: Backend, options: ReplayOptions) -> LoneRun:
-    try:
-        with replay_progress(ask.quiet) as tell:
-            return run_alone(program, backend, options, tell)
-    except WorkspaceError as error:
-        raise UsageError(str(error)) from error
+def _pass(_done: int, _total: int) -> None:
+    """Show no progress: that of the runs is on the terminal."""
 
 
 def _report_lone(ask: Ask, lone: LoneRun, errors: Sequence[Failed]) -> int:
     if ask.output_format is OutputFormat.JSON:
         json.report([], errors, lone_as_json(lone))
     else:
-        _print([*render_lone(lone), *_unless(ask.quiet, _advice(lone))])
+        _print([*render_lone(lone), *_unless(ask.quiet, [_advice(lone)])])
     text.report_errors(errors, err())
     if errors or lone.outcome.ending is Ending.NOT_STARTED:
         return 2
@@ -132,41 +139,41 @@ def _report_lone(ask: Ask, lone: LoneRun, errors: Sequence[Failed]) -> int:
 
 def _advice(lone: LoneRun) -> str:
     if lone.outcome.device_error is None:
-        return "devfix found nothing to fix in its tree"
+        return "devfix found nothing to fix in what it ran"
     return f"devfix found nothing to fix by reading; `devfix repair {label_of(str(lone.path))}` starts from the crash"
 
 
-def _report(ask: Ask, results: Sequence[ReplayResult], errors: Sequence[Failed]) -> int:
+def _report(ask: Ask, script: Path, results: Sequence[ReplayResult], errors: Sequence[Failed]) -> int:
+    root = project_root(script)
+    reached = [result for result in results if _was_reached(result, root)]
     if ask.output_format is OutputFormat.JSON:
         json.report([], errors, as_json(results))
     else:
-        _report_text(ask, results)
+        _print(render(reached or results))
+        _print(_unless(ask.quiet, _not_reached([result for result in results if reached and result not in reached])))
     text.report_errors(errors, err())
     if errors:
         return 2
-    told = [result for result in results if _was_reached(result)] or results
-    return int(any(result.verdict.kind not in (Kind.CONFIRMED, Kind.HARMLESS) for result in told))
+    return int(any(result.verdict.kind not in (Kind.CONFIRMED, Kind.HARMLESS) for result in reached or results))
 
 
-def _report_text(ask: Ask, results: Sequence[ReplayResult]) -> None:
-    """The files that the script reached; the others, of which it says nothing, in one line."""
-    reached = [result for result in results if _was_reached(result)]
-    others = [label_of(str(result.path)) for result in results if result not in reached]
-    _print(render(reached or results))
-    if reached and others:
-        _print(_unless(ask.quiet, f"not reached: {', '.join(others)}"))
+def _not_reached(results: Sequence[ReplayResult]) -> list[str]:
+    """The files of which the run says nothing, in one line."""
+    names = [label_of(str(result.path)) for result in results]
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return [f"not reached: {', '.join([*names[:_NAMED], *more])}"] if names else []
 
 
-def _was_reached(result: ReplayResult) -> bool:
+def _was_reached(result: ReplayResult, root: Path) -> bool:
     """Whether the replay ran anything of the file's patch, or found it to break the script."""
     if result.verdict.kind is Kind.NOT_REACHED or result.after is None:
         return False
-    name = result.path.resolve().relative_to(project_root(result.path)).as_posix()
+    name = result.path.resolve().relative_to(root).as_posix()
     return bool(result.withdrawn) or any(file == name for file, _ in result.after.reached)
 
 
-def _unless(quiet: bool, line: str) -> list[str]:
-    return [] if quiet else [line]
+def _unless(quiet: bool, lines: list[str]) -> list[str]:
+    return [] if quiet else lines
 
 
 def _print(lines: Sequence[str]) -> None:

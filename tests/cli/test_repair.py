@@ -157,7 +157,7 @@ def test_several_errors_are_repaired_one_after_the_other(devfix: Devfix, project
     assert ran.code == 1
     assert [fix["removed"]["line"] for fix in ran.json["fixes"]] == [6, 7]
     assert ran.json["outcome"] == "repaired"
-    assert "next is at eval.py:7" in ran.json["fixes"][0]["proof"]
+    assert "next is TypeError at eval.py:7" in ran.json["fixes"][0]["proof"]
 
 
 def test_the_number_of_fixes_is_limited(devfix: Devfix, project: Path) -> None:

@@ -36,21 +36,64 @@ def test_a_script_that_fails_is_told_and_answers_1(project: Path, devfix: Devfix
     (project / "run.py").write_text(CRASH)
     ran = devfix("replay", "run.py", "--on", "cpu")
     assert ran.code == 1
-    assert ran.out.startswith("replay  run.py  on cpu  RuntimeError at run.py:1 after ")
+    assert ran.out.startswith("replay run.py on cpu: RuntimeError at run.py:1 after ")
     assert "Expected all tensors to be on the same device, but got cpu\n" in ran.out
     assert "`devfix repair run.py` starts from the crash" in ran.out
 
 
 def test_fixes_are_judged_and_nothing_is_written(project: Path, devfix: Devfix, library: None) -> None:
-    text = "import torch\nright = print\nwrong = lambda x: 1 / 0\nwrong(1)\n"
-    (project / "run.py").write_text(text.replace("1 / 0", "sys.exit(int('x'))"))
-    (project / "idle.py").write_text("import torch\nright = wrong = print\nwrong(1)\n")
+    text = "import torch, idle\nright = print\nwrong = lambda x: sys.exit(int('x'))\nwrong(1)\n"
+    (project / "run.py").write_text(text)
+    (project / "idle.py").write_text("import torch\nright = wrong = print\ndef idle():\n    wrong(1)\n")
+    (project / "stranger.py").write_text("import torch\nright = wrong = print\nwrong(1)\n")
     before = (project / "run.py").read_text()
     ran = devfix("replay", "run.py", "--on", "cpu")
     assert ran.code == 1
-    assert "→ inconclusive: the original failed with NameError" in ran.out
-    assert "not reached: idle.py" in ran.out
+    assert "replay run.py on cpu: inconclusive\n        the original failed with NameError" in ran.out
+    assert "not reached: idle.py\n" in ran.out
+    assert "stranger" not in ran.out
     assert (project / "run.py").read_text() == before
+
+
+def test_files_that_the_script_does_not_load_are_left_alone(project: Path, devfix: Devfix, library: None) -> None:
+    (project / "one.py").write_text("import torch\nright = wrong = print\nwrong(1)\n")
+    (project / "broken.py").write_text("import torch\nwrong(1\n")
+    ran = devfix("replay", "run.py", "--on", "cpu", "--output-format", "json")
+    assert (ran.code, ran.err) == (0, "")
+    assert [one["verdict"] for one in ran.json["replays"]] == [None]
+
+
+def test_what_only_the_patched_script_loads_is_patched_too(project: Path, devfix: Devfix, library: None) -> None:
+    crash = f"    {CRASH}"
+    (project / "run.py").write_text(f"import torch\nright = print\ndef wrong(_):\n{crash}wrong(1)\nimport later\n")
+    (project / "later.py").write_text(f"import torch\nright = print\ndef wrong(_):\n{crash}wrong(1)\n")
+    ran = devfix("replay", "run.py", "--on", "cpu", "--output-format", "json")
+    told = {one["path"]: (one["verdict"], one["after"]["outcome"]) for one in ran.json["replays"]}
+    assert told == {"run.py": ("confirmed", "passed"), "later.py": ("confirmed", "passed")}
+
+
+def test_what_is_left_out_by_the_settings_is_not_patched(project: Path, devfix: Devfix, library: None) -> None:
+    (project / "pyproject.toml").write_text("[tool.devfix]\nextend-exclude = ['vendored.py', 'run.py']\n")
+    for name in ("vendored.py", "run.py"):
+        (project / name).write_text("import torch\nright = wrong = print\nwrong(1)\n")
+    (project / "run.py").write_text((project / "run.py").read_text() + "import vendored\n")
+    ran = devfix("replay", "run.py", "--on", "cpu", "--output-format", "json")
+    assert [one["path"] for one in ran.json["replays"]] == ["run.py"]
+
+
+def test_many_files_that_the_run_did_not_reach_are_counted(project: Path, devfix: Devfix, library: None) -> None:
+    names = [f"lib{number}" for number in range(9)]
+    for name in names:
+        (project / f"{name}.py").write_text("import torch\ndef idle():\n    wrong(1)\n")
+    (project / "run.py").write_text(f"import torch, {', '.join(names)}\nright = wrong = print\nwrong(1)\n")
+    ran = devfix("replay", "run.py", "--on", "cpu")
+    assert ran.out.endswith("not reached: lib0.py, lib1.py, lib2.py, lib3.py, lib4.py, 4 more\n")
+
+
+def test_a_script_that_is_no_python_is_told_by_its_line(project: Path, devfix: Devfix) -> None:
+    (project / "run.py").write_text("import sys\ndef (\n")
+    ran = devfix("replay", "run.py", "--on", "cpu")
+    assert (ran.code, ran.out.startswith("replay run.py on cpu: SyntaxError at run.py:2 after ")) == (1, True)
 
 
 def test_a_patch_is_judged(project: Path, devfix: Devfix) -> None:
@@ -58,9 +101,9 @@ def test_a_patch_is_judged(project: Path, devfix: Devfix) -> None:
     (project / "good.diff").write_text(PATCH.format(CRASH, "print(1)\n"))
     (project / "bad.diff").write_text(PATCH.format(CRASH, "print(nothing)\n"))
     good = devfix("replay", "run.py", "--on", "cpu", "--patch", "good.diff")
-    assert (good.code, "→ confirmed: RuntimeError at run.py:2 is gone" in good.out) == (0, True)
+    assert (good.code, "confirmed\n        RuntimeError at run.py:2 is gone" in good.out) == (0, True)
     bad = devfix("replay", "run.py", "--on", "cpu", "--patch", "-", stdin=(project / "bad.diff").read_bytes())
-    assert (bad.code, "→ refuted: " in bad.out) == (1, True)
+    assert (bad.code, ": refuted\n" in bad.out) == (1, True)
     assert (project / "run.py").read_text() == "import sys\n" + CRASH
 
 
@@ -70,7 +113,7 @@ def test_a_patch_is_judged(project: Path, devfix: Devfix) -> None:
         (["replay"], "SCRIPT"),
         (["replay", "nothing.py"], "nothing.py: no such file"),
         (["replay", "."], ".: a folder; name a script"),
-        (["replay", "notes.ipynb"], "notes.ipynb: a notebook; only scripts are replayed"),
+        (["replay", "notes.ipynb"], "notes.ipynb: a notebook; only scripts can be run"),
         (["replay", "run.py", "--on", "abacus"], "--on"),
         (["replay", "run.py", "--on", "npu"], "torch sees no npu device here"),
         (["replay", "run.py", "--python", "/no/python"], "/no/python could not be started"),

@@ -24,10 +24,21 @@ def result(
     )
 
 
-def test_a_replay_is_one_line() -> None:
-    (line,) = render([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "it is gone"))])
-    told = "before: RuntimeError at train.py:7 after 2.1 s · after: passed in 1.2 s → confirmed: it is gone"
-    assert line == f"replay  train.py  on cuda  {told}"
+def test_a_replay_is_a_verdict_and_what_it_rests_on() -> None:
+    told = render([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "it is gone"))])
+    assert told == [
+        "replay train.py on cuda: confirmed",
+        "        it is gone",
+        "        before: RuntimeError at train.py:7 after 2.1 s · after: passed in 1.2 s",
+    ]
+
+
+def test_files_that_the_same_runs_tell_of_share_them() -> None:
+    told = render([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "it is gone"))] * 2)
+    assert [line.split(":")[0].strip() for line in told] == [
+        *("replay train.py on cuda", "it is gone", "before"),
+        *("replay train.py on cuda", "it is gone"),
+    ]
 
 
 def test_every_ending_has_words() -> None:
@@ -35,21 +46,30 @@ def test_every_ending_has_words() -> None:
         Outcome(Ending.TIMED_OUT, 60.0),
         Outcome(Ending.KILLED, 1.0, signal="SIGSEGV"),
         Outcome(Ending.FAILED, 1.0, 3),
+        Outcome(Ending.FAILED, 1.0, 1, error=ScriptError("ImportError", "no", None, None)),
+        Outcome(Ending.FAILED, 1.0, 1, error=ScriptError("SyntaxError", "no", "train.py", None)),
         Outcome(Ending.NOT_STARTED),
     ]
-    told = [render([result(outcome, PASSED, inconclusive("x"), Kind.INCONCLUSIVE)])[0] for outcome in endings]
-    words = ["timed out after 60.0 s", "killed by SIGSEGV after 1.0 s", "exit status 3 after 1.0 s", "could not start"]
-    assert all(f"before: {word} ·" in line for word, line in zip(words, told))
+    told = [render([result(outcome, PASSED, inconclusive("x"), Kind.INCONCLUSIVE)])[2] for outcome in endings]
+    words = [
+        "timed out after 60.0 s",
+        "killed by SIGSEGV after 1.0 s",
+        "exit status 3 after 1.0 s",
+        "ImportError outside the tree after 1.0 s",
+        "SyntaxError at train.py after 1.0 s",
+        "could not start",
+    ]
+    assert all(f"before: {word} ·" in line for word, line in zip(words, told, strict=True))
 
 
 def test_a_replay_that_was_not_run_says_why() -> None:
     lines = render([result(None, None, inconclusive("a library file"), Kind.INCONCLUSIVE)])
-    assert lines == ["replay  train.py → inconclusive: a library file"]
+    assert lines == ["replay train.py: inconclusive: a library file"]
 
 
 def test_a_fix_that_differs_from_its_file_has_a_line() -> None:
     lines = render([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "it is gone"), Kind.NOT_REACHED)])
-    assert lines[1:] == ["        DVF101 at line 12: not reached"]
+    assert lines[2] == "        DVF101 at line 12: not reached"
 
 
 def test_json_is_plain() -> None:

@@ -55,9 +55,7 @@ def _show_diff(told: Told) -> None:
 def _show_fix(printer: Printer, number: int, fixed: Fixed) -> None:
     rule = f" ({fixed.repair.rule})" if fixed.repair.rule else ""
     printer.line((f"fix {number}: ", "fix"), (f"{visible(fixed.repair.title)}{rule}", "message"))
-    printer.line(
-        (f"  removed {fixed.error.type} at {one_line(fixed.error.where)}: ", ""), (_said(fixed.error), "faint")
-    )
+    printer.line((f"  removed {one_line(fixed.error.told)}: ", ""), (_said(fixed.error), "faint"))
     printer.line((f"  seen: {one_line(fixed.proof)}", ""))
     if fixed.repair.effect is not None:
         printer.line((f"  effect: {visible(fixed.repair.effect)}", "unsafe"))
@@ -67,7 +65,7 @@ def _show_remaining(printer: Printer, told: Told) -> None:
     session, error = told.session, told.session.remaining
     if error is None or session.state in (State.CLEAN, State.REPAIRED):
         return
-    printer.line(("left: ", "error"), (f"{error.type} at {one_line(error.where)}: {_said(error)}", ""))
+    printer.line(("left: ", "error"), (f"{one_line(error.told)}: {_said(error)}", ""))
     for tried in session.rejected:
         printer.line((f"  tried: {visible(tried.title)}: {one_line(tried.reason)}", "faint"))
 

@@ -174,16 +174,16 @@ class Trial:
     def _other_error(self) -> Judgement:
         error = self.after.error
         assert error is not None
-        where = f"{error.where}: {error.message}"
+        told = f"{error.told}: {error.message}"
         if len(self.after.losses) < len(self.before.losses):
-            return Judgement(Progress.NONE, f"it then fails earlier, at {where}")
+            return Judgement(Progress.NONE, f"it then fails earlier, with {told}")
         if error.file is not None and self._is_crash_line(error.file, error.line):
             if len(self.after.losses) > len(self.before.losses) or self._other_operands:
-                return Judgement(Progress.FURTHER, f"the next is at {where}")
+                return Judgement(Progress.FURTHER, f"the next is {told}")
             return Judgement(Progress.NONE, f"it still fails there: {error.message}")
         if not self._passed_the_crash:
-            return Judgement(Progress.NONE, f"it then fails earlier, at {where}")
-        return Judgement(Progress.FURTHER, f"the next is at {where}")
+            return Judgement(Progress.NONE, f"it then fails earlier, with {told}")
+        return Judgement(Progress.FURTHER, f"the next is {told}")
 
     def _is_crash_line(self, file: str, line: int | None) -> bool:
         where = self._crash_line

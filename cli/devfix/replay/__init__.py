@@ -10,6 +10,7 @@ from devfix.replay.replaying import (
     ReplayResult,
     choose_backend,
     replay_on,
+    replay_program,
     run_alone,
     run_replays,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "render",
     "render_lone",
     "replay_on",
+    "replay_program",
     "run_alone",
     "run_replays",
 ]

@@ -34,8 +34,11 @@ class ScriptError:
     is_device_error: bool = False
 
     @property
-    def where(self) -> str:
-        return f"{self.file}:{self.line}" if self.file else "outside the tree"
+    def told(self) -> str:
+        """The type and the place in words."""
+        if self.file is None:
+            return f"{self.type} outside the tree"
+        return f"{self.type} at {self.file}" + (f":{self.line}" if self.line is not None else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +70,11 @@ class Outcome:
 
     `status` is the exit status, None where there is none; `signal` names the signal that killed the process. `reason`
     says why a run could not start, or which limit it went over. `peak_memory` is in bytes. `reached` holds (file, line)
-    for each watched line that ran. `losses` are the values on which `backward` was called, in order. `stopped_after` is
-    the number of optimizer steps after which we ended the script, None where it ended itself. `warnings` are those of
-    deprecations. `not_simulated` is what the simulated accelerator could not do, `notes` what it did in another way.
-    `postmortem` tells what was in reach when the script crashed with a device error, `audit` what an audited run had
-    where: see `auditing`.
+    for each watched line that ran, and `loaded` the files of the tree that were imported. `losses` are the values on
+    which `backward` was called, in order. `stopped_after` is the number of optimizer steps after which we ended the
+    script, None where it ended itself. `warnings` are those of deprecations. `not_simulated` is what the simulated
+    accelerator could not do, `notes` what it did in another way. `postmortem` tells what was in reach when the script
+    crashed with a device error, `audit` what an audited run had where: see `auditing`.
     """
 
     ending: Ending
@@ -84,6 +87,7 @@ class Outcome:
     stdout: Output = Output()
     stderr: Output = Output()
     reached: frozenset[tuple[str, int]] = frozenset()
+    loaded: frozenset[str] = frozenset()
     losses: tuple[float, ...] = ()
     stopped_after: int | None = None
     warnings: tuple[Deprecation, ...] = ()
@@ -110,7 +114,7 @@ class Outcome:
     def failure(self) -> str:
         """What went wrong, in a few words that fit after "failed with"."""
         if self.error is not None:
-            return f"{self.error.type} at {self.error.where}: {self.error.message}"
+            return f"{self.error.told}: {self.error.message}"
         if self.signal is not None:
             return f"signal {self.signal}"
         return self.reason or f"exit status {self.status}"

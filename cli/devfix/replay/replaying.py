@@ -5,8 +5,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -25,6 +25,9 @@ from devfix.replay.verdicts import Kind, Verdict, inconclusive
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 
 NO_SYSTEM = "replay needs Linux or macOS"
+
+Fixes = Callable[[Sequence[Path]], Sequence[Change]]
+"""What to judge in these files of a tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,45 @@ def replay_on(
     return [results[change.path] for change in changes]
 
 
+def replay_program(
+    program: Program,
+    fixes: Fixes,
+    backend: Backend,
+    options: ReplayOptions,
+    progress: Progress | None = None,
+) -> LoneRun | list[ReplayResult]:
+    """Run a program, and run it again with the `fixes` of the files that it loads.
+
+    A patched run may come to load more files: then theirs are added. Where there is nothing to fix, the one run is all.
+
+    Raises:
+        WorkspaceError: the tree could not be copied.
+    """
+    options = replace(options, program=program)
+    root = project_root(program.script)
+    with _stopped_cleanly(), Workspace(root, options.limits, options.keep) as workspace:
+        stage = Stage(workspace, options, progress or silent)
+        before = stage.run(program, "before", backend, {})
+        files = _loaded(stage, program, [before])
+        changes, results = tuple(fixes(files)), list[ReplayResult]()
+        more = changes
+        while more:
+            results = _Tree(root, changes, backend, options).judge(stage, [program], {program: before})
+            after = _loaded(stage, program, [result.after for result in results if result.after is not None])
+            new = [file for file in after if file not in files]
+            files = [*files, *new]
+            more = tuple(change for change in fixes(new) if change not in changes) if new else ()
+            changes = (*changes, *more)
+        return results if changes else _lone(stage, program, backend, before)
+
+
+def _loaded(stage: Stage, program: Program, outcomes: Sequence[Outcome]) -> list[Path]:
+    """The program's script, and the files of the original tree that runs imported."""
+    names = sorted({name for outcome in outcomes for name in outcome.loaded})
+    files = [program.script.resolve(), *(stage.workspace.original / name for name in names)]
+    return [file for file in dict.fromkeys(files) if file.is_file()]
+
+
 def run_alone(program: Program, backend: Backend, options: ReplayOptions, progress: Progress | None = None) -> LoneRun:
     """One run of a program in a copy of its tree.
 
@@ -119,10 +161,12 @@ def run_alone(program: Program, backend: Backend, options: ReplayOptions, progre
     """
     with _stopped_cleanly(), Workspace(project_root(program.script), options.limits, options.keep) as workspace:
         stage = Stage(workspace, options, progress or silent)
-        outcome = stage.run(program, "run", backend, {})
-        kept = workspace.folder if options.keep else None
-        notes = _notes(backend, outcome)
-        return LoneRun(program.script, stage.command(program), backend.name, outcome, kept, notes)
+        return _lone(stage, program, backend, stage.run(program, "run", backend, {}))
+
+
+def _lone(stage: Stage, program: Program, backend: Backend, outcome: Outcome) -> LoneRun:
+    kept = stage.workspace.folder if stage.options.keep else None
+    return LoneRun(program.script, stage.command(program), backend.name, outcome, kept, _notes(backend, outcome))
 
 
 def _by_tree(changes: Sequence[Change]) -> dict[Path, list[Change]]:
@@ -159,11 +203,21 @@ class _Tree:
             return [_unrun(change, self._options, self._reasons[change.path] or "") for change in self._changes]
         try:
             with Workspace(self._root, self._options.limits, self._options.keep) as workspace:
-                trials = Trials(Stage(workspace, self._options, progress), self._changes, self._backend)
-                ran = trials.judge(programs)
-                return [self._result(change, trials, ran) for change in self._changes]
+                return self.judge(Stage(workspace, self._options, progress), programs, {})
         except WorkspaceError as error:
             return [_unrun(change, self._options, str(error)) for change in self._changes]
+
+    def judge(
+        self, stage: Stage, programs: Sequence[Program], originals: Mapping[Program, Outcome]
+    ) -> list[ReplayResult]:
+        """A result for each change. `originals` are the runs of originals that were made already.
+
+        Raises:
+            WorkspaceError: the tree could not be copied.
+        """
+        trials = Trials(stage, self._changes, self._backend, originals=originals)
+        ran = trials.judge(programs)
+        return [self._result(change, trials, ran) for change in self._changes]
 
     def _why_not_run(self, change: Change) -> str | None:
         """The reason for which a change is not run by itself."""

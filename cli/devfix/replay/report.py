@@ -9,15 +9,24 @@ from typing import Any
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
+from devfix.replay.postmortem import story
 from devfix.replay.replaying import FixResult, LoneRun, ReplayResult
 
 _INDENT = " " * 8
 
 
 def render(results: Sequence[ReplayResult]) -> list[str]:
-    """One line for each replay, below it one for each fix that differs from its file, and the notes at last."""
-    notes = dict.fromkeys(note for result in results for note in result.notes)
-    return [*(line for result in results for line in _lines(result)), *(f"note: {note}" for note in notes)]
+    """The verdict on each file and what it rests on, below it each fix that differs from its file; the notes at last.
+
+    What files share, for which one pair of runs tells, stands with the first of them.
+    """
+    lines: list[str] = []
+    told: list[tuple[Outcome | None, Outcome | None]] = []
+    for result in results:
+        runs = (result.before, result.after)
+        lines += _lines(result, is_new=not any(runs[0] is one and runs[1] is other for one, other in told))
+        told.append(runs)
+    return [*lines, *(f"note: {note}" for note in dict.fromkeys(note for result in results for note in result.notes))]
 
 
 def render_lone(run: LoneRun) -> list[str]:
@@ -25,10 +34,10 @@ def render_lone(run: LoneRun) -> list[str]:
     outcome = run.outcome
     told = _told(outcome) if outcome.passed or outcome.error is None else f"{_told(outcome)}: {outcome.error.message}"
     limit = f": {outcome.reason}" if outcome.reason is not None else ""
-    postmortem = outcome.postmortem
-    lines = [f"replay  {_path(run.path)}  on {run.on}  {told}{limit}"]
+    lines = [f"replay {_path(run.path)} on {run.on}: {told}{limit}"]
     lines += [f"{_INDENT}not simulated: {what}" for what in outcome.not_simulated]
-    lines += [_INDENT + line for line in (postmortem_lines(postmortem) if postmortem is not None else ())]
+    if outcome.postmortem is not None:
+        lines += [_INDENT + line for line in postmortem_lines(outcome.postmortem)]
     return [*lines, *_kept(run.kept), *(f"note: {note}" for note in run.notes)]
 
 
@@ -44,13 +53,17 @@ def lone_as_json(run: LoneRun) -> dict[str, Any]:
     return {"replays": [entry | outcomes]}
 
 
-def _lines(result: ReplayResult) -> list[str]:
-    parts = ["replay", _path(result.path)]
-    if result.before is not None and result.after is not None:
-        parts += [f"on {result.on}", f"before: {_told(result.before)} · after: {_told(result.after)}"]
-    verdict = f"→ {_words(result.verdict.kind)}: {result.verdict.reason}"
+def _lines(result: ReplayResult, is_new: bool) -> list[str]:
+    head, reason = _words(result.verdict.kind), result.verdict.reason
     fixes = [_fix_line(fix) for fix in result.fixes if fix.kind is not result.verdict.kind]
-    return ["  ".join(parts) + " " + verdict, *fixes, *_kept(result.kept)]
+    if result.before is None or result.after is None:
+        return [f"replay {_path(result.path)}: {head}: {reason}", *fixes]
+    lines = [f"replay {_path(result.path)} on {result.on}: {head}", _INDENT + reason, *fixes]
+    if is_new:
+        lines.append(f"{_INDENT}before: {_told(result.before)} · after: {_told(result.after)}")
+        postmortem = result.before.postmortem
+        lines += [_INDENT + story(postmortem)] if postmortem is not None else []
+    return [*lines, *_kept(result.kept if is_new else None)]
 
 
 def _kept(folder: Path | None) -> list[str]:
@@ -63,7 +76,7 @@ def _fix_line(fix: FixResult) -> str:
 
 def _told(outcome: Outcome) -> str:
     if outcome.ending is Ending.FAILED and outcome.error is not None:
-        return f"{outcome.error.type} at {outcome.error.where} after {outcome.seconds:.1f} s"
+        return f"{outcome.error.told} after {outcome.seconds:.1f} s"
     if outcome.ending is Ending.FAILED:
         return f"exit status {outcome.status} after {outcome.seconds:.1f} s"
     if outcome.ending is Ending.KILLED:

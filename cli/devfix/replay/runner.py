@@ -274,6 +274,7 @@ def _outcome(ended: _Ended, events: Mapping[str, list[dict[str, Any]]]) -> Outco
         stdout=ended.stdout,
         stderr=ended.stderr,
         reached=frozenset((event["file"], event["line"]) for event in events.get("line", ())),
+        loaded=frozenset(event["file"] for event in events.get("loaded", ())),
         losses=tuple(_number(event["value"]) for event in events.get("loss", ())),
         stopped_after=next((event["steps"] for event in events.get("stopped", ())), None),
         warnings=tuple(_deprecation(event) for event in events.get("warning", ())),

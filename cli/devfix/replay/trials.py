@@ -1,7 +1,7 @@
 """The runs that judge the changes to one tree, and the search for the fix that breaks a set."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 from pathlib import Path
 
 from devfix.replay.backends import Backend, PlainCpu
@@ -27,13 +27,20 @@ class Trial:
 
 @dataclass
 class Trials:
-    """Trials of the changes to one tree. `withdrawn` are the parts that did not hold, each with the reason."""
+    """Trials of the changes to one tree. `withdrawn` are the parts that did not hold, each with the reason.
+
+    `originals` are runs of the original on the backend that were made already.
+    """
 
     stage: Stage
     changes: tuple[Change, ...]
     backend: Backend
     withdrawn: dict[Part, str] = field(default_factory=dict)
+    originals: InitVar[Mapping[Program, Outcome] | None] = None
     _originals: dict[tuple[Program, str, str], Outcome] = field(default_factory=dict)
+
+    def __post_init__(self, originals: Mapping[Program, Outcome] | None) -> None:
+        self._originals |= {(program, self.backend.name, ""): outcome for program, outcome in (originals or {}).items()}
 
     def judge(self, programs: Sequence[Program]) -> list[Trial]:
         """For each program the trial of all parts that hold."""

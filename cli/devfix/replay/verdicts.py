@@ -171,7 +171,7 @@ class _Trial:
         if elsewhere is not None:
             return Verdict(Kind.REFUTED, elsewhere)
         until = f", until it {obstacle(self.after)}" if self.after.was_cut else ""
-        return self._positive(Kind.CONFIRMED, f"{error.type} at {error.where} is gone: {error.message}{until}")
+        return self._positive(Kind.CONFIRMED, f"{error.told} is gone: {error.message}{until}")
 
     def _on_the_plain_cpu(self) -> str | None:
         """What the patch changed for the worse there, in words; None where it did not, or where that cannot be told."""

@@ -98,7 +98,8 @@ def describe(error: BaseException, root: Path) -> ErrorRecord:
         place = elsewhere(error, root) or _innermost(traceback_of(link, error, root), root)
         return _record(link, place, _NAME_OF_ERROR.sub("", text), True)
     told = _reason(error)
-    return _record(told, _innermost(told.__traceback__, root), next(iter(str(told).splitlines()), ""), False)
+    place = _unread(told, root) or _innermost(told.__traceback__, root)
+    return _record(told, place, next(iter(str(told).splitlines()), ""), False)
 
 
 def device_error(error: BaseException) -> tuple[BaseException, str] | None:
@@ -163,6 +164,12 @@ def _innermost(trace: TracebackType | None, root: Path) -> tuple[str | None, int
             found = (file, trace.tb_lineno)
         trace = trace.tb_next
     return found
+
+
+def _unread(error: BaseException, root: Path) -> tuple[str, int | None] | None:
+    """Where a file of the tree is no Python: it has no frame, for it never ran."""
+    file = inside(error.filename or "", root) if isinstance(error, SyntaxError) else None
+    return (file, error.lineno) if file is not None and isinstance(error, SyntaxError) else None
 
 
 def inside(file: str, root: Path) -> str | None:

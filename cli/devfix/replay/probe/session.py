@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from . import audit, deprecations, errors, imports, lines, postmortem, spawning, training
+from . import audit, deprecations, errors, imports, lines, loading, postmortem, spawning, training
 from .guarding import Guard
 from .journal import Journal
 from .stopping import StepLimit
@@ -105,6 +105,7 @@ def _observe(config: Config, config_file: str, journal: Journal, steps: StepLimi
     root = Path(config.root)
     guard = Guard(config.original, str(root.parents[1]))
     guard.install()
+    loading.follow(lambda file: errors.inside(file, root), lambda name: journal.write("loaded", file=name))
     deprecations.observe(
         lambda file: errors.inside(file, root),
         lambda category, message, file, line: journal.write(
