@@ -26,8 +26,8 @@ KEYS = {"rule": str, "unsafe": bool, "error": str, "line": int, "seconds": int, 
 OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str, "warning": str, "autocast": str}
 """`cpu_fails`: the program fails without an accelerator too. `needs`: packages without which it cannot run.
 
-A program that runs in spite of its bug, with no `error`, says how the bug shows at its line: by a `warning` of torch, or
-by what `autocast` is given there, which releases before 2.4 refuse.
+A program that runs in spite of its bug, with no `error`, says how the bug shows at its line: by a `warning` of torch,
+or by what `autocast` is given there, which releases before 2.4 refuse.
 """
 
 
