@@ -17,10 +17,6 @@ KNOWN = {
     "precision: device tensors are not cast by the hosts autocast": (
         "the host's autocast casts in C++, to which all tensors are on the host"
     ),
-    "sequences: gru cell with host hidden state": (
-        "the cell takes the host's way in C++, which multiplies and adds the bias at once: the error comes at the same "
-        "line, and names another operator"
-    ),
 }
 """By title, the probes that the simulation answers otherwise, each with the reason."""
 
