@@ -23,6 +23,7 @@ from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.reporting import json
 from devfix.reporting.terminal import Printer, one_line, out
+from devfix.scripts import script_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,8 @@ def audit(ask: Ask) -> int:
     Raises:
         UsageError: there is no such script or no such place to run on, or the tree cannot be copied.
     """
-    script = Path(ask.script)
-    if not script.is_file():
-        raise UsageError(f"{ask.script}: {'a folder; name the script' if script.is_dir() else 'no such file'}")
     try:
-        found = _Found.of(script.resolve(), ask.options)
+        found = _Found.of(script_named(ask.script), ask.options)
     except (BackendError, WorkspaceError, auditing_installation.InstallationError) as error:
         raise UsageError(str(error)) from error
     if ask.output_format is OutputFormat.JSON:
@@ -85,6 +83,8 @@ class _Found:
             printer.line((line, ""))
         for note in (*self.run.notes, *(f"not simulated: {what}" for what in self.run.outcome.not_simulated)):
             printer.line((f"note: {one_line(note)}", "note"))
+        if self.run.kept is not None:
+            printer.line((f"the copy is in {one_line(str(self.run.kept))}", "note"))
         for line in self.odd:
             printer.line(("odd: ", "unsafe"), (one_line(line), ""))
         if not self.odd and self.run.outcome.passed:

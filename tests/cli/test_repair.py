@@ -127,7 +127,7 @@ def test_installed_packages_are_not_edited(devfix: Devfix, project: Path) -> Non
     [
         (("nothing.py",), "no such file"),
         (("eval.py", "--on", "moon"), "unknown place"),
-        (("eval.py", "--env", "X"), "NAME=VALUE"),
+        (("eval.py", "--env", "X"), "KEY=VALUE"),
         (("notes.ipynb",), "notebook"),
     ],
 )

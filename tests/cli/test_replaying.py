@@ -1,5 +1,10 @@
 """`devfix replay`, and `rewrite --replay` where it needs more than a run."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -107,29 +112,95 @@ def test_a_patch_is_judged(project: Path, devfix: Devfix) -> None:
     assert (project / "run.py").read_text() == "import sys\n" + CRASH
 
 
+@pytest.mark.parametrize("command", ["replay", "repair", "audit"])
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["nothing.py"], "nothing.py: no such file"),
+        (["."], ".: a folder; name a script"),
+        (["notes.ipynb"], "notes.ipynb: a notebook; only scripts can be run"),
+        (["run.py", "--memory", "12"], "--memory '12' is too little to import torch; write it like 8GiB"),
+        (["run.py", "--memory", "much"], "--memory 'much' is no size; write it like 512MiB"),
+        (["run.py", "--env", "X"], "--env 'X' sets nothing; write it like KEY=VALUE"),
+        (["run.py", "--seed=-1"], "--seed"),
+        (["run.py", "--seed", str(2**32)], "--seed"),
+        (["run.py", "--devices", "65"], "--devices"),
+        (["run.py", "--cwd", "nowhere"], "--cwd nowhere: no such folder"),
+        (["run.py", "--cwd", "/", "--on", "cpu"], "--cwd / is no folder of the tree"),
+        (["run.py", "--copy-limit", "1B", "--on", "cpu"], "is larger than 1 B (--copy-limit)"),
+    ],
+)
+def test_all_that_run_scripts_refuse_the_same(
+    command: str, arguments: list[str], what: str, project: Path, devfix: Devfix, library: None
+) -> None:
+    (project / "run.py").write_text("import torch\nright = wrong = print\nwrong(1)\n")
+    (project / "notes.ipynb").touch()
+    ran = devfix(command, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("devfix: error: ")
+    assert ran.err.count("\n") == 1
+    assert what in ran.err
+
+
+@pytest.mark.parametrize("command", ["replay", "repair", "audit"])
+def test_settings_of_replays_hold_for_all_that_run_scripts(command: str, project: Path, devfix: Devfix) -> None:
+    (project / "pyproject.toml").write_text('[tool.devfix]\nreplay = { on = "abacus" }\n')
+    ran = devfix(command, "run.py")
+    assert (ran.code, "[tool.devfix] replay.on: 'abacus' is none of auto" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["replay", "repair", "audit"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_run_that_is_ended_from_outside_leaves_nothing(
+    command: str, number: signal.Signals, code: int, project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "copies").mkdir()
+    (project / "run.py").write_text(
+        "import os, subprocess, time\nchild = subprocess.Popen(['sleep', '600'])\n"
+        f"print(child.pid, os.getpid(), file=open({str(tmp_path / 'pids')!r}, 'w'), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "devfix", command, "run.py", "--on", "cpu"],
+        env={**os.environ, "TMPDIR": str(tmp_path / "copies")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while not (pids := (tmp_path / "pids").read_text().split() if (tmp_path / "pids").exists() else []):
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, "Traceback" in err) == (code, "", False)
+    assert list((tmp_path / "copies").iterdir()) == []
+    assert not any(_runs(int(pid)) for pid in pids)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
         (["replay"], "SCRIPT"),
-        (["replay", "nothing.py"], "nothing.py: no such file"),
-        (["replay", "."], ".: a folder; name a script"),
-        (["replay", "notes.ipynb"], "notes.ipynb: a notebook; only scripts can be run"),
         (["replay", "run.py", "--on", "abacus"], "--on"),
         (["replay", "run.py", "--on", "npu"], "torch sees no npu device here"),
         (["replay", "run.py", "--python", "/no/python"], "/no/python could not be started"),
         (["replay", "run.py", "--steps", "0"], "--steps"),
-        (["replay", "run.py", "--memory", "much", "--on", "cpu"], "--memory 'much' is no size; write it like 512MiB"),
-        (["replay", "run.py", "--env", "X", "--on", "cpu"], "--env 'X' sets nothing; write it like KEY=VALUE"),
-        (["replay", "run.py", "--cwd", "nowhere", "--on", "cpu"], "--cwd nowhere: no such folder"),
-        (["replay", "run.py", "--cwd", "/", "--on", "cpu"], "--cwd / is no folder of the tree"),
-        (["replay", "run.py", "--copy-limit", "1B", "--on", "cpu"], "is larger than 1 B (--copy-limit)"),
         (["replay", "run.py", "--patch", "no.diff", "--on", "cpu"], "--patch no.diff: No such file or directory"),
         (["replay", "run.py", "--patch", "run.py", "--on", "cpu"], "--patch run.py: git cannot apply the patch"),
         (["rewrite", "--replay-command", "torchrun run.py"], "--replay-command: torchrun starts a program on several"),
     ],
 )
 def test_what_cannot_start_is_one_line(arguments: list[str], what: str, project: Path, devfix: Devfix) -> None:
-    (project / "notes.ipynb").touch()
     ran = devfix(*arguments)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("devfix: error: ")

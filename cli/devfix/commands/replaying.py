@@ -1,5 +1,6 @@
 """The options of all commands that run scripts, and what they come to."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from devfix.settings import Overrides, ReplaySettings
 
 T = TypeVar("T")
+
+LEAST_MEMORY = 128 << 20
+MOST_SEED = 2**32 - 1
+"""What numpy and the hashes of Python take."""
 
 
 class On(StrEnum):
@@ -38,7 +43,9 @@ Devices = Annotated[
 Steps = Annotated[
     int | None, typer.Option("--steps", metavar="N", min=1, help="End training after N steps of an optimizer.")
 ]
-Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Where random numbers start.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help="Where random numbers start.")
+]
 Python = Annotated[
     str | None,
     typer.Option("--python", metavar="PATH", help="The project's interpreter; by default that of the active venv."),
@@ -78,6 +85,18 @@ class Given:
     keep: bool = False
 
 
+def options_for(given: Given, script: str, arguments: Sequence[str]) -> "ReplayOptions":
+    """How to run a script: what was given, else what the settings of its folder say.
+
+    Raises:
+        UsageError: an option or a setting makes no sense.
+    """
+    from devfix.settings import Overrides
+
+    chosen = replay_options(given, Overrides(), Path(script).resolve().parent, None)
+    return dataclasses.replace(chosen, args=tuple(arguments))
+
+
 def replay_options(given: Given, overrides: "Overrides", folder: Path, program: "Program | None") -> "ReplayOptions":
     """How to replay: what was given, else what the settings of `folder` say.
 
@@ -93,7 +112,7 @@ def replay_options(given: Given, overrides: "Overrides", folder: Path, program: 
         on=_on(given, settings),
         timeout=_first(given.timeout, settings.timeout, usual.timeout),
         python=given.python or usual.python,
-        memory=_size("--memory", given.memory) or settings.memory,
+        memory=_memory(given.memory) or settings.memory,
         seed=_first(given.seed, settings.seed, usual.seed),
         keep=given.keep,
         limits=Limits(total=_first(_size("--copy-limit", given.copy_limit), settings.copy_limit, Limits().total)),
@@ -141,6 +160,13 @@ def _size(option: str, text: str | None) -> int | None:
     size = parse_size(text)
     if not size:
         raise UsageError(f"{option} {text!r} is no size; write it like 512MiB")
+    return size
+
+
+def _memory(text: str | None) -> int | None:
+    size = _size("--memory", text)
+    if size is not None and size < LEAST_MEMORY:
+        raise UsageError(f"--memory {text!r} is too little to import torch; write it like 8GiB")
     return size
 
 

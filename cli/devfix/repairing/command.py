@@ -1,6 +1,5 @@
 """`devfix repair`, from its options to its exit code."""
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -14,14 +13,16 @@ from devfix.formats import OutputFormat
 from devfix.repairing import report
 from devfix.repairing.session import Limits, Loop, Session, State
 from devfix.repairing.trials import Bench
-from devfix.replay.backends import BackendError, PlainCpu, select
+from devfix.replay.backends import BackendError, PlainCpu
 from devfix.replay.comparing import loss_difference
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.programs import Program
+from devfix.replay.replaying import choose_backend, stopped_cleanly
 from devfix.replay.stage import Progress, Stage
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 from devfix.reporting.terminal import err, one_line
+from devfix.scripts import script_named
 from devfix.writing import WriteError, dirty, write
 
 
@@ -45,34 +46,24 @@ def repair(ask: Ask) -> int:
     Raises:
         UsageError: there is nothing that could be run, or the patch would touch uncommitted work.
     """
-    script = _script(ask)
+    script = script_named(ask.script)
     program = Program(script, ask.options.args)
     try:
-        backend = select(ask.options.on, ask.options.python, ask.options.devices)
-        with Workspace(project_root(script), ask.options.limits, ask.options.keep) as workspace:
+        backend = choose_backend(ask.options)
+        with stopped_cleanly(), Workspace(project_root(script), ask.options.limits, ask.options.keep) as workspace:
             bench = Bench(Stage(workspace, ask.options, _progress(ask)), program)
             session = Loop(bench, backend, Limits(ask.max_fixes, time.monotonic() + ask.seconds)).run()
             compared = _compared_on_cpu(bench, session)
             command, root = bench.command, workspace.original
+            kept = workspace.folder if ask.options.keep else None
     except (BackendError, WorkspaceError) as error:
         raise UsageError(str(error)) from error
     files = [(str(root / file), session.before[file], data) for file, data in sorted(session.after.items())]
     written = _is_to_be_written(ask, session, files)
     if written:
         _write(files)
-    report.show(report.Told(command, backend, session, files, compared, written), ask.output_format, ask.quiet)
+    report.show(report.Told(command, backend, session, files, compared, written, kept), ask.output_format, ask.quiet)
     return _exit_code(session, written)
-
-
-def _script(ask: Ask) -> Path:
-    script = Path(ask.script)
-    if not script.is_file():
-        raise UsageError(f"{ask.script}: no such file")
-    if script.suffix == ".ipynb":
-        raise UsageError(f"{ask.script}: a notebook; only scripts can be run")
-    if not hasattr(os, "wait4"):
-        raise UsageError("repair needs Linux or macOS")
-    return script.resolve()
 
 
 def _progress(ask: Ask) -> Progress:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from devfix.discovery import label_of
@@ -12,13 +13,14 @@ from devfix.repairing.session import Fixed, Session, State, Tried
 from devfix.replay.backends import Backend
 from devfix.replay.outcomes import ScriptError
 from devfix.replay.postmortem import as_json as postmortem_as_json
+from devfix.replay.postmortem import story
 from devfix.reporting import diff, json
 from devfix.reporting.terminal import Printer, err, one_line, out, visible, wants_colour, write_bytes
 
 
 @dataclass(frozen=True)
 class Told:
-    """Everything that the report speaks of. `files` are (absolute path, before, after)."""
+    """Everything that the report speaks of. `files` are (absolute path, before, after), `kept` is where copies are."""
 
     command: str
     backend: Backend
@@ -26,6 +28,7 @@ class Told:
     files: Sequence[tuple[str, bytes, bytes]]
     compared: str | None
     written: bool
+    kept: Path | None = None
 
 
 def show(told: Told, output_format: OutputFormat, quiet: bool) -> None:
@@ -56,6 +59,8 @@ def _show_fix(printer: Printer, number: int, fixed: Fixed) -> None:
     rule = f" ({fixed.repair.rule})" if fixed.repair.rule else ""
     printer.line((f"fix {number}: ", "fix"), (f"{visible(fixed.repair.title)}{rule}", "message"))
     printer.line((f"  removed {one_line(fixed.error.told)}: ", ""), (_said(fixed.error), "faint"))
+    if fixed.story is not None:
+        printer.line((f"  why: {one_line(fixed.story)}", ""))
     printer.line((f"  seen: {one_line(fixed.proof)}", ""))
     if fixed.repair.effect is not None:
         printer.line((f"  effect: {visible(fixed.repair.effect)}", "unsafe"))
@@ -66,6 +71,8 @@ def _show_remaining(printer: Printer, told: Told) -> None:
     if error is None or session.state in (State.CLEAN, State.REPAIRED):
         return
     printer.line(("left: ", "error"), (f"{one_line(error.told)}: {_said(error)}", ""))
+    if session.last is not None and session.last.postmortem is not None:
+        printer.line((f"  why: {one_line(story(session.last.postmortem))}", ""))
     for tried in session.rejected:
         printer.line((f"  tried: {visible(tried.title)}: {one_line(tried.reason)}", "faint"))
 
@@ -84,6 +91,8 @@ def _show_summary(printer: Printer, told: Told) -> None:
     cpu = f"; on the plain CPU {told.compared}" if told.compared and told.compared != session.reason else ""
     style = "good" if session.state in (State.CLEAN, State.REPAIRED) else "error"
     printer.line((f"{words}: ", style), (f"`{one_line(told.command)}`{where}: {one_line(session.reason)}{cpu}.", ""))
+    if told.kept is not None:
+        printer.line((f"The copies are in {one_line(str(told.kept))}.", "faint"))
     if told.written:
         printer.line(("Undo with: devfix undo", "faint"))
     elif told.files and session.state is not State.UNREPAIRED:
@@ -134,6 +143,7 @@ def _fix(fixed: Fixed) -> dict[str, Any]:
         "category": str(fixed.diagnosis.category),
         "proof": fixed.proof,
         "effect": fixed.repair.effect,
+        "story": fixed.story,
         "rejected": [_tried(one) for one in fixed.rejected],
     }
 

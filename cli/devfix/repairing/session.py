@@ -16,6 +16,7 @@ from devfix.repairing.trials import Bench, Overlay, Progress, Trial, moved, watc
 from devfix.replay.backends import Backend
 from devfix.replay.outcomes import Ending, Outcome, ScriptError
 from devfix.replay.patches import Patch
+from devfix.replay.postmortem import story
 
 CANDIDATES = 12
 """How many candidates are tried for one error."""
@@ -42,13 +43,17 @@ class Tried:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A candidate that was kept: the error that it removed and what came of it. `rejected` were tried before it."""
+    """A candidate that was kept: the error that it removed and what came of it. `rejected` were tried before it.
+
+    `story` says in words how values came to meet, where the post-mortem of the error knew.
+    """
 
     repair: Repair
     error: ScriptError
     diagnosis: Diagnosis
     proof: str
     rejected: tuple[Tried, ...] = ()
+    story: str | None = None
 
 
 @dataclass
@@ -158,7 +163,7 @@ class Loop:
             assert diagnosis is not None
             after, progress, reason = self._try(outcome, diagnosis, repair, files, sources)
             if progress in (Progress.GONE, Progress.FURTHER):
-                self._keep(Fixed(repair, error, diagnosis, reason, tuple(rejected)), files, sources)
+                self._keep(Fixed(repair, error, diagnosis, reason, tuple(rejected), _story(outcome)), files, sources)
                 return after
             rejected.append(Tried(repair.title, reason))
             if progress is Progress.OTHER and spare is None:
@@ -166,7 +171,7 @@ class Loop:
         if spare is not None and diagnosis is not None:
             repair, files, after, reason = spare
             others = tuple(one for one in rejected if one.title != repair.title)
-            self._keep(Fixed(repair, error, diagnosis, reason, others), files, sources)
+            self._keep(Fixed(repair, error, diagnosis, reason, others, _story(outcome)), files, sources)
             return after
         self._session.rejected = tuple(rejected)
         return None
@@ -236,3 +241,7 @@ def _edited(repair: Repair, sources: Mapping[str, Source]) -> dict[str, bytes] |
             return "; ".join(wrong)
         files[file] = data
     return files
+
+
+def _story(outcome: Outcome) -> str | None:
+    return None if outcome.postmortem is None else story(outcome.postmortem)

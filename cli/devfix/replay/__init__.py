@@ -13,6 +13,7 @@ from devfix.replay.replaying import (
     replay_program,
     run_alone,
     run_replays,
+    stopped_cleanly,
 )
 from devfix.replay.report import as_json, lone_as_json, render, render_lone
 from devfix.replay.stage import Progress
@@ -45,4 +46,5 @@ __all__ = [
     "replay_program",
     "run_alone",
     "run_replays",
+    "stopped_cleanly",
 ]

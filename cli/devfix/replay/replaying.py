@@ -107,7 +107,7 @@ def replay_on(
 ) -> list[ReplayResult]:
     """`run_replays` with the backend already chosen."""
     results: dict[Path, ReplayResult] = {}
-    with _stopped_cleanly():
+    with stopped_cleanly():
         for root, members in _by_tree(changes).items():
             for result in _Tree(root, members, backend, options).replay(progress or silent):
                 results[result.path] = result
@@ -130,7 +130,7 @@ def replay_program(
     """
     options = replace(options, program=program)
     root = project_root(program.script)
-    with _stopped_cleanly(), Workspace(root, options.limits, options.keep) as workspace:
+    with stopped_cleanly(), Workspace(root, options.limits, options.keep) as workspace:
         stage = Stage(workspace, options, progress or silent)
         before = stage.run(program, "before", backend, {})
         files = _loaded(stage, program, [before])
@@ -159,7 +159,7 @@ def run_alone(program: Program, backend: Backend, options: ReplayOptions, progre
     Raises:
         WorkspaceError: the tree could not be copied.
     """
-    with _stopped_cleanly(), Workspace(project_root(program.script), options.limits, options.keep) as workspace:
+    with stopped_cleanly(), Workspace(project_root(program.script), options.limits, options.keep) as workspace:
         stage = Stage(workspace, options, progress or silent)
         return _lone(stage, program, backend, stage.run(program, "run", backend, {}))
 
@@ -308,7 +308,7 @@ def _fix_result(finding: Finding, change: Change, trials: Trials, trial: Trial, 
 
 
 @contextlib.contextmanager
-def _stopped_cleanly() -> Iterator[None]:
+def stopped_cleanly() -> Iterator[None]:
     """Let SIGTERM and SIGHUP unwind the stack, as Ctrl-C does: the copy is removed and the script ended."""
     if threading.current_thread() is not threading.main_thread():
         yield
