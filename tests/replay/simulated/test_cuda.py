@@ -360,3 +360,42 @@ def test_an_operator_that_only_cuda_has_is_not_simulated(simulate: Simulate) -> 
         """
     )
     assert result.not_simulated == ["aten::_flash_attention_forward, which only has a kernel for CUDA"]
+
+
+def test_attention_runs_the_kernel_that_the_script_allows(simulate: Simulate) -> None:
+    result = simulate(
+        """
+        import torch
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        query = torch.randn(1, 2, 4, 8, device="cuda", requires_grad=True)
+
+        def node():
+            return type(torch.nn.functional.scaled_dot_product_attention(query, query, query).grad_fn).__name__
+
+        keep("at first", node())
+        with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
+            keep("fused", node())
+        with sdpa_kernel(SDPBackend.MATH):
+            keep("math", node())
+            out = torch.nn.functional.scaled_dot_product_attention(query, query, query)
+            (gradient,) = torch.autograd.grad(out.sum(), query, create_graph=True)
+            gradient.square().sum().backward()
+            keep("twice", str(query.grad.device))
+        keep("at last", node())
+        torch.backends.cuda.enable_flash_sdp(False)
+        torch.backends.cuda.enable_mem_efficient_sdp(False)
+        keep("switched off", node())
+        keep("told", [torch.backends.cuda.flash_sdp_enabled(), torch.backends.cuda.math_sdp_enabled()])
+        """
+    )
+    fused, plain = "ScaledDotProductFlashAttentionForCpuBackward0", "UnsafeViewBackward0"
+    assert result.error_type == "", result.printed
+    assert result.values == {
+        "at first": fused,
+        "fused": fused,
+        "math": plain,
+        "twice": "cuda:0",
+        "at last": fused,
+        "switched off": plain,
+        "told": [False, True],
+    }

@@ -127,12 +127,31 @@ def _switches() -> Bindings:
         bindings[f"_cuda_get{name}WorkspaceSize"], bindings[f"_cuda_set{name}WorkspaceSize"] = get, put
     bindings["_cuda_clearCublasWorkspaces"] = lambda: None
     bindings["_cuda_isCurrentStreamCapturing"] = lambda: False
-    # The CPU has no memory-efficient kernel: with the others switched off it would find none.
-    for name in ("sdp_use_flash", "sdp_use_mem_efficient", "sdp_use_math", "sdp_use_cudnn", "sdp_use_overrideable"):
-        getter = f"_get_{name.replace('sdp_use_', '')}_sdp_enabled"
-        if hasattr(torch._C, getter):
-            bindings[getter], bindings[f"_set_{name}"] = _kept(getattr(torch._C, getter)())
+    bindings.update(_attention_switches())
     return bindings
+
+
+def _attention_switches() -> Bindings:
+    """Which kernels attention may use. Of the CPU's two, flash stands for both of CUDA's that fuse it in any precision.
+
+    The other one, called math, stays allowed: there is no memory-efficient kernel, so that there might be none else.
+    """
+    use_flash = torch._C._set_sdp_use_flash
+    names = [
+        name
+        for name in ("flash", "mem_efficient", "math", "cudnn", "overrideable")
+        if hasattr(torch._C, f"_get_{name}_sdp_enabled")
+    ]
+    allowed = {name: getattr(torch._C, f"_get_{name}_sdp_enabled")() for name in names}
+
+    def bind(name: str) -> Bindings:
+        def allow(value: bool) -> None:
+            allowed[name] = value
+            use_flash(allowed["flash"] or allowed["mem_efficient"])
+
+        return {f"_get_{name}_sdp_enabled": lambda: allowed[name], f"_set_sdp_use_{name}": allow}
+
+    return {name: function for each in names for name, function in bind(each).items()}
 
 
 def _kept(value: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:

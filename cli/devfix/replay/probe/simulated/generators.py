@@ -48,9 +48,9 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
         set_claim(state, simulation.claim(HOST, "made by torch.get_rng_state"))
         return state
 
-    def set_host_state(original: Any, state: Any) -> None:
-        check_rng_state(state)
-        original(state)
+    def set_host_state(original: Any, new_state: Any) -> None:
+        check_rng_state(new_state)
+        original(new_state)
         rejoin(simulation)
 
     def seed_all(original: Any, *args: Any, **kwargs: Any) -> Any:

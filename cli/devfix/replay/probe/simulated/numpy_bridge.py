@@ -37,9 +37,9 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
             return original(tensor)
         return (torch.utils.dlpack.DLDeviceType(_DLPACK_DEVICE), place.index)
 
-    def from_dlpack(original: Any, source: Any, *args: Any, **kwargs: Any) -> Any:
-        place = place_of(source) if isinstance(source, torch.Tensor) else HOST
-        shared = original(_Host(source) if isinstance(source, torch.Tensor) else source, *args, **kwargs)
+    def from_dlpack(original: Any, ext_tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        place = place_of(ext_tensor) if isinstance(ext_tensor, torch.Tensor) else HOST
+        shared = original(_Host(ext_tensor) if isinstance(ext_tensor, torch.Tensor) else ext_tensor, *args, **kwargs)
         set_claim(shared, simulation.claim(place, "made by torch.from_dlpack"))
         return shared
 

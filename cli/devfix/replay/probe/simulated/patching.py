@@ -14,6 +14,8 @@ from torch.overrides import handle_torch_function, has_torch_function, has_torch
 _nn_parameter: Any = torch.nn.parameter
 _of_lazy_parameters: Any = _nn_parameter.UninitializedTensorMixin._allowed_methods
 _modes_are_on: Callable[[], bool] = torch._C._is_torch_function_mode_enabled
+_FIRST = ("input", "obj", "count")
+"""What torch calls the first parameter of its functions on tensors, which may be passed by name like all others."""
 
 
 def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
@@ -52,12 +54,17 @@ def wrap_method(name: str, around: Callable[..., Any]) -> None:
 
 
 def wrap_function(owner: Any, name: str, around: Callable[..., Any]) -> None:
-    """Replace the function `owner.name` as `wrap` does, with `__torch_function__` of its arguments first."""
+    """Replace the function `owner.name` as `wrap` does, with `__torch_function__` of its arguments first.
+
+    `around` gets the first argument by position even where it was passed by name.
+    """
     original = getattr(owner, name, None)
     if original is None:
         return
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if not args:
+            args = tuple(kwargs.pop(parameter) for parameter in _FIRST if parameter in kwargs)
         if _modes_are_on() or has_torch_function(args):
             return handle_torch_function(replacement, args, *args, **kwargs)
         return around(original, *args, **kwargs)
