@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from devfix.replay.backends import PlainCpu
+from devfix.replay.backends import PlainCpu, Simulated
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.programs import Program
@@ -93,6 +93,17 @@ def test_torch_save_cannot_write_to_the_original_tree(run: Run, tree: Path) -> N
 def test_variables_reach_the_script(run: Run) -> None:
     script = "import os\nprint(os.environ['MINE'], os.environ['PYTHONHASHSEED'])\n"
     assert run(script, env=(("MINE", "a=b"), ("PYTHONHASHSEED", "7"))).stdout.head == "a=b 7\n"
+
+
+def test_simulated_devices_are_not_hidden_by_the_variables_of_the_machine(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    script, backend = tree / "train.py", Simulated(tree / "unused.json")
+    script.write_text("import os\nprint(os.environ.get('CUDA_VISIBLE_DEVICES'))\n")
+    chosen = ReplayOptions(timeout=60, env=(("CUDA_VISIBLE_DEVICES", "1"),))
+    assert run_alone(Program(script), backend, ReplayOptions(timeout=60)).outcome.stdout.head == "None\n"
+    assert run_alone(Program(script), backend, chosen).outcome.stdout.head == "1\n"
 
 
 def test_the_folder_can_be_chosen(run: Run, tree: Path) -> None:

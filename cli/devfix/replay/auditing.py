@@ -24,7 +24,7 @@ class Audited:
         return self._backend.title
 
     @property
-    def environment(self) -> Mapping[str, str]:
+    def environment(self) -> Mapping[str, str | None]:
         return self._backend.environment
 
     @property

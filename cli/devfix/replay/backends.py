@@ -22,8 +22,8 @@ OLDEST_SIMULATED = (2, 4)
 
 _HIDDEN: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}
 """Keeps runtimes from opening the accelerators that there are."""
-_OTHERS_HIDDEN = {name: value for name, value in _HIDDEN.items() if name != "CUDA_VISIBLE_DEVICES"}
-"""The same for a simulation, which itself hides the CUDA devices that this variable does not name."""
+_SIMULATED: Mapping[str, str | None] = {**_HIDDEN, "CUDA_VISIBLE_DEVICES": None}
+"""The same for a simulation, whose devices are not those that the variable speaks of; the script's own choice counts."""
 _ASK_SCRIPT = Path(__file__).parent / "probe" / "ask.py"
 _ASK_SECONDS = 120
 _NO_TORCH = "torch is not installed in this interpreter; pip install 'devfix[replay]'"
@@ -33,9 +33,9 @@ _WHICH = "or name the project's interpreter with --python"
 class Backend(Protocol):
     """A place to run on.
 
-    `name` is what `--on` calls it and `title` what a sentence calls it. `environment` is added to that of the run and
-    `probe_options` are fields of the probe's `Config`, for a run that is allowed so many bytes of memory.
-    `can_show_device_bugs` is what verdicts turn on: where it is false, a run that passes says nothing about devices.
+    `name` is what `--on` calls it and `title` what a sentence calls it. `environment` is added to that of the run, which
+    does not inherit what is None there. `probe_options` are fields of the probe's `Config`, for a run that is allowed so
+    many bytes of memory. `can_show_device_bugs` is what verdicts turn on: where it is false, a run that passes says nothing about devices.
     `note` is what the user ought to know of the choice.
     """
 
@@ -44,7 +44,7 @@ class Backend(Protocol):
     @property
     def title(self) -> str: ...
     @property
-    def environment(self) -> Mapping[str, str]: ...
+    def environment(self) -> Mapping[str, str | None]: ...
     @property
     def can_show_device_bugs(self) -> bool: ...
     @property
@@ -58,7 +58,7 @@ class Accelerator:
 
     name: str
     title: str
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str | None] = field(default_factory=dict)
     can_show_device_bugs: bool = True
     note: str | None = None
 
@@ -75,7 +75,7 @@ class Simulated:
     devices: int = 1
     name: str = "simulated"
     title: str = "a simulated accelerator"
-    environment: Mapping[str, str] = field(default_factory=lambda: _OTHERS_HIDDEN)
+    environment: Mapping[str, str | None] = field(default_factory=lambda: _SIMULATED)
     can_show_device_bugs: bool = True
     note: str | None = None
 
@@ -89,7 +89,7 @@ class PlainCpu:
 
     name: str = "cpu"
     title: str = "the plain CPU"
-    environment: Mapping[str, str] = field(default_factory=lambda: _HIDDEN)
+    environment: Mapping[str, str | None] = field(default_factory=lambda: _HIDDEN)
     can_show_device_bugs: bool = False
     note: str | None = None
 

@@ -43,7 +43,7 @@ class Task:
     """What to run. `typed` is the script as one would type it in `cwd`; the rest is as in the probe's `Config`.
 
     `output_limit` and `file_limit` are in bytes: of all that is printed, and of each file that is written.
-    `environment` wins over `variables`, which are the user's.
+    `environment` wins over `variables`, which are the user's; what is None there is not inherited.
     """
 
     python: str
@@ -59,7 +59,7 @@ class Task:
     arguments: tuple[str, ...] = ()
     watch: Mapping[str, Sequence[int]] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str | None] = field(default_factory=dict)
     probe_options: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
     steps: int | None = None
@@ -116,14 +116,14 @@ def _start(task: Task, config: Path) -> subprocess.Popen[bytes]:
 def _environment(task: Task) -> dict[str, str]:
     return {
         **_DEFAULT_ENVIRONMENT,
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if task.environment.get(name, value) is not None},
         "PYTHONHASHSEED": str(task.seed),
         **task.variables,
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "TMPDIR": str(task.temporary),
         _TOKEN: str(task.control),
-        **task.environment,
+        **{name: value for name, value in task.environment.items() if value is not None},
     }
 
 
