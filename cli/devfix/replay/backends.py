@@ -23,7 +23,7 @@ OLDEST_SIMULATED = (2, 4)
 _HIDDEN: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}
 """Keeps runtimes from opening the accelerators that there are."""
 _SIMULATED: Mapping[str, str | None] = {**_HIDDEN, "CUDA_VISIBLE_DEVICES": None}
-"""The same for a simulation, whose devices are not those that the variable speaks of; the script's own choice counts."""
+"""The same for a simulation: the machine's variable speaks of other devices. The script's own choice counts."""
 _ASK_SCRIPT = Path(__file__).parent / "probe" / "ask.py"
 _ASK_SECONDS = 120
 _NO_TORCH = "torch is not installed in this interpreter; pip install 'devfix[replay]'"
@@ -33,9 +33,10 @@ _WHICH = "or name the project's interpreter with --python"
 class Backend(Protocol):
     """A place to run on.
 
-    `name` is what `--on` calls it and `title` what a sentence calls it. `environment` is added to that of the run, which
-    does not inherit what is None there. `probe_options` are fields of the probe's `Config`, for a run that is allowed so
-    many bytes of memory. `can_show_device_bugs` is what verdicts turn on: where it is false, a run that passes says nothing about devices.
+    `name` is what `--on` calls it and `title` what a sentence calls it. `environment` is added to that of the run,
+    which does not inherit what is None there. `probe_options` are fields of the probe's `Config`, for a run that is
+    allowed so many bytes of memory. `can_show_device_bugs` is what verdicts turn on: where it is false, a run that
+    passes says nothing about devices.
     `note` is what the user ought to know of the choice.
     """
 
