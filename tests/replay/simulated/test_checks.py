@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from .conftest import Simulate
-from .table import evaluate
+from .tables import PRELUDE, assert_texts
 
 SETTING = """
 h2, c2 = torch.ones(2, 2), torch.ones(2, 2, device="cuda")
@@ -20,6 +20,9 @@ def images(device, channels=3, count=2):
     return torch.ones(count, channels, 8, 8, device=device)
 def kernel(device, *shape):
     return torch.ones(*shape, device=device)
+def istft(device, window):
+    spectrum = torch.ones(9, 5, device=device, dtype=torch.complex64)
+    return torch.istft(spectrum, 16, window=torch.ones(16, device=window))
 def inference(function):
     with torch.inference_mode():
         return function()
@@ -83,6 +86,15 @@ LEGAL = {
     "F.conv2d(images('cuda'), kernel('cuda', 4, 3, 3, 3), kernel('cuda', 4))": "cuda:0",
     "F.ctc_loss(torch.zeros(4, 1, 3, device='cuda'), torch.ones(2, dtype=torch.int32), [4], [2])": "cuda:0",
     "F.ctc_loss(torch.zeros(4, 1, 3, device='cuda'), torch.ones(1, 2).long(), [4], [2])": "cuda:0",
+    "torch.meshgrid(ci, ci, indexing='ij')[0]": "cuda:0",
+    "torch.meshgrid([hi, hi], indexing='ij')[0]": "cpu",
+    "torch.block_diag(c2, c0)": "cuda:0",
+    "torch.gradient(c2[0], spacing=(ci,))[0]": "cuda:0",
+    "torch.segment_reduce(c2[0], 'sum', lengths=ci + 1 - ci)": "cuda:0",
+    "istft('cuda', 'cuda')": "cuda:0",
+    "nn.GRUCell(2, 2).cuda()(c2, c2)": "cuda:0",
+    "nn.LSTMCell(2, 2).cuda()(c2)[0]": "cuda:0",
+    "nn.GRUCell(2, 2)(h2)": "cpu",
 }
 
 REFUSED = {
@@ -108,6 +120,32 @@ REFUSED = {
     "c2.index_add(0, hi, c2)": same("index", "index_add"),
     "c2.clamp(h0)": same("min", "clamp_Tensor"),
     "torch.cdist(c2, h2)": same("x2", "__cdist_forward"),
+    # The fused cells multiply without a bias.
+    "nn.GRUCell(2, 2).cuda()(c2, h2)": same("mat2", "mm", "cuda:0", "cpu"),
+    "nn.LSTMCell(2, 2).cuda()(c2, (h2, h2))": same("mat2", "mm", "cuda:0", "cpu"),
+    "nn.LSTMCell(2, 2).cuda()(c2, (c2, h2))": same("cx", "__thnn_fused_lstm_cell"),
+    "nn.GRUCell(2, 2)(c2)": same("mat2", "mm"),
+    "nn.GRUCell(2, 2).cuda()(h2)": same("mat1", "addmm"),
+    # Checked above the kernels, or by the kernel itself.
+    "torch.meshgrid(ci, hi, indexing='ij')": "RuntimeError: meshgrid expects all tensors to have the same device",
+    "torch.cartesian_prod(ci, hi)": "RuntimeError: meshgrid expects all tensors to have the same device",
+    "torch.gradient(c2[0], spacing=(hi,))": (
+        "RuntimeError: torch.gradient expected each tensor to be on the same device, but got devices cuda:0 and cpu!"
+    ),
+    "istft('cuda', 'cpu')": (
+        "RuntimeError: istft input and window must be on the same device but got self on cuda:0 and window on cpu"
+    ),
+    "torch.block_diag(c2, h2)": (
+        "RuntimeError: torch.block_diag: input tensors must all be on the same device. Input 0 is on device cuda:0 and "
+        "input 1 is on device cpu"
+    ),
+    "torch.cholesky_solve(h2, c2)": (
+        "RuntimeError: Expected b and A to be on the same device, but found b on cpu and A on cuda:0 instead."
+    ),
+    "torch.segment_reduce(c2[0], 'sum', lengths=hi)": (
+        "RuntimeError: Expected data.get_device() == lengths_value.get_device() to be true, but got false.  (Could "
+        "this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+    ),
     "torch.addmm(c2, c2, h2, out=c2.clone())": same("mat2", "addmm_out_out"),
     # TensorIterator.
     "c2 + h2": two(),
@@ -194,16 +232,16 @@ TWO_DEVICES = {
 
 def test_what_cuda_allows_runs_and_stays_where_it_belongs(simulate: Simulate) -> None:
     rows = {f"({expression}).device": place for expression, place in LEGAL.items()}
-    assert evaluate(simulate, SETTING, rows) == rows
+    assert_texts(simulate, PRELUDE + SETTING, rows)
 
 
 def test_what_cuda_refuses_is_refused_in_its_words(simulate: Simulate) -> None:
-    assert evaluate(simulate, SETTING, REFUSED) == REFUSED
+    assert_texts(simulate, PRELUDE + SETTING, REFUSED)
 
 
 def test_devices_are_told_apart(simulate: Simulate) -> None:
     setting = SETTING + "d2 = torch.ones(2, 2, device='cuda:1')\nd0 = torch.tensor(1.0, device='cuda:1')\n"
-    assert evaluate(simulate, setting, TWO_DEVICES, devices=2) == TWO_DEVICES
+    assert_texts(simulate, PRELUDE + setting, TWO_DEVICES, devices=2)
 
 
 def test_the_line_is_the_users(simulate: Simulate) -> None:

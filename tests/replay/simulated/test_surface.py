@@ -3,7 +3,7 @@
 import pytest
 
 from .conftest import Simulate
-from .table import evaluate
+from .tables import PRELUDE, assert_texts
 
 DEFAULTS = """
 def inside(make, where="cuda"):
@@ -161,11 +161,12 @@ SEQUENCE_ROWS = {
         pytest.param(SEQUENCES, SEQUENCE_ROWS, id="sequences"),
     ],
 )
-def test_each_expression_gives_what_cuda_gives(simulate: Simulate, setup: str, rows: dict[str, object]) -> None:
-    assert evaluate(simulate, setup, rows, devices=2) == rows
+def test_each_expression_gives_what_cuda_gives(simulate: Simulate, setup: str, rows: dict[str, str]) -> None:
+    assert_texts(simulate, PRELUDE + setup, rows, devices=2)
 
 
 AUTOGRAD = """
+warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated")  # torch.func compiles with it
 from torch.func import functional_call, grad, vmap
 from torch.utils.checkpoint import checkpoint
 def leaf(place="cpu"):
@@ -258,6 +259,7 @@ AUTOGRAD_ROWS = {
 }
 
 SUBCLASSES = """
+warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
 class Plain(torch.Tensor):
     pass
 class Watching(torch.Tensor):
@@ -309,8 +311,8 @@ SUBCLASS_ROWS = {
     ("setup", "rows"),
     [pytest.param(AUTOGRAD, AUTOGRAD_ROWS, id="autograd"), pytest.param(SUBCLASSES, SUBCLASS_ROWS, id="subclasses")],
 )
-def test_each_expression_computes_where_cuda_does(simulate: Simulate, setup: str, rows: dict[str, object]) -> None:
-    assert evaluate(simulate, setup, rows) == rows
+def test_each_expression_computes_where_cuda_does(simulate: Simulate, setup: str, rows: dict[str, str]) -> None:
+    assert_texts(simulate, PRELUDE + setup, rows)
 
 
 def test_a_loader_under_a_default_device_draws_with_a_host_generator(simulate: Simulate) -> None:

@@ -22,7 +22,7 @@ class Call:
         self.func = func
         self.parameters = func._schema.arguments
         self.values: dict[str, Any] = dict(zip((parameter.name for parameter in self.parameters), args), **kwargs)
-        self._simulation = simulation
+        self.simulation = simulation
         self._wrappers = wrappers
 
     def __getitem__(self, name: str) -> Any:
@@ -33,7 +33,7 @@ class Call:
 
     def place(self, name: str) -> torch.device | None:
         """Where the tensor called `name` is; None where it is absent or may be anywhere."""
-        return place_of(self[name])
+        return claimed_place(self[name])
 
     def named(self, *names: str) -> list[Named]:
         """The tensors passed for these parameters, those of lists one by one."""
@@ -56,16 +56,16 @@ class Call:
         """What the generated wrapper of `operator` checks, of `tensors` in that order."""
         common: Named | None = None
         for named in tensors:
-            place = place_of(named[1])
+            place = claimed_place(named[1])
             if place is None:
                 continue
             if common is None:
                 common = named
                 continue
-            first = place_of(common[1]) or HOST
+            first = claimed_place(common[1]) or HOST
             if place is not first:
                 method = self._wrappers[operator]
-                text = messages.wrapper(self._simulation.version, method, named[0], place, first)
+                text = messages.wrapper(self.simulation.version, method, named[0], place, first)
                 self.refuse(text, named, common)
 
     def want_iterable(self, operands: Sequence[Named], outputs: int, scalars: int | None) -> None:
@@ -74,13 +74,13 @@ class Call:
         `scalars` 0-dim host tensors may pass among the inputs; None where the operator has no `allow_cpu_scalars`, so
         that they are refused like all others. Source: `compute_types` in TensorIterator.cpp.
         """
-        on_device = [named for named in operands if place_of(named[1]) not in (None, HOST)]
+        on_device = [named for named in operands if claimed_place(named[1]) not in (None, HOST)]
         if not on_device:
             return
-        common = place_of(on_device[0][1]) or HOST
+        common = claimed_place(on_device[0][1]) or HOST
         passed = 0
         for position, named in enumerate(operands):
-            place = place_of(named[1])
+            place = claimed_place(named[1])
             if place is None or place is common:
                 continue
             if scalars is None or place is not HOST or position < outputs or named[1].dim() != 0:
@@ -91,8 +91,7 @@ class Call:
 
     def refuse(self, text: str, *arguments: Named) -> NoReturn:
         """Raise the error of the operator, `text`, which these arguments are to blame for."""
-        self._simulation.refused[:] = arguments
-        raise RuntimeError(text)
+        refuse(self.simulation, text, *arguments)
 
 
 Check = Callable[[Call], "Claim | None"]
@@ -117,12 +116,27 @@ def iterate(call: Call, scalars: int | None) -> None:
     call.want_iterable([*written, *inputs], len(written), scalars)
 
 
-def place_of(value: Any) -> torch.device | None:
-    """Where `value` claims to be; None where it is no tensor or may be anywhere."""
+def refuse(simulation: Simulation, text: str, *arguments: Named) -> NoReturn:
+    """Raise the error of torch, `text`, which these arguments are to blame for."""
+    simulation.refused[:] = arguments
+    raise RuntimeError(text)
+
+
+def claimed_place(value: Any) -> torch.device | None:
+    """Where `value` claims to be; None where it is no tensor or may be anywhere.
+
+    `claims.place_of` says where a tensor that claims nothing really is instead.
+    """
     if not isinstance(value, torch.Tensor):
         return None
     claim = claim_of(value)
     return None if claim is None else claim.place
+
+
+def apart(first: Any, second: Any) -> bool:
+    """Whether both are tensors that claim different places."""
+    places = claimed_place(first), claimed_place(second)
+    return None not in places and places[0] is not places[1]
 
 
 def broadcast(shapes: Sequence[Sequence[int]]) -> tuple[int, ...] | None:

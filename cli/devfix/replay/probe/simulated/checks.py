@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from .calls import Call, Check, iterate, place_of, same
+from .calls import Call, Check, claimed_place, iterate, same
 from .claims import HOST, Claim, claim_of
 from .selfchecks import (
     BEFORE_THE_PARTS,
@@ -107,9 +107,9 @@ def composite_key(func: Any) -> Any:
 def _resize(call: Call) -> None:
     """`resize_out` in torchgen/dest/register_dispatch_key.py: each output against what the operator computes from."""
     inputs = call.inputs()
-    source = next((place for _, tensor in inputs if (place := place_of(tensor)) is not None), None)
+    source = next((place for _, tensor in inputs if (place := claimed_place(tensor)) is not None), None)
     for named in call.outputs():
-        place = place_of(named[1])
+        place = claimed_place(named[1])
         if source is not None and place is not None and place is not source:
             call.refuse(f"Expected out tensor to have device {source}, but got {place} instead", named, inputs[0])
 

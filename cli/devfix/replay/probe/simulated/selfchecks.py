@@ -12,8 +12,9 @@ from typing import Any
 import torch
 
 from . import messages
-from .calls import Call, Check, Named, broadcast, place_of, same
+from .calls import Call, Check, Named, apart, broadcast, claimed_place, refuse, same
 from .claims import HOST, Claim, claim_of
+from .state import Simulation
 
 _INDEX_TYPES = (torch.int64, torch.int32)
 _MASK_TYPES = (torch.bool, torch.uint8)
@@ -81,8 +82,8 @@ def _where(call: Call) -> None:
     operands = call.named("condition", "self", "other")
     if broadcast([tensor.shape for _, tensor in operands]) is None:
         return
-    on_device = any(place_of(tensor) not in (None, HOST) for _, tensor in operands)
-    moved = [named for named in operands if not (on_device and named[1].dim() == 0 and place_of(named[1]) is HOST)]
+    on_device = any(claimed_place(tensor) not in (None, HOST) for _, tensor in operands)
+    moved = [named for named in operands if not (on_device and named[1].dim() == 0 and claimed_place(named[1]) is HOST)]
     outputs = call.named("out") if "out" in call.values else []
     call.want_iterable([*outputs, *moved], len(outputs), scalars=None)
 
@@ -107,7 +108,7 @@ def _index(call: Call) -> Claim | None:
     if len(call["indices"]) > call["self"].dim():
         return None
     for named in indices:
-        place = place_of(named[1])
+        place = claimed_place(named[1])
         if own is not None and place not in (None, HOST, own):
             text = f"indices should be either on cpu or on the same device as the indexed tensor ({own})"
             call.refuse(text, named, *call.named("self"))
@@ -119,7 +120,7 @@ def _index(call: Call) -> Claim | None:
 def _index_put(call: Call) -> None:
     """`_index_put_impl_` in TensorAdvancedIndexing.cpp: indices are moved to `self`, and so is a 0-dim value."""
     own, value = call.place("self"), call["values"]
-    place = place_of(value)
+    place = claimed_place(value)
     if own is None or place is None or place is own or value.dim() == 0 or len(call["indices"]) > call["self"].dim():
         return
     if own is not HOST and (call["accumulate"] or torch.are_deterministic_algorithms_enabled()):
@@ -166,9 +167,9 @@ def _foreach_scalar_tensor(call: Call) -> None:
     `mul` and `div` read a number from the host first.
     """
     tensors, (scalar,) = call.named("self"), call.named("other")
-    place, common = place_of(scalar[1]), place_of(tensors[0][1])
+    place, common = claimed_place(scalar[1]), claimed_place(tensors[0][1])
     reads_host = call.func.name().startswith(("aten::_foreach_mul", "aten::_foreach_div"))
-    uniform = all(place_of(tensor) is common and tensor.dtype == scalar[1].dtype for _, tensor in tensors)
+    uniform = all(claimed_place(tensor) is common and tensor.dtype == scalar[1].dtype for _, tensor in tensors)
     if place is None or place is common or scalar[1].dim() != 0 or not uniform or (place is HOST and reads_host):
         return
     verb = "is expected" if call.func.name().partition(".")[0].endswith("_") else "expected"
@@ -206,7 +207,7 @@ def _want_fused_scalars(call: Call) -> None:
         return
     first = call.named("self")[0]
     for named in call.named("grad_scale", "found_inf", "lr"):
-        if place_of(named[1]) not in (None, place_of(first[1])):
+        if claimed_place(named[1]) not in (None, claimed_place(first[1])):
             call.refuse(f"{named[0]} must be on the same GPU device as the params", named, first)
 
 
@@ -214,27 +215,40 @@ def _want_fused_lists(call: Call, text: str, *names: str) -> None:
     """`check_fast_path_restrictions` in ForeachUtils.h: all of these on the device of the first parameter."""
     first = call.named("self")[0]
     for named in call.named(*names):
-        if place_of(named[1]) not in (None, place_of(first[1])):
+        if claimed_place(named[1]) not in (None, claimed_place(first[1])):
             call.refuse(text, named, first)
+
+
+def _segment_reduce(call: Call) -> None:
+    """`segment_reduce_kernel` in SegmentReduce.cpp: the generated wrapper does not look at keyword arguments."""
+    (data,) = call.named("data")
+    for named in call.named("offsets", "lengths"):
+        if apart(data[1], named[1]):
+            text = messages.unexplained(f"data.get_device() == {named[0]}_value.get_device()")
+            call.refuse(text, named, data)
 
 
 def _rnn(call: Call) -> None:
     """`_cudnn_rnn` in cudnn/RNN.cpp calls `check_attributes` of RNN.h."""
-    check_rnn(call, call.named("input")[0], call.named("hx", "cx"), call.named("weight"))
+    check_rnn(call.simulation, call.named("input")[0], call.named("hx", "cx"), call.named("weight"))
 
 
-def check_rnn(call: Call, source: Named, hidden: Sequence[Named], parameters: Sequence[Named]) -> None:
-    """`check_attributes` in RNN.h: the input against the hidden tensors and the parameters, in that order."""
-    place = place_of(source[1])
+def check_rnn(simulation: Simulation, source: Named, hidden: Sequence[Named], parameters: Sequence[Named]) -> None:
+    """`check_attributes` in RNN.h: the input against the hidden tensors and the parameters, in that order.
+
+    Raises:
+        RuntimeError: they are in different places.
+    """
+    place = claimed_place(source[1])
     for kind, tensors in (("hidden", hidden), ("parameter", parameters)):
         for named in tensors:
-            other = place_of(named[1])
+            other = claimed_place(named[1])
             if place is not None and other is not None and other is not place:
                 text = (
                     f"Input and {kind} tensors are not at the same device, found input tensor at {place} and {kind} "
                     f"tensor at {other}"
                 )
-                call.refuse(text, named, source)
+                refuse(simulation, text, named, source)
 
 
 def _convolution(call: Call) -> None:
@@ -244,13 +258,13 @@ def _convolution(call: Call) -> None:
     """
     source, weight, bias = call.named("input")[0], call.named("weight")[0], call.named("bias")
     backend = _backend(call)  # compares the shapes, which comes first
-    if place_of(source[1]) is not HOST and _is_depthwise(call):
+    if claimed_place(source[1]) is not HOST and _is_depthwise(call):
         name = "_conv_depthwise2d" if source[1].dim() == 4 else "conv_depthwise3d"
         call.want_same(f"aten::{name}", [("self", source[1]), weight, *bias])
         return
-    here = place_of(source[1])
+    here = claimed_place(source[1])
     for kind, named in (("weight", weight), *(("bias", named) for named in bias)):
-        place = place_of(named[1])
+        place = claimed_place(named[1])
         if here is not None and place is not None and place.type != here.type:
             types = messages.legacy_type(source[1], here), messages.legacy_type(named[1], place)
             text = f"Input type ({types[0]}) and {kind} type ({types[1]}) should be the same"
@@ -306,6 +320,28 @@ def _mv(call: Call) -> None:
     call.want_same("aten::addmv_", [("self", vector[1]), ("mat", call["self"]), vector])
 
 
+def _block_diag(call: Call) -> None:
+    """`block_diag` in TensorShape.cpp."""
+    tensors = call.named("tensors")
+    for number, named in enumerate(tensors):
+        if apart(tensors[0][1], named[1]):
+            text = (
+                "torch.block_diag: input tensors must all be on the same device. Input 0 is on device "
+                f"{claimed_place(tensors[0][1])} and input {number} is on device {claimed_place(named[1])}"
+            )
+            call.refuse(text, named, tensors[0])
+
+
+def _cholesky_solve(call: Call) -> None:
+    """`linearSolveCheckInputs` in LinearAlgebraUtils.h."""
+    if apart(call["self"], call["input2"]):
+        text = (
+            f"Expected b and A to be on the same device, but found b on {call.place('self')} and A on "
+            f"{call.place('input2')} instead."
+        )
+        call.refuse(text, *call.named("self", "input2"))
+
+
 CHECKS: dict[str, Check] = {
     # Copies between devices are what these are for; `fill_` reads the number (Fill.cpp), `bernoulli_` moves the
     # probabilities (cuda/DistributionTemplates.h).
@@ -327,6 +363,7 @@ CHECKS: dict[str, Check] = {
     "aten::index_fill_": _index_fill,
     "aten::searchsorted": _sorted_search,
     "aten::set_.source_Tensor": _set_storage,
+    "aten::segment_reduce": _segment_reduce,
     "aten::_fused_adam_.tensor_lr": _fused_adam,
     "aten::_fused_adamw_.tensor_lr": _fused_adam,
     "aten::_fused_adagrad_.tensor_lr": _fused_adagrad,
@@ -343,5 +380,7 @@ BEFORE_THE_PARTS: dict[str, Check] = {
         for name in ("add", "add_", "mul", "mul_", "div", "div_")
     },
     "aten::mv": _mv,
+    "aten::block_diag": _block_diag,
+    "aten::cholesky_solve": _cholesky_solve,
 }
 """What an operator made of others checks before they run."""

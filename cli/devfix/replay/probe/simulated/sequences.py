@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import torch
 
-from .claims import HOST, claim_of, forget_claim, place_of, set_claim
+from .calls import refuse
+from .claims import HOST, forget_claim, place_of, set_claim
+from .messages import SCALAR_TYPES
 from .mode import ClaimMode
 from .patching import wrap_function
+from .selfchecks import check_rnn
 from .state import Simulation
 
 _VF: Any = torch._VF
-_SCALARS = {
-    torch.float32: "Float",
-    torch.float64: "Double",
-    torch.float16: "Half",
-    torch.bfloat16: "BFloat16",
-    torch.int64: "Long",
-    torch.int32: "Int",
-    torch.int16: "Short",
-    torch.int8: "Char",
-    torch.uint8: "Byte",
-    torch.bool: "Bool",
-}
 
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
@@ -33,16 +23,19 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
     def layer(original: Any, data: Any, *args: Any) -> Any:
         packed = not isinstance(args[1], (list, tuple)) or isinstance(args[2], (list, tuple))
         hidden, parameters = args[1:3] if packed else args[:2]
-        check_layer(data, [hidden] if isinstance(hidden, torch.Tensor) else hidden, parameters)
+        states = [hidden] if isinstance(hidden, torch.Tensor) else hidden
+        weights = [("params", weight) for weight in parameters]
+        check_rnn(simulation, ("input", data), [("hx", state) for state in states], weights)
         return original(data, *args)
 
     def pack(original: Any, data: Any, lengths: Any, batch_first: Any) -> Any:
         place = place_of(lengths)
         if place is not HOST:
-            scalar = _SCALARS.get(lengths.dtype, "Undefined")
-            raise RuntimeError(
+            scalar = SCALAR_TYPES.get(lengths.dtype, "Undefined")
+            text = (
                 f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {place} {scalar} tensor"
             )
+            refuse(simulation, text, ("lengths", lengths))
         # The operator may have host lengths with device data; what comes of both is decided here.
         neutral = lengths.clone()
         forget_claim(neutral)
@@ -59,19 +52,3 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
         wrap_function(_VF, name, layer)
     wrap_function(_VF, "_pack_padded_sequence", pack)
     wrap_function(_VF, "_pad_packed_sequence", unpack)
-
-
-def check_layer(data: Any, hidden: Iterable[Any], parameters: Iterable[Any]) -> None:
-    """Compare the places of what a recurrent layer is given, as `check_attributes` of ATen's RNN.h does.
-
-    Raises:
-        RuntimeError: they differ.
-    """
-    place = place_of(data)
-    for name, tensors in (("hidden", hidden), ("parameter", parameters)):
-        for tensor in tensors:
-            if claim_of(tensor) is not None and place_of(tensor) is not place:
-                raise RuntimeError(
-                    f"Input and {name} tensors are not at the same device, found input tensor at {place} and {name} "
-                    f"tensor at {place_of(tensor)}"
-                )
