@@ -22,7 +22,7 @@ from devfix.replay import (
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.reporting import json
-from devfix.reporting.terminal import Printer, one_line, out
+from devfix.reporting.terminal import Printer, one_line, out, visible
 from devfix.scripts import script_named
 
 
@@ -75,12 +75,12 @@ class _Found:
     def tell(self, printer: Printer) -> None:
         for line in auditing_installation.lines(self.installation):
             printer.line((one_line(line), ""))
-        printer.line((f"ran {self.run.command} on {self.run.on}: {_ending(self)}", "message"))
+        printer.paragraph(one_line(f"ran {self.run.command} on {self.run.on}: {_ending(self)}"), "message")
         for line in auditing_report.lines(self.audit):
-            printer.line((line, ""))
+            printer.paragraph(visible(line))
         postmortem = self.run.outcome.postmortem
         for line in postmortem_lines(postmortem) if postmortem is not None else ():
-            printer.line((line, ""))
+            printer.paragraph(visible(line))
         for note in (*self.run.notes, *(f"not simulated: {what}" for what in self.run.outcome.not_simulated)):
             printer.line((f"note: {one_line(note)}", "note"))
         if self.run.kept is not None:

@@ -179,4 +179,4 @@ def _unless(quiet: bool, lines: list[str]) -> list[str]:
 def _print(lines: Sequence[str]) -> None:
     printer = out()
     for line in lines:
-        printer.line((visible(line), ""))
+        printer.paragraph(visible(line))

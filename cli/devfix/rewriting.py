@@ -22,7 +22,7 @@ from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import diff, json, text
 from devfix.reporting.progress import progress, replay_progress
 from devfix.reporting.tally import remaining
-from devfix.reporting.terminal import Printer, err, out, wants_colour, write_bytes
+from devfix.reporting.terminal import Printer, err, out, visible, wants_colour, write_bytes
 from devfix.results import Checked, Failed, Result, Rewritten
 from devfix.running import Request, run
 from devfix.selection import options_of
@@ -157,7 +157,7 @@ class _Rewrite:
         if not self._mode.show_diff:
             text.report_rewritten(outcome.results, self._unsafe, printer)
         for line in self._replay_lines():
-            printer.line((line, ""))
+            printer.paragraph(visible(line))
         if not self._ask.quiet:
             text.report_left_out(outcome.left_out, err())
             verb = "Would fix" if self._mode.show_diff else "Fixed"

@@ -126,7 +126,7 @@ def test_installed_packages_are_not_edited(devfix: Devfix, project: Path) -> Non
     ("arguments", "reason"),
     [
         (("nothing.py",), "no such file"),
-        (("eval.py", "--on", "moon"), "unknown place"),
+        (("eval.py", "--on", "moon"), "--on"),
         (("eval.py", "--env", "X"), "KEY=VALUE"),
         (("notes.ipynb",), "notebook"),
     ],

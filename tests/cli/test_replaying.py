@@ -196,7 +196,7 @@ def _runs(pid: int) -> bool:
         (["replay", "run.py", "--python", "/no/python"], "/no/python could not be started"),
         (["replay", "run.py", "--steps", "0"], "--steps"),
         (["replay", "run.py", "--patch", "no.diff", "--on", "cpu"], "--patch no.diff: No such file or directory"),
-        (["replay", "run.py", "--patch", "run.py", "--on", "cpu"], "--patch run.py: git cannot apply the patch"),
+        (["replay", "run.py", "--patch", "run.py", "--on", "cpu"], "--patch run.py: there is no patch in it"),
         (["rewrite", "--replay-command", "torchrun run.py"], "--replay-command: torchrun starts a program on several"),
     ],
 )

@@ -44,8 +44,8 @@ def test_it_does_not_matter_that_the_tree_is_a_repository(root: Path) -> None:
 @pytest.mark.parametrize(
     ("patch", "reason"),
     [
-        (b"", "git cannot apply the patch"),
-        (b"hello\n", "git cannot apply the patch"),
+        (b"", "there is no patch in it"),
+        (b"hello\n", "there is no patch in it"),
         (PATCH.replace(b" import torch", b" import jax"), "git cannot apply the patch: patch failed: pack/train.py:1"),
         (PATCH.replace(b"pack/train", b"nothing/train"), "git cannot apply the patch: nothing/train.py"),
         (PATCH.replace(b"pack/", b"../../"), "the patch leaves the tree"),

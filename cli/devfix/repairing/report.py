@@ -58,9 +58,9 @@ def _show_diff(told: Told) -> None:
 def _show_fix(printer: Printer, number: int, fixed: Fixed) -> None:
     rule = f" ({fixed.repair.rule})" if fixed.repair.rule else ""
     printer.line((f"fix {number}: ", "fix"), (f"{visible(fixed.repair.title)}{rule}", "message"))
-    printer.line((f"  removed {one_line(fixed.error.told)}: ", ""), (_said(fixed.error), "faint"))
+    printer.paragraph(f"  removed {one_line(fixed.error.told)}: {_said(fixed.error)}", "faint")
     if fixed.story is not None:
-        printer.line((f"  why: {one_line(fixed.story)}", ""))
+        printer.paragraph(f"  why: {one_line(fixed.story)}")
     printer.line((f"  seen: {one_line(fixed.proof)}", ""))
     if fixed.repair.effect is not None:
         printer.line((f"  effect: {visible(fixed.repair.effect)}", "unsafe"))
@@ -72,7 +72,7 @@ def _show_remaining(printer: Printer, told: Told) -> None:
         return
     printer.line(("left: ", "error"), (f"{one_line(error.told)}: {_said(error)}", ""))
     if session.last is not None and session.last.postmortem is not None:
-        printer.line((f"  why: {one_line(story(session.last.postmortem))}", ""))
+        printer.paragraph(f"  why: {one_line(story(session.last.postmortem))}")
     for tried in session.rejected:
         printer.line((f"  tried: {visible(tried.title)}: {one_line(tried.reason)}", "faint"))
 

@@ -68,11 +68,12 @@ def _traffic(audit: Audit) -> list[str]:
     waited = [(site, *per_step(site, audit.steps)) for site in audit.waits]
     rows = [_move(site, count, size) for site, count, size in _largest(moved)]
     rows += [f"{_times(count)} waits for {site.details['how']} at {_seen(site)}" for site, count, _ in _largest(waited)]
+    when = "moved in a step" if audit.steps else "moved, before any step of an optimizer"
     if not rows:
-        return ["moved in a step: nothing"]
+        return [f"{when}: nothing"]
     to_device = sum(size for site, _, size in moved if site.details["from"] == "cpu")
     to_host = sum(size for site, _, size in moved if site.details["to"] == "cpu")
-    title = f"moved in a step: {readable(round(to_device))} to devices, {readable(round(to_host))} to the host"
+    title = f"{when}: {readable(round(to_device))} to devices, {readable(round(to_host))} to the host"
     return _section(title, rows)
 
 

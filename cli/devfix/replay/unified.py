@@ -64,6 +64,8 @@ def _git(arguments: Sequence[str], folder: Path, patch: bytes) -> bytes:
     done = subprocess.run(
         ["git", *arguments], cwd=folder, input=patch, capture_output=True, env=environment, check=False
     )
+    if b"No valid patches in input" in done.stderr:
+        raise PatchError("there is no patch in it")
     if done.returncode != 0:
         reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise PatchError(

@@ -6,6 +6,7 @@ Nothing that comes from a user's file reaches a terminal as it is: control chara
 import os
 import shutil
 import sys
+import textwrap
 import unicodedata
 from typing import Any, TextIO
 
@@ -33,6 +34,8 @@ STYLES = {
     "good": "bold green",
 }
 PIPE_WIDTH = 160
+_FOLDED = 40
+"""Text that would be narrower is not folded."""
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -53,6 +56,18 @@ class Printer:
 
             line = Text.assemble(*((text, STYLES[style]) for text, style in pieces))
             self._console.print(line, soft_wrap=True)
+
+    def paragraph(self, text: str, style: str = "") -> None:
+        """`text`, folded on a terminal where it is too long, with what follows its first line set in."""
+        indent = len(text) - len(text.lstrip(" "))
+        if self._console is None or len(text) <= self.width or self.width < indent + _FOLDED:
+            self.line((text, style))
+            return
+        folded = textwrap.wrap(
+            text, self.width, subsequent_indent=" " * (indent + 2), break_long_words=False, break_on_hyphens=False
+        )
+        for part in folded:
+            self.line((part, style))
 
     def lines(self, lines: list[Line]) -> None:
         for line in lines:
