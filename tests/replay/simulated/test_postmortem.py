@@ -230,3 +230,35 @@ def test_a_crash_in_a_worker_has_no_postmortem(simulate: Simulate) -> None:
         """)
     assert "Cannot re-initialize CUDA in forked subprocess" in result.message
     assert result.postmortem is None
+
+
+METRIC = """
+import torch
+
+# A library's metric, whose code is not in the tree.
+exec(compile('''
+class Metric:
+    def __init__(self):
+        self.total = torch.zeros(3)
+
+    def update(self, value):
+        try:
+            self.total += value
+        except RuntimeError as error:
+            raise RuntimeError("Encountered different devices in metric calculation") from error
+''', "/library/metric.py", "exec"))
+
+metric = Metric()
+logits = torch.ones(3, device="cuda")
+metric.update(logits)
+"""
+
+
+def test_an_error_that_a_library_caught_and_raised_as_its_own(simulate: Simulate) -> None:
+    postmortem = examined(simulate(METRIC))
+    assert postmortem.message == "Encountered different devices in metric calculation"
+    assert postmortem.line == 18
+    assert story(postmortem) == (
+        "`metric.total` (float32[3]) is on the host: made by `metric = Metric()` at script.py:16 and never moved; "
+        "`logits` is on cuda:0: made by `torch.ones` at script.py:17; they meet in `metric.update` at script.py:18."
+    )

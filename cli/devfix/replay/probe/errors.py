@@ -104,7 +104,7 @@ def describe(error: BaseException, root: Path) -> ErrorRecord:
 
 def device_error(error: BaseException) -> tuple[BaseException, str] | None:
     """The device error in the chain of causes of `error`, and the line of its message that says so."""
-    for link in _chain(error):
+    for link in chain(error):
         text = _device_line(str(link))
         if text is not None:
             return link, text
@@ -119,7 +119,7 @@ def traceback_of(link: BaseException, error: BaseException, root: Path) -> Trace
 
 def elsewhere(error: BaseException, root: Path) -> tuple[str, int] | None:
     """Where in the tree `error` arose, if in another process: then the traceback from there is in a message."""
-    texts = [text for text in map(str, _chain(error)) if "Traceback (most recent call last)" in text]
+    texts = [text for text in map(str, chain(error)) if "Traceback (most recent call last)" in text]
     frames = [(inside(file, root), int(line)) for text in texts for file, line in _FRAME.findall(text)]
     return next(((file, line) for file, line in reversed(frames) if file is not None), None)
 
@@ -134,7 +134,8 @@ def _record(error: BaseException, place: tuple[str | None, int | None], message:
     }
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """`error`, what it was raised from or while handling, and so on."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -51,17 +51,24 @@ def examine(error: BaseException, root: Path) -> Record | None:
 
 
 def _refused(error: BaseException) -> list[tuple[str, Any]]:
-    """The arguments that the simulation refused with `error`: the odd one, and one of the others. None on hardware."""
+    """The arguments that the simulation refused with `error`: the odd one, and one of the others. None on hardware.
+
+    A library may have caught its error and raised `error` from it.
+    """
     simulation, _ = active_simulation()
+    if simulation is None or not any(map(_is_refusal, errors.chain(error))):
+        return []  # then what is there are the arguments of an earlier error, which the script went past
+    return list(simulation.refused)
+
+
+def _is_refusal(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if simulation is None or trace is None:
-        return []
+    if trace is None:
+        return False
     code = trace.tb_frame.f_code
-    # Else they are the arguments of an earlier error, which the script went past.
-    current = code.co_filename.startswith(_SIMULATED) and code.co_name == "refuse"
-    return list(simulation.refused) if current else []
+    return code.co_filename.startswith(_SIMULATED) and code.co_name == "refuse"
 
 
 def _user_traces(link: BaseException, error: BaseException, root: Path) -> list[TracebackType]:
