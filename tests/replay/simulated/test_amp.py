@@ -269,6 +269,73 @@ def test_scaled_training_runs_and_learns(simulate: Simulate, optimizer: str) -> 
     assert result.values == {"learns": True, "scale": [True, 65536.0, 6], "copied": 65536.0}
 
 
+HOST_SETTING = """
+import torch, torch.nn as nn, torch.nn.functional as F
+host, device = torch.ones(4, 4), torch.ones(4, 4, device="cuda")
+def types(function, *regions):
+    with torch.autocast(regions[0]), torch.autocast(regions[-1]):
+        return [str(function(value).dtype)[6:] for value in (host, device)]
+def model(value):
+    return nn.Linear(4, 2).to(value.device)(value)
+def off(value):
+    with torch.autocast("cpu", enabled=False):
+        return value @ value
+"""
+
+OF_THE_HOST = {
+    "types(lambda value: value @ value, 'cpu')": ["bfloat16", "float32"],
+    "types(lambda value: value @ value, 'cpu', 'cuda')": ["bfloat16", "float16"],
+    "types(lambda value: value @ value, 'cuda', 'cpu')": ["bfloat16", "float16"],
+    "types(lambda value: value @ value, 'cuda')": ["float32", "float16"],
+    "types(model, 'cpu')": ["bfloat16", "float32"],
+    "types(lambda value: F.relu(value @ value), 'cpu')": ["bfloat16", "float32"],
+    "types(lambda value: F.conv2d(value[None, None], value[None, None]), 'cpu')": ["bfloat16", "float32"],
+    "types(lambda value: F.conv2d(value[None, None], value[None, None, :3, :3], padding='same'), 'cpu', 'cuda')": [
+        "bfloat16",
+        "float16",
+    ],
+    "types(off, 'cpu')": ["float32", "float32"],
+}
+
+
+def test_autocast_of_the_host_is_for_host_tensors(simulate: Simulate) -> None:
+    assert_values(simulate, HOST_SETTING, OF_THE_HOST)
+
+
+FOURIER_SETTING = """
+import torch
+warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
+host = torch.arange(32.0).view(4, 8)
+half = host.cuda().half()
+def told(made):
+    return (str(made.device), str(made.dtype)[6:], list(made.shape))
+def far(made, whole):
+    return (made.to(whole.dtype).cpu() - whole).abs().max().item() > 0.5
+"""
+
+FOURIER = {
+    "told(torch.fft.rfft(half))": ("cuda:0", "complex32", [4, 5]),
+    "told(torch.fft.irfft(torch.fft.rfft(half)))": ("cuda:0", "float16", [4, 8]),
+    "told(torch.fft.fftn(half, s=(2, 4)))": ("cuda:0", "complex32", [2, 4]),
+    "told(torch.fft.rfft2(half).sum())": ("cuda:0", "complex32", []),
+    "told(torch.fft.fft(half.float()[:3], dim=0))": ("cuda:0", "complex64", [3, 8]),
+    "far(torch.fft.rfft(half), torch.fft.rfft(host))": False,
+}
+
+NOT_TRANSFORMED = {
+    "torch.fft.fft(half, 6)": "RuntimeError: cuFFT only supports dimensions whose sizes are powers of two",
+    "torch.fft.fft(half[:3], dim=0)": "RuntimeError: cuFFT only supports dimensions whose sizes are powers of two",
+    "torch.fft.irfft2(half[:3])": "RuntimeError: cuFFT only supports dimensions whose sizes are powers of two",
+    "torch.fft.rfft(half.bfloat16())": "RuntimeError: Unsupported dtype BFloat16",
+    "torch.fft.rfft(host.half())": "RuntimeError: Unsupported dtype Half",
+}
+
+
+def test_half_precision_is_transformed_on_devices(simulate: Simulate) -> None:
+    assert_values(simulate, FOURIER_SETTING, FOURIER)
+    assert_errors(simulate, FOURIER_SETTING, NOT_TRANSFORMED)
+
+
 def test_a_step_with_infinite_gradients_is_skipped(simulate: Simulate) -> None:
     result = simulate(
         """

@@ -48,9 +48,11 @@ def test_errors_of_the_simulation(message: str, what: str) -> None:
         ("torch.nn.attention.flex_attention.flex_attention(query, query, query)", "flex_attention"),
         ("torch.cuda.jiterator._create_jit_fn('')(query)", "torch.cuda.jiterator._create_jit_fn"),
         ("torch.autograd.profiler.emit_nvtx().__enter__()", "torch.autograd.profiler.emit_nvtx"),
+        ("torch.histogram(query, 3)", "torch.histogram and torch.histogramdd, for which CUDA has no kernel"),
+        ("torch.nested.nested_tensor([query[0], query[0].cpu()])", "a nested tensor of parts in different places"),
     ],
 )
-def test_what_only_exists_compiled_is_not_simulated(simulate: Simulate, code: str, what: str) -> None:
+def test_what_is_not_simulated_says_so(simulate: Simulate, code: str, what: str) -> None:
     result = simulate(
         f"import torch, torch.nn.attention.flex_attention\nquery = torch.ones(1, 1, 2, 2, device='cuda')\n{code}\n"
     )

@@ -13,11 +13,7 @@ pytest.importorskip("torch")
 RUN = Path(__file__).parents[3] / "bench" / "probes" / "run.py"
 SECONDS = 300
 
-KNOWN = {
-    "precision: device tensors are not cast by the hosts autocast": (
-        "the host's autocast casts in C++, to which all tensors are on the host"
-    ),
-}
+KNOWN: dict[str, str] = {}
 """By title, the probes that the simulation answers otherwise, each with the reason."""
 
 

@@ -209,6 +209,9 @@ FACTORIES = {
     "nn.utils.parametrizations.weight_norm(nn.Linear(2, 2, device='cuda')).weight.device": "cuda:0",
     "F.one_hot(torch.tensor([1], device='cuda')).device": "cuda:0",
     "sorted({str(p.device) for p in nn.TransformerEncoderLayer(4, 2, device='cuda').parameters()})": "['cuda:0']",
+    "torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(c)).device": "cuda:0",
+    "torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(h)).device": "cpu",
+    "torch.nested.nested_tensor([h, c], device='cuda').device": "cuda:0",
 }
 
 REFUSED = {

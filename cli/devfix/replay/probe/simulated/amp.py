@@ -18,7 +18,8 @@ from typing import Any
 
 import torch
 
-from .claims import claim_of
+from .claims import claim_of, tensors_in
+from .host_autocast import KEYS, key_set
 from .mode import ClaimMode
 from .patching import wrap
 from .state import Simulation
@@ -89,14 +90,15 @@ class _Kernels:
                 self._library.impl(operator, self._kernel(operator, rule), _KEY)
 
     def _kernel(self, operator: Operator, rule: Rule) -> Callable[..., Any]:
-        below = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)
+        below, below_all = key_set(_KEY), key_set(_KEY, *KEYS)
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
+            if any(_on_device(tensor) for tensor in tensors_in((*args, *kwargs.values()))):
+                with torch._C._ExcludeDispatchKeyGuard(below_all):
+                    return rule(operator, args, kwargs)
+            # On CUDA, operators on the host never come here.
             with torch._C._ExcludeDispatchKeyGuard(below):
-                if not any(_on_device(tensor) for tensor in _tensors((*args, *kwargs.values()))):
-                    # On CUDA, operators on the host never come here.
-                    return operator(*args, **kwargs)
-                return rule(operator, args, kwargs)
+                return operator(*args, **kwargs)
 
         return kernel
 
@@ -160,7 +162,7 @@ class _Kernels:
 
     def _promote(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run in the widest type among the arguments (promote)."""
-        dtypes = {tensor.dtype for tensor in _tensors((*args, *kwargs.values())) if _is_cast(tensor)}
+        dtypes = {tensor.dtype for tensor in tensors_in((*args, *kwargs.values())) if _is_cast(tensor)}
         wide = torch.float32 in dtypes
         return self._run(
             operator, args, kwargs, torch.float32 if wide else torch.get_autocast_dtype(self._simulation.kind)
@@ -194,14 +196,6 @@ def _listed(text: str, macro: str) -> list[tuple[str, str]]:
     found = re.search(rf"#define {macro}\(_\)((?:[^\n]*\\\n)*[^\n]*)", text)
     entries = re.findall(r"_\((\w+)(?:,\s*(\w+))?\)", found[1]) if found else []
     return [(name, overload or "default") for name, overload in entries]
-
-
-def _tensors(values: Any) -> Iterator[torch.Tensor]:
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _tensors(value)
 
 
 def _on_device(tensor: torch.Tensor) -> bool:

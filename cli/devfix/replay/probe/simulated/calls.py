@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import torch
 
 from . import messages
-from .claims import HOST, Claim, claim_of
+from .claims import HOST, Claim, claim_of, tensors_in
 from .state import Simulation
 
 Named = tuple[str, Any]
@@ -37,7 +37,7 @@ class Call:
 
     def named(self, *names: str) -> list[Named]:
         """The tensors passed for these parameters, those of lists one by one."""
-        return [(name, tensor) for name in names for tensor in _tensors(self.values.get(name))]
+        return [(name, tensor) for name in names for tensor in tensors_in([self.values.get(name)])]
 
     def outputs(self) -> list[Named]:
         """The tensors that are passed for `out`."""
@@ -156,10 +156,3 @@ def broadcast(shapes: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
 def _writes_to_self(call: Call) -> bool:
     alias = call.parameters[0].alias_info
     return alias is not None and alias.is_write
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        yield from (item for item in value if isinstance(item, torch.Tensor))

@@ -100,6 +100,15 @@ def holders(tensor: Any) -> Iterator[Any]:
         yield from (tensor.values(), tensor.ccol_indices(), tensor.row_indices())
 
 
+def tensors_in(values: Any) -> Iterator[Any]:
+    """The tensors among `values`, and among the items of its lists and tuples, in order."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
+
+
 def is_pinned(tensor: Any) -> bool:
     """Whether the memory of `tensor`, a tensor with a plain storage, counts as pinned."""
     return PINNED in _storage_of(tensor).__dict__

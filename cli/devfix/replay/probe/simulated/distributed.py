@@ -5,12 +5,13 @@ Each process of a job has its own simulated devices. NCCL's rule that tensors ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from ..imports import AfterImport  # noqa: TID252 - the probe goes by another name in the script's interpreter
+from .claims import tensors_in
 from .mode import ClaimMode
 from .patching import wrap
 from .state import Simulation
@@ -128,7 +129,7 @@ class _Groups:
 
     def _check(self, group: Any, values: Any) -> None:
         backends = self._backends.get(group)
-        for tensor in _tensors(values):
+        for tensor in tensors_in(values):
             if backends is not None and tensor.device.type not in backends:
                 raise RuntimeError(f"No backend type associated with device type {tensor.device.type}")
 
@@ -155,7 +156,7 @@ class _Groups:
         options.reduceOp = self._c10d.ReduceOp.SUM
         work = original(group, *args)
         work.wait()
-        for tensor in _tensors(args[:1]):
+        for tensor in tensors_in(args[:1]):
             tensor.div_(group.size())
         return work
 
@@ -166,11 +167,3 @@ def _by_device(backend: Any) -> dict[str, str]:
     if ":" in name:
         return dict(pair.split(":") for pair in name.split(","))
     return {"cuda": name} if name == "nccl" else {"cpu": name, "cuda": name}
-
-
-def _tensors(values: Any) -> Iterator[torch.Tensor]:
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _tensors(value)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .claims import HOST, claim_of, holders, pin, place_of, set_claim
+from .claims import HOST, claim_of, holders, pin, place_of, set_claim, tensors_in
 from .mode import ClaimMode
 from .moves import Moves
 from .patching import wrap, wrap_function, wrap_method
@@ -128,9 +128,17 @@ class Factories:
         return make
 
     def nested(self, original: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
-        """For `torch.nested.nested_tensor`; one of the jagged layout is made by patched functions."""
-        if device is None or kwargs.get("layout") is torch.jagged:
+        """For `torch.nested.nested_tensor`; one of the jagged layout is made by patched functions.
+
+        Raises:
+            NotSimulated: the parts are in different places, which C++ would move together or refuse.
+        """
+        if kwargs.get("layout") is torch.jagged:
             return original(*args, device=device, **kwargs)
+        if device is None:
+            if len({claim.place for claim in map(claim_of, tensors_in(args)) if claim is not None}) > 1:
+                raise self._simulation.refuse("a nested tensor of parts in different places")
+            return original(*args, **kwargs)
         place = self._simulation.resolve(device)
         made = original(*args, device="cpu" if self._simulation.is_device(place) else place, **kwargs)
         self._claim(made, place, "made by torch.nested.nested_tensor")

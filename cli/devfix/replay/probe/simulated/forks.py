@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .claims import Claim, claim_of
+from .claims import claim_of, tensors_in
 from .mode import ClaimMode
 from .patching import wrap
 from .state import Simulation, cuda_error
@@ -53,7 +53,7 @@ class _ForkedMode(ClaimMode):  # type: ignore[no-untyped-call]
     """The mode in a fork whose parent has the context: kernels cannot run on tensors that claim a device."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not _is_view(func) and any(_on_device(claim) for claim in _claims([*args, *(kwargs or {}).values()])):
+        if not _is_view(func) and any(map(_on_device, tensors_in([*args, *(kwargs or {}).values()]))):
             raise cuda_error("initialization error", CUDA_ERROR_NOT_INITIALIZED)
         return super().__torch_dispatch__(func, types, args, kwargs)
 
@@ -64,20 +64,9 @@ def _is_view(func: Any) -> bool:
     return bool(aliases) and all(alias is not None and not alias.is_write for alias in aliases)
 
 
-def _claims(values: Any) -> list[Claim]:
-    found = []
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            claim = claim_of(value)
-            if claim is not None:
-                found.append(claim)
-        elif isinstance(value, (list, tuple)):
-            found.extend(_claims(value))
-    return found
-
-
-def _on_device(claim: Claim) -> bool:
-    return claim.place.type != "cpu"
+def _on_device(tensor: Any) -> bool:
+    claim = claim_of(tensor)
+    return claim is not None and claim.place.type != "cpu"
 
 
 def _refuse_shared_device_memory(simulation: Simulation) -> None:

@@ -7,24 +7,12 @@ from typing import Any
 import torch
 
 from .claims import HOST, claim_of, place_of, set_claim
+from .messages import SCALAR_TYPES
 from .mode import ClaimMode
 from .patching import looking_like, wrap_method
 from .state import Simulation
 
-_SCALARS: dict[str, torch.dtype] = {
-    "Float": torch.float32,
-    "Double": torch.float64,
-    "Half": torch.float16,
-    "BFloat16": torch.bfloat16,
-    "Byte": torch.uint8,
-    "Char": torch.int8,
-    "Short": torch.int16,
-    "Int": torch.int32,
-    "Long": torch.int64,
-    "Bool": torch.bool,
-    "ComplexFloat": torch.complex64,
-    "ComplexDouble": torch.complex128,
-}
+_SCALARS = {name: dtype for dtype, name in SCALAR_TYPES.items()}
 _Tensor: Any = torch.Tensor
 _type_of: Any = torch._C.TensorBase.type
 _new_base: Any = torch._C.TensorBase.__new__

@@ -9,8 +9,8 @@ import torch
 
 from .state import Simulation
 
-_LOW = (torch.float16, torch.bfloat16)
-_NO_KERNEL_FOR_DTYPE = re.compile(r"not implemented for '(Half|BFloat16)'|Unsupported dtype (Half|BFloat16)")
+_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
+_NO_KERNEL_FOR_DTYPE = re.compile(r"not implemented for '(Half|BFloat16|ComplexHalf)'")
 _NO_KERNEL_FOR_CPU = re.compile(r"Could not run '([^']+)' with arguments from the '(CPU|CUDA|\w*CPU)' backend")
 
 
@@ -21,31 +21,40 @@ def recovered(simulation: Simulation, func: Any, args: Any, kwargs: Any, error: 
     accumulate in float32 too.
 
     Raises:
-        NotSimulated: the CPU has no kernel for `func` at all.
+        NotSimulated: the CPU has no kernel for `func` at all, or `func` writes to its arguments.
         RuntimeError: `error`, which is not about what the CPU lacks.
     """
     text = str(error)
     lacking = _NO_KERNEL_FOR_CPU.search(text)
     if lacking:
         raise simulation.refuse(f"{lacking[1]}, which only has a kernel for CUDA") from error
-    if not _NO_KERNEL_FOR_DTYPE.search(text) or func._schema.is_mutable:
+    if not _NO_KERNEL_FOR_DTYPE.search(text):
         raise error
-    low = next(leaf.dtype for leaf in _leaves((args, kwargs)) if _is_low(leaf))
-    result = func(*_map(args, _raised), **_map(kwargs, _raised))
-    return _map(result, lambda value: _lowered(value, low))
+    if func._schema.is_mutable:
+        raise simulation.refuse(f"{func.name()} in low precision: {text}") from error
+    low = next(leaf.dtype for leaf in _leaves((args, kwargs)) if is_low(leaf))
+    return lowered(func(*_map(args, raised), **_map(kwargs, raised)), low)
 
 
-def _is_low(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.dtype in _LOW
+def is_low(value: Any) -> bool:
+    """Whether `value` is a tensor of a type that the CPU lacks kernels for."""
+    return isinstance(value, torch.Tensor) and value.dtype in _WIDER
 
 
-def _raised(value: Any) -> Any:
-    return value.to(torch.float32) if _is_low(value) else value
+def raised(value: Any) -> Any:
+    """`value`, in the type that stands for its own if that is low."""
+    return value.to(_WIDER[value.dtype]) if is_low(value) else value
 
 
-def _lowered(value: Any, dtype: torch.dtype) -> Any:
-    floating = isinstance(value, torch.Tensor) and value.dtype is torch.float32
-    return value.to(dtype) if floating else value
+def lowered(result: Any, low: torch.dtype) -> Any:
+    """`result`, computed in a type that stands for `low`, as computing in `low` itself would give it."""
+    real = torch.float16 if low is torch.complex32 else low
+    types = {torch.float32: real, torch.complex64: torch.complex32 if real is torch.float16 else torch.complex64}
+
+    def change(value: Any) -> Any:
+        return value.to(types[value.dtype]) if isinstance(value, torch.Tensor) and value.dtype in types else value
+
+    return _map(result, change)
 
 
 def _map(values: Any, change: Any) -> Any:

@@ -37,17 +37,27 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
             return original(tensor)
         return (torch.utils.dlpack.DLDeviceType(_DLPACK_DEVICE), place.index)
 
+    def to_dlpack(original: Any, tensor: Any) -> Any:
+        capsule = original(tensor)
+        exported[id(capsule)] = (capsule, place_of(tensor))
+        return capsule
+
     def from_dlpack(original: Any, ext_tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        place = place_of(ext_tensor) if isinstance(ext_tensor, torch.Tensor) else HOST
+        _, place = exported.pop(id(ext_tensor), (None, HOST))
+        if isinstance(ext_tensor, torch.Tensor):
+            place = place_of(ext_tensor)
         shared = original(_Host(ext_tensor) if isinstance(ext_tensor, torch.Tensor) else ext_tensor, *args, **kwargs)
         set_claim(shared, simulation.claim(place, "made by torch.from_dlpack"))
         return shared
 
+    # By identity, with what keeps it from being another's: a capsule takes no attributes.
+    exported: dict[int, tuple[Any, torch.device]] = {}
     wrap_method("numpy", numpy)
     wrap_method("__array__", array)
     wrap_method("__dlpack_device__", dlpack_device)
     for module in (torch, torch.utils.dlpack):
         wrap(module, "from_dlpack", from_dlpack)
+        wrap(module, "to_dlpack", to_dlpack)
 
 
 class _Host:

@@ -239,16 +239,14 @@ def check_rnn(simulation: Simulation, source: Named, hidden: Sequence[Named], pa
     Raises:
         RuntimeError: they are in different places.
     """
-    place = claimed_place(source[1])
     for kind, tensors in (("hidden", hidden), ("parameter", parameters)):
-        for named in tensors:
-            other = claimed_place(named[1])
-            if place is not None and other is not None and other is not place:
-                text = (
-                    f"Input and {kind} tensors are not at the same device, found input tensor at {place} and {kind} "
-                    f"tensor at {other}"
-                )
-                refuse(simulation, text, named, source)
+        elsewhere = [named for named in tensors if apart(source[1], named[1])]
+        if elsewhere:
+            text = (
+                f"Input and {kind} tensors are not at the same device, found input tensor at "
+                f"{claimed_place(source[1])} and {kind} tensor at {claimed_place(elsewhere[0][1])}"
+            )
+            refuse(simulation, text, *elsewhere, source)
 
 
 def _convolution(call: Call) -> None:
