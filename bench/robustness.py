@@ -34,10 +34,38 @@ Files = Mapping[Path, bytes]
 """The bytes of files by their paths within a tree."""
 
 BOM = b"\xef\xbb\xbf"
-_MOVE = re.compile(rb"^[ \t]+(\w+) = \1\.(?:to|cuda)\([^\n#]*\)\r?\n", re.MULTILINE)
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 _NO_NEWLINE = b"\\ No newline at end of file\n"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+SEED = 0
+DRESSED = 300
+"""How many of the files with bugs are tried in every other dress."""
+
+BUGS = b"""\
+def planted_training(dataset):
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    scaler = torch.cuda.amp.GradScaler()
+    model = nn.Linear(4, 2).to(device)
+    model.head = nn.Linear(2, 2)
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(dataset, batch_size=4):
+        x = x.to(device)
+        with torch.cuda.amp.autocast():
+            loss = criterion(model(x), y)  # the labels are not moved
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+"""
+REPAIRED = (
+    BUGS.replace(b"cuda.amp.GradScaler()", b'amp.GradScaler("cuda")')
+    .replace(b"cuda.amp.autocast()", b'amp.autocast("cuda")')
+    .replace(b"Linear(2, 2)\n", b"Linear(2, 2)\n    model.to(device)\n")
+    .replace(b"x = x.to(device)\n", b"x = x.to(device)\n        y = y.to(device)\n")
+)
 _COOKIE = b"# -*- coding: latin-1 -*-\n"
 
 
@@ -96,17 +124,23 @@ class _Trial:
         originals = _read(self._tree)
         for options in SAFE, UNSAFE:
             yield self._tried("as released", originals, options)[0]
-        half = {path: without_moves(data, str(path)) for path, data in originals.items()}
-        seeded = {path: data for path, data in half.items() if data != originals[path]}
-        yield self._tried("without half of its moves", seeded, SAFE)[0]
-        found, plain = self._tried("without half of its moves", seeded, UNSAFE)
+        planted = {path: new for path, data in originals.items() if (new := with_bugs(data, str(path))) is not None}
+        yield self._tried("with bugs", planted, SAFE)[0]
+        found, plain = self._tried("with bugs", planted, UNSAFE)
+        odd = [path for path, data in planted.items() if plain[path] != _repaired(data)]
+        found.wrong += [f"{path}: more or less than the bugs is repaired" for path in odd if not self._has_own(path)]
         yield found
-        changed = [path for path, data in seeded.items() if plain[path] != data]
+        some = random.Random(SEED).sample(sorted(planted), min(DRESSED, len(planted)))
         for name, dress in DRESSES.items():
-            found, after = self._tried(name, {path: dress(seeded[path]) for path in changed}, UNSAFE)
-            odd = [path for path in changed if after[path] != dress(plain[path])]
+            found, after = self._tried(name, {path: dress(planted[path]) for path in some}, UNSAFE)
+            odd = [path for path in some if after[path] != dress(plain[path])]
             found.wrong += [f"{path}: rewritten in another way than the plain file" for path in odd]
             yield found
+
+    def _has_own(self, path: Path) -> bool:
+        """Whether the file as released has something to repair."""
+        command = [self._devfix, "rewrite", "--diff", "--isolated", "--no-cache", "--unsafe", str(self._tree / path)]
+        return bool(subprocess.run(command, env=self._environment, capture_output=True, check=False).stdout)
 
     def _tried(self, name: str, originals: Files, options: Sequence[str]) -> tuple[Findings, Files]:
         """Everything that has to hold of one rewrite, and the files that it makes."""
@@ -200,13 +234,24 @@ def applied(before: bytes, hunks: bytes) -> tuple[int, int, bytes]:
     return added, removed, b"".join(new + old[position:])
 
 
-def without_moves(data: bytes, seed: str) -> bytes:
-    """A program without about half of its `x = x.to(device)`: with bugs, that is. It parses if it did before."""
-    chance = random.Random(seed)
-    for move in reversed(list(_MOVE.finditer(data))):
-        shorter = data[: move.start()] + data[move.end() :]
-        if chance.random() < 0.5 and _parses(shorter):
-            data = shorter
+def with_bugs(data: bytes, seed: str) -> bytes | None:
+    """A module with one more function, of four bugs, before one that it has. None where that does not parse."""
+    if not _parses(data):
+        return None
+    inside = [node for node in ast.parse(data).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    firsts = [min([node.lineno, *(mark.lineno for mark in node.decorator_list)]) for node in inside]
+    lines = re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", data)
+    place = random.Random(seed).choice(firsts) - 1 if firsts else len(lines)
+    end = b"\r\n" if b"\r\n" in data else b"\n"
+    before = b"".join(lines[:place])
+    gap = b"" if not before or before.endswith((b"\r", b"\n")) else end
+    new = before + gap + BUGS.replace(b"\n", end) + end * 2 + b"".join(lines[place:])
+    return new if _parses(new) else None
+
+
+def _repaired(data: bytes) -> bytes:
+    for end in b"\n", b"\r\n":
+        data = data.replace(BUGS.replace(b"\n", end), REPAIRED.replace(b"\n", end))
     return data
 
 
@@ -236,10 +281,10 @@ SAFE: Sequence[str] = ()
 UNSAFE: Sequence[str] = ("--unsafe",)
 WHERE = ("--isolated", "--no-cache", ".")
 DRESSES: Mapping[str, Callable[[bytes], bytes]] = {
-    "the same with CRLF": _with_crlf,
-    "the same with a byte order mark": _with_bom,
-    "the same without a last line end": _without_last_end,
-    "the same in Latin-1": _in_latin_1,
+    "with bugs, CRLF": _with_crlf,
+    "with bugs, a byte order mark": _with_bom,
+    "with bugs, no last line end": _without_last_end,
+    "with bugs, Latin-1": _in_latin_1,
 }
 
 
