@@ -195,7 +195,8 @@ def _plant(bench: Bench, workspace: Workspace, name: str, move: Move, baseline: 
     error = outcome.error
     planted = Planted(bench.script.title, name, move.line, " ".join(move.text.split()), verdict, how)
     if error is not None:
-        planted.failed_at, planted.message = error.where, f"{error.type}: {error.message}"
+        planted.failed_at = f"{error.file}:{error.line}" if error.file else "outside the tree"
+        planted.message = f"{error.type}: {error.message}"
         planted.failed_in = next((text for _, text in reversed(_frames(outcome, workspace))), "")
     print(f"  {name}:{move.line} {planted.move} -> {verdict}, {how} {planted.failed_at}", file=sys.stderr)
     return planted
