@@ -32,7 +32,7 @@ def replay(tree: Path) -> Callable[..., ReplayResult]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(before)
         change = Change(path, before.encode(), after.encode())
-        return replay_on(PlainCpu(), [change], ReplayOptions(**{"timeout": 20, **options}))[0]
+        return replay_on(PlainCpu(), [change], ReplayOptions(**{"timeout": 90, **options}))[0]
 
     return run
 

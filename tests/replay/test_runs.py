@@ -341,7 +341,7 @@ def test_a_library_file_is_judged_by_the_script_that_runs_it(tree: Path) -> None
         Change(tree / "other.py", (tree / "other.py").read_bytes(), b"def g():\n    return\n"),
         Change(tree / "train.py", (tree / "train.py").read_bytes(), b"import lib\nprint( lib.f())\n"),
     ]
-    lib, other, script = replay_on(PlainCpu(), changes, ReplayOptions(timeout=20))
+    lib, other, script = replay_on(PlainCpu(), changes, ReplayOptions(timeout=90))
     assert lib.verdict.kind is Kind.CONFIRMED
     assert lib.command == "python train.py"
     assert other.verdict.reason == "a library file: name the command that runs it"
@@ -352,7 +352,7 @@ def test_progress_names_each_run(tree: Path) -> None:
     (tree / "train.py").write_text("print(1)\n")
     steps: list[str] = []
     change = Change(tree / "train.py", b"print(1)\n", b"print(2)\n")
-    replay_on(PlainCpu(), [change], ReplayOptions(timeout=20), lambda path, step, seconds: steps.append(step))
+    replay_on(PlainCpu(), [change], ReplayOptions(timeout=90), lambda path, step, seconds: steps.append(step))
     assert list(dict.fromkeys(steps)) == ["before", "after", "before again"]
 
 
