@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from devfix_codemods import engine
 from devfix_codemods.diagnosis import Message, read_message
 from devfix_codemods.diagnosis.known import covers
-from devfix_codemods.engine import check
 from devfix_codemods.findings import Finding, Safety
 from devfix_codemods.flow.facts import Meeting, Operand
 from devfix_codemods.flow.places import UNKNOWN, describe
@@ -201,7 +201,7 @@ def _findings(frames: Sequence[Located]) -> Iterator[tuple[Located, Finding]]:
     for located in reversed(frames):
         if located.moved and _line_here(located.frame, located.source) is None:
             continue
-        checked = check(located.source, every)
+        checked = engine.check(located.source, every)
         for finding in checked.findings if isinstance(checked, Checked) else ():
             key = (str(located.path), finding)
             if key not in seen and covers(finding, located.frame.line) and not finding.code.startswith("DVF302"):
