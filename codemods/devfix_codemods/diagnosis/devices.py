@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from devfix_codemods.diagnosis import scope
+from devfix_codemods import scope
 from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import HOST, Kind, Operand
 from devfix_codemods.edits.operations import Edit

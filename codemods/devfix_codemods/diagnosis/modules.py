@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.diagnosis import scope
+from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import dotted_root, is_module_class, mover_at, movers_at
 from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.diagnosis import scope
+from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import dotted_root
 from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Operand, Repair

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from devfix_codemods.diagnosis import scope
+from devfix_codemods import scope
 from devfix_codemods.diagnosis.records import Diagnosis, Frame
 from devfix_codemods.program import Program
 from devfix_codemods.source import Source, SourceError, Span

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Iterator
 
-from devfix_codemods.diagnosis import scope
+from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import dotted_root, mover_at
 from devfix_codemods.diagnosis.messages import Category
 from devfix_codemods.diagnosis.project import Project, expression_at, expressions_in

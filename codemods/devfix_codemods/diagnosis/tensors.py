@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.diagnosis import scope
+from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import Mover, is_module_class, mover_at
 from devfix_codemods.diagnosis.project import Project, calls_on
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair, Stop

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from devfix_codemods.diagnosis import scope
+from devfix_codemods import scope
 from devfix_codemods.diagnosis.project import Project, calls_on, parse
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted

@@ -128,6 +128,8 @@ class Facts:
     """Everything that the rules may ask.
 
     - `meetings`: operations in which values of different places meet;
+    - `followings`: host values that meet a tensor or module whose place is its owner's choice (`anchor`): a parameter
+      of the function, `self` in `forward`;
     - `followers`: encodings given to a model that lives wherever its owner put it;
     - `moves`, `attachments`, `updates`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
@@ -138,6 +140,7 @@ class Facts:
     """
 
     meetings: list[Meeting] = field(default_factory=list)
+    followings: list[Meeting] = field(default_factory=list)
     followers: list[Meeting] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
@@ -154,6 +157,7 @@ class Facts:
         return replace(
             self,
             meetings=list(self.meetings),
+            followings=list(self.followings),
             followers=list(self.followers),
             moves=list(self.moves),
             attachments=list(self.attachments),

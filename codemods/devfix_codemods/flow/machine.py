@@ -20,6 +20,7 @@ DEPTH = 3
 """How deep calls of functions of the same file are followed."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Record = tuple[Facts, set[tuple[ast.AST, ast.AST]], set[tuple[ast.AST, ast.AST]], set[ast.AST]]
 
 
 class OutOfBudgetError(Exception):
@@ -83,6 +84,7 @@ class Machine:
         self._runners: dict[type[ast.stmt], Callable[..., State | None] | None] = {}
         self._apis: dict[ast.expr, str | None] = {}
         self._seen_meetings: set[tuple[ast.AST, ast.AST]] = set()
+        self._followed: set[tuple[ast.AST, ast.AST]] = set()
         self._seen_moves: set[ast.AST] = set()
 
     # -- the parts that subclasses give
@@ -170,11 +172,25 @@ class Machine:
             self.facts.tensors.update(name for one in operands if (name := one.value.identity) is not None)
         anchor = self._anchor(operands)
         if anchor is None:
+            self._note_followings(node, operation, operands, state)
             return _common(operands)
         for operand in operands:
             if operand is not anchor and self._differs(operand, anchor, state):
                 self._record(node, operation, operand, anchor, operands, state)
         return anchor.place
+
+    def _note_followings(self, node: ast.expr, operation: str, operands: list[Operand], state: State) -> None:
+        """Record host values that meet a tensor which lives wherever its owner put it."""
+        anchor = next((one for one in operands if _lives_with_another(one)), None)
+        if anchor is None:
+            return
+        for one in operands:
+            if one.place != HOST or one.value.kind in _NEVER_MEETS or (node, one.node) in self._followed:
+                continue
+            self._followed.add((node, one.node))
+            devices = self.device_names(state)
+            fact = Meeting(node, operation, one, anchor, tuple(operands), None, devices, self.frame.context)
+            self.facts.followings.append(fact)
 
     def _anchor(self, operands: list[Operand]) -> Operand | None:
         """The operand whose place the program chose: a moved value first, then a moved module."""
@@ -239,12 +255,12 @@ class Machine:
         """Names bound to objects, with the identity of the object."""
         return tuple((name, value.token) for name, value in state.env.items() if value.token and not value.optional)
 
-    def _checkpoint(self) -> tuple[Facts, set[tuple[ast.AST, ast.AST]], set[ast.AST]]:
+    def _checkpoint(self) -> Record:
         """The record as it stands, for a run whose facts may have to be forgotten."""
-        return self.facts.snapshot(), set(self._seen_meetings), set(self._seen_moves)
+        return self.facts.snapshot(), set(self._seen_meetings), set(self._followed), set(self._seen_moves)
 
-    def _restore(self, known: tuple[Facts, set[tuple[ast.AST, ast.AST]], set[ast.AST]]) -> None:
-        self.facts, self._seen_meetings, self._seen_moves = known
+    def _restore(self, known: Record) -> None:
+        self.facts, self._seen_meetings, self._followed, self._seen_moves = known
 
     def record_move(self, move: Move) -> None:
         if move.node not in self._seen_moves:
@@ -303,6 +319,11 @@ _NEVER_MEETS = frozenset(
         Kind.GENERATOR,
     }
 )
+
+
+def _lives_with_another(operand: Operand) -> bool:
+    """Whether a tensor or module lives where a parameter of the function, or its owner, was put."""
+    return isinstance(operand.place, Symbol) and operand.value.kind not in _NEVER_MEETS
 
 
 def _is_moved(value: Value) -> bool:

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
@@ -88,7 +89,7 @@ def mover_for(
     if (name := device_for(place, bound)) is not None:
         return Mover(f".to({name}{tail})", name)
     move = meeting.moved.node if meeting.moved else None
-    near = move is not None and enclosing_function(program, move) in {None, meeting.context.function}
+    near = move is not None and scope.function_around(program, move) in {None, meeting.context.function}
     literal = _by_literal(place, move, meeting.misplaced.value, tail) if isinstance(place, Device) else None
     if literal is not None and near:
         return literal
@@ -188,41 +189,16 @@ def names_at(program: Program, statement: ast.stmt, meeting: Meeting) -> tuple[D
     bound = program.facts.devices_at.get(statement, ())
     bound += spelled(meeting.anchor.place, program.facts.owners_at.get(statement, ()), bound)
     here = {one.text for one in meeting.devices if one.place == meeting.anchor.place}
-    function = enclosing_function(program, statement)
+    function = scope.function_around(program, statement)
     shared = function is meeting.context.function
     known = tuple(
         replace(one, place=meeting.anchor.place)
         for one in bound
         if one.place == meeting.anchor.place or (shared and one.text in here)
     )
-    given = _parameter_names(function) if shared else set()
+    given = set(scope.parameters(function)) if shared and function is not None else set()
     extra = (one for one in meeting.devices if one.text in here and one.text.partition(".")[0] in given)
     return known + tuple(one for one in extra if one.text not in {name.text for name in known})
-
-
-def _parameter_names(function: ast.AST | None) -> set[str]:
-    """Names that are bound from the first line of a function on."""
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return set()
-    spec = function.args
-    return {one.arg for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
-
-
-def enclosing_function(program: Program, node: ast.AST) -> ast.AST | None:
-    """The function definition around `node`, or None at module level."""
-    return next(
-        (one for one in program.names.ancestors(node) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))), None
-    )
-
-
-def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:
-    """The list of statements that holds `statement`."""
-    parent = program.names.parent(statement)
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return [statement]
 
 
 def within(program: Program, node: ast.AST, outer: ast.AST) -> bool:

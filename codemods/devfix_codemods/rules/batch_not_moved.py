@@ -44,6 +44,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
@@ -56,10 +57,8 @@ from devfix_codemods.rules import Rule
 from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moves import (
     Mover,
-    block_of,
     copied_suffix,
     device_words,
-    enclosing_function,
     insertable,
     mover_for,
     names_at,
@@ -202,15 +201,15 @@ def _sibling_step(program: Program, move: Move) -> Step:
 def _nearest(program: Program, meetings: list[Meeting]) -> Meeting:
     """The operation in the element's own function, where there is one: its names are those that a fix may use."""
     birth = _birth_node(meetings[0])
-    function = enclosing_function(program, birth)
+    function = scope.function_around(program, birth)
     return next((one for one in meetings if one.context.function is function), meetings[0])
 
 
 def _sink(program: Program, meeting: Meeting) -> ast.stmt:
     """The statement of the operation in the element's own function: where it lies in a callee, that of the call."""
-    function = enclosing_function(program, _birth_node(meeting))
+    function = scope.function_around(program, _birth_node(meeting))
     for node in (*meeting.context.sites, meeting.node):
-        if enclosing_function(program, node) is function:
+        if scope.function_around(program, node) is function:
             return program.names.statement(node)
     return program.names.statement(meeting.node)
 
@@ -329,7 +328,7 @@ def _edits(
         return _at_expressions(program, [birth], mover)
     evidence = program.facts.evidence[meeting.context.function or program.tree]
     inline = bool(moves) and not any(_is_own_assignment(program, one) for one in moves)
-    own = enclosing_function(program, birth)
+    own = scope.function_around(program, birth)
     sinks = [one.misplaced.node for one in meetings if one.context.function is own]
     if birth.id in evidence.numpy or (inline and sinks):
         return _at_expressions(program, sinks, mover) if len(sinks) == len(meetings) else None
@@ -363,7 +362,7 @@ def _insertion(
     """Beside the last sibling's line that surely runs before the operation; else where the element gets its name."""
     sink = _sink(program, meeting)
     start = program.names.statement(birth)
-    block = start.body if isinstance(start, (ast.For, ast.AsyncFor)) else block_of(program, start)
+    block = start.body if isinstance(start, (ast.For, ast.AsyncFor)) else scope.block_of(program, start)
     beside = [program.names.statement(one.node) for one in moves if _is_own_assignment(program, one)]
     beside = [one for one in beside if _runs_before(program, one, block, sink)]
     if beside:

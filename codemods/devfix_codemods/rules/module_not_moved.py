@@ -41,6 +41,7 @@ Any.
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.flow.evidence import dotted
@@ -50,7 +51,7 @@ from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._looks import builds_and_runs
-from devfix_codemods.rules._moves import Mover, block_of, device_words, insertable, mover_for, names_at, text_of
+from devfix_codemods.rules._moves import Mover, device_words, insertable, mover_for, names_at, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -109,7 +110,7 @@ def _after_device(program: Program, meeting: Meeting, statement: ast.stmt) -> tu
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
     name = dotted(statement.targets[0])
-    block = block_of(program, statement)
+    block = scope.block_of(program, statement)
     for later in block[block.index(statement) + 1 :]:
         if not isinstance(later, ast.Assign) or len(later.targets) != 1:
             continue

@@ -38,6 +38,7 @@ Any.
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import InsertStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
@@ -45,7 +46,7 @@ from devfix_codemods.flow.facts import Attachment, DeviceName
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._looks import builds_and_runs
-from devfix_codemods.rules._moves import block_of, device_for, insertable, roots, text_of
+from devfix_codemods.rules._moves import device_for, insertable, roots, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -128,7 +129,7 @@ def _like(program: Program, call: ast.Call, parent: str, suffix: str) -> str:
 
 def _end_of_run(program: Program, fact: Attachment, last: ast.stmt) -> ast.stmt:
     """The statement after which all parts are in place: where the last lies in a branch, the branch's own block."""
-    block = block_of(program, last)
+    block = scope.block_of(program, last)
     parts = [one.statement for one in fact.parts if one.statement in block]
     return max(parts, key=lambda one: one.lineno)
 
