@@ -5,7 +5,9 @@ the name.
 """
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.tree import children
@@ -13,7 +15,11 @@ from devfix_codemods.flow.tree import children
 
 @dataclass(slots=True)
 class Evidence:
-    """Dotted names (`model`, `self.net`) by what is done with them in one function, or one class."""
+    """Dotted names (`model`, `self.net`) by what is done with them in one function, or one class.
+
+    `methods` are the last parts of what is called by a dotted name, `built` the dotted names of calls that look like
+    those of classes. `kept` are the assignments to attributes, `read` the attributes that are read.
+    """
 
     modules: set[str] = field(default_factory=set)
     tensors: set[str] = field(default_factory=set)
@@ -25,6 +31,10 @@ class Evidence:
     iterated: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
     moved: set[str] = field(default_factory=set)
+    methods: set[str] = field(default_factory=set)
+    built: set[str] = field(default_factory=set)
+    kept: list[ast.Assign] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
     yields: bool = False
 
     def absorb(self, inner: "Evidence") -> None:
@@ -38,6 +48,10 @@ class Evidence:
         self.moved |= inner.moved
         self.iterated |= inner.iterated
         self.called |= inner.called
+        self.methods |= inner.methods
+        self.built |= inner.built
+        self.kept += inner.kept
+        self.read |= inner.read
         for name, count in inner.bindings.items():
             self.bindings[name] = self.bindings.get(name, 0) + count
 
@@ -77,25 +91,42 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def _note(node: ast.AST, found: Evidence) -> None:
-    if isinstance(node, ast.Call):
-        _call(node, found)
-    elif isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Store):
-            found.bindings[node.id] = found.bindings.get(node.id, 0) + 1
-    elif isinstance(node, ast.Compare):
-        if isinstance(node.left, ast.Name) and _is_plain(node.comparators[0]):
-            found.plain.add(node.left.id)
-    elif isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Name):
+    noter = _NOTERS.get(type(node))
+    if noter is not None:
+        noter(node, found)
+
+
+def _name(node: ast.Name, found: Evidence) -> None:
+    if isinstance(node.ctx, ast.Store):
+        found.bindings[node.id] = found.bindings.get(node.id, 0) + 1
+
+
+def _attribute(node: ast.Attribute, found: Evidence) -> None:
+    found.read.add(node.attr)
+
+
+def _assign(node: ast.Assign, found: Evidence) -> None:
+    if any(isinstance(target, ast.Attribute) for target in node.targets):
+        found.kept.append(node)
+
+
+def _compare(node: ast.Compare, found: Evidence) -> None:
+    if isinstance(node.left, ast.Name) and _is_plain(node.comparators[0]):
+        found.plain.add(node.left.id)
+
+
+def _formatted(node: ast.FormattedValue, found: Evidence) -> None:
+    if isinstance(node.value, ast.Name):
         found.texts.add(node.value.id)
-    elif isinstance(node, (ast.Yield, ast.YieldFrom)):
-        found.yields = True
-    elif isinstance(node, (ast.For, ast.comprehension)):
-        if isinstance(node.iter, ast.Name):
-            found.iterated.add(node.iter.id)
-    elif isinstance(node, ast.Subscript):
-        _item(node, found)
-    elif isinstance(node, ast.Expr):
-        _statement(node, found)
+
+
+def _yield(node: ast.Yield | ast.YieldFrom, found: Evidence) -> None:
+    found.yields = True
+
+
+def _loop(node: ast.For | ast.comprehension, found: Evidence) -> None:
+    if isinstance(node.iter, ast.Name):
+        found.iterated.add(node.iter.id)
 
 
 def _item(node: ast.Subscript, found: Evidence) -> None:
@@ -120,9 +151,14 @@ _IN_PLACE = frozenset({"half", "float", "double", "bfloat16"})
 
 def _call(node: ast.Call, found: Evidence) -> None:
     if isinstance(node.func, ast.Attribute):
+        found.methods.add(node.func.attr)
+        if node.func.attr[:1].isupper() and (text := dotted(node.func)) is not None:
+            found.built.add(text)
         _method(node.func, found)
     elif isinstance(node.func, ast.Name):
         found.called.add(node.func.id)
+        if node.func.id[:1].isupper():
+            found.built.add(node.func.id)
         names = {one.id for one in node.args if isinstance(one, ast.Name)}
         if node.func.id in {"str", "open"}:
             found.texts |= names
@@ -160,3 +196,19 @@ def _is_tokenizing(node: ast.Call) -> bool:
     name = dotted(node.func) or ""
     last = name.rpartition(".")[2].lower()
     return "tokeniz" in last or any(keyword.arg == "return_tensors" for keyword in node.keywords)
+
+
+_NOTERS: dict[type[ast.AST], Callable[[Any, Evidence], None]] = {
+    ast.Call: _call,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Assign: _assign,
+    ast.Compare: _compare,
+    ast.FormattedValue: _formatted,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
+    ast.For: _loop,
+    ast.comprehension: _loop,
+    ast.Subscript: _item,
+    ast.Expr: _statement,
+}

@@ -7,6 +7,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
 from devfix_codemods.flow.classes import ClassTable, FileTraits
 from devfix_codemods.flow.facts import Context
+from devfix_codemods.flow.interest import Interest
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
@@ -22,6 +23,7 @@ class Functions(Calls):
         super().__init__(source, names)
         self.classes = ClassTable(names)
         self.traits = FileTraits(names)
+        self.interest = Interest(source.tree, names, self.facts.evidence, self.classes)
         self.observed: dict[tuple[ast.AST, str], Value] = {}
         self.owners: dict[ast.AST, ast.ClassDef] = {
             method: one

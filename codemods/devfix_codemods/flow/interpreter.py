@@ -73,7 +73,8 @@ class Interpreter(Functions):
 
     def _roots(self, node: ast.stmt, base: State) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            self._run_symbolic(node, None, UNKNOWN, base.copy())
+            if self.interest.in_function(node):
+                self._run_symbolic(node, None, UNKNOWN, base.copy())
         elif isinstance(node, ast.ClassDef):
             self._run_class(node, base)
         elif isinstance(node, (ast.If, ast.Try)):
@@ -102,6 +103,9 @@ class Interpreter(Functions):
             for name, one in self.classes.methods(definition).items()
             if one in definition.body or name == "__init__"
         }
+        methods = self.interest.methods(methods)
+        if not methods:
+            return
         is_module = self.classes.is_module(definition)
         token = f"self:{definition.name}"
         kind = Kind.MODULE if is_module else Kind.INSTANCE

@@ -1,0 +1,120 @@
+"""Which functions can hold a fact at all.
+
+Every fact starts at a call that makes, moves, encodes or averages something. A function without one, that calls none
+that has one and sees no attribute or name made by one, needs not be interpreted by itself: most functions are like
+that. What is called from elsewhere is followed all the same.
+"""
+
+import ast
+from functools import cached_property
+
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.classes import ClassTable, Function
+from devfix_codemods.flow.evidence import Evidence
+from devfix_codemods.flow.names import Names
+
+_MAKERS = frozenset(
+    name.rpartition(".")[2]
+    for names in (tables.FACTORIES, tables.LIKE_FACTORIES, tables.HOST_FACTORIES, tables.LEGACY_CONSTRUCTORS)
+    for name in names
+)
+_SEEDS = (
+    _MAKERS
+    | tables.NEW_METHODS
+    | {"to", "cuda", "cpu", "to_empty", "type", "type_as", "numpy", "pin_memory", "one_hot", "Generator", "load"}
+    | {"lerp_", "mul_", "copy_", "from_pretrained", "from_config", "create_model", "deepcopy", "DataLoader"}
+    | {"device", "set_default_device", "set_default_tensor_type", "autocast", "GradScaler"}
+)
+"""Last parts of the names of calls at which a fact can start. Generous: `np.zeros` counts."""
+_BUILTINS = frozenset({"range", "type", "complex"})
+
+
+class Interest:
+    """Answers for the functions and classes of one file. In doubt, they matter."""
+
+    def __init__(self, tree: ast.Module, names: Names, evidence: dict[ast.AST, Evidence], classes: ClassTable) -> None:
+        self._tree = tree
+        self._names = names
+        self._evidence = evidence
+        self._classes = classes
+
+    def in_function(self, definition: Function) -> bool:
+        """Whether running `definition` by itself can give a fact."""
+        return self._everything or self._matters(definition)
+
+    def methods(self, methods: dict[str, Function]) -> dict[str, Function]:
+        """Those of a class's methods that are worth running, with its `__init__` if there are any."""
+        if self._everything:
+            return methods
+        matter = {name: one for name, one in methods.items() if self._matters(one)}
+        made = {name for one in matter.values() for name in self._kept(one)}
+        matter |= {name: one for name, one in methods.items() if not made.isdisjoint(self._evidence[one].read)}
+        return {name: one for name, one in methods.items() if name in matter or (matter and name == "__init__")}
+
+    def _kept(self, method: Function) -> set[str]:
+        """The attributes that a method sets to something made in it, or that went through a name of its own."""
+        given = {one.arg for one in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)}
+        found: set[str] = set()
+        for statement in self._evidence[method].kept:
+            inside = list(ast.walk(statement.value))
+            names = {one.id for one in inside if isinstance(one, ast.Name)}
+            local = names - given and not names.isdisjoint(self._evidence[method].bindings)
+            if local or any(isinstance(one, ast.Call) and _last(one.func) in _SEEDS for one in inside):
+                found |= {one.attr for one in statement.targets if isinstance(one, ast.Attribute)}
+        return found
+
+    @cached_property
+    def _everything(self) -> bool:
+        """Something made at module level can be seen from every function."""
+        return any(
+            isinstance(node, ast.Call) and _last(node.func) in _SEEDS - {"device"}
+            for statement in self._tree.body
+            if isinstance(statement, (ast.Assign, ast.AnnAssign))
+            for node in ast.walk(statement)
+        )
+
+    def _matters(self, definition: Function) -> bool:
+        own = self._evidence[definition]
+        return self._seeds(definition) or not self._seeding.isdisjoint(own.called | own.methods)
+
+    @cached_property
+    def _seeding(self) -> frozenset[str]:
+        """Names of the file's functions that seed a fact, or call one that does."""
+        functions = [one for one in self._evidence if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        found = {one.name for one in functions if self._seeds(one)}
+        while True:
+            more = {
+                one.name
+                for one in functions
+                if one.name not in found
+                and not found.isdisjoint(self._evidence[one].called | self._evidence[one].methods)
+            }
+            if not more:
+                return frozenset(found - {"__init__", "forward"})
+            found |= more
+
+    def _seeds(self, definition: Function) -> bool:
+        own = self._evidence[definition]
+        if not _SEEDS.isdisjoint(own.methods) or not _SEEDS.isdisjoint(own.called - _BUILTINS):
+            return True
+        return bool(own.built) and not self._constructs(definition) and any(map(self._is_module, own.built))
+
+    def _constructs(self, definition: Function) -> bool:
+        owner = self._names.parent(definition)
+        return definition.name == "__init__" and isinstance(owner, ast.ClassDef) and self._classes.may_be_module(owner)
+
+    def _is_module(self, text: str) -> bool:
+        root, _, rest = text.partition(".")
+        if not rest and root in self._local_modules:
+            return True
+        return any(one.qualified.startswith("torch") for one in self._names.module.imports.get(root, ()))
+
+    @cached_property
+    def _local_modules(self) -> frozenset[str]:
+        return frozenset(one.name for one in self._names.classes if self._classes.may_be_module(one))
+
+
+def _last(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
