@@ -16,6 +16,7 @@ from devfix_codemods.edits.operations import Edit
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.places import Host, Unknown
 from devfix_codemods.program import Program
+from devfix_codemods.rules._device_values import device_arguments
 from devfix_codemods.rules._moves import declare_device
 
 _SOUNDS_LIKE_DEVICE = frozenset({"device", "dev", "DEVICE", "_device", "torch_device"})
@@ -92,7 +93,7 @@ def _used_as_device(program: Program, statement: ast.stmt) -> list[str]:
     function, owner = scope.function_around(program, statement), scope.class_around(program, statement)
     found: list[tuple[int, int, str]] = []
     for call in program.names.calls:
-        for node in _device_arguments(program, call):
+        for node in device_arguments(program, call):
             text = dotted(node)
             if text is None:
                 continue
@@ -100,23 +101,6 @@ def _used_as_device(program: Program, statement: ast.stmt) -> list[str]:
             near = owner is not None and scope.class_around(program, call) is owner
             found.append((0 if here else 1 if near else 2, abs(call.lineno - statement.lineno), text))
     return [text for _, _, text in sorted(found)]
-
-
-def _device_arguments(program: Program, call: ast.Call) -> Iterator[ast.expr]:
-    for keyword in call.keywords:
-        if keyword.arg == "device":
-            yield keyword.value
-    is_to = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
-    if is_to and call.args and _may_be_device(program, call.args[0]):
-        yield call.args[0]
-
-
-def _may_be_device(program: Program, node: ast.expr) -> bool:
-    """Not a dtype (`torch.float16`), not a tensor's (`x.dtype`), and not a tensor where the name tells."""
-    text = dotted(node)
-    if text is None or (program.names.qualified(node) or "").startswith("torch."):
-        return False
-    return not text.endswith("dtype")
 
 
 def _host_names(program: Program) -> set[str]:

@@ -4,16 +4,12 @@ Only what is written counts: annotations, assignments, literals. Where any bindi
 """
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 
 from devfix_codemods.program import Program
+from devfix_codemods.rules._bindings import Binding, Bindings, Scope
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_Scope = ast.Module | ast.ClassDef | _Function
 _TENSOR_USES = frozenset({"shape", "size", "dtype", "view", "reshape", "permute", "transpose", "flatten", "unsqueeze"})
 
 
@@ -25,25 +21,13 @@ class Kind(Enum):
     TYPE = "the text of a type"
 
 
-@dataclass(frozen=True, slots=True)
-class _Binding:
-    """One place that gives a name its value: a statement or a parameter. `value` is None where it says nothing."""
-
-    node: ast.stmt | ast.arg
-    value: ast.expr | None = None
-    annotation: ast.expr | None = None
-
-    @property
-    def start(self) -> tuple[int, int]:
-        return (self.node.lineno, self.node.col_offset)
-
-
 class Devices:
     """The device expressions of one file."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._names = program.names
+        self.bindings = Bindings(program)
         self._open: set[int] = set()
 
     def kind(self, node: ast.expr) -> Kind | None:
@@ -59,29 +43,27 @@ class Devices:
     def bound_type(self, at: ast.expr) -> str | None:
         """The type of a device that is bound on every path to `at`, as an expression."""
         for key in dict.fromkeys([*self._annotated(at), "device", "self.device"]):
-            kind = self._named(key, at)
+            kind = self.named(key, at)
             if kind in (Kind.DEVICE, Kind.TYPE) and self.is_bound(key, at):
                 return f"{key}.type" if kind is Kind.DEVICE else key
         return None
 
-    def is_bound(self, key: str, at: ast.expr) -> bool:
-        """Whether the dotted `key` has a value on every path to `at`."""
-        if key.startswith("self."):
-            return self._is_bound_attribute(key, at)
-        scope = self._owner(key, at)
-        found = self._bindings.get((scope, key), []) if scope else []
-        if isinstance(scope, ast.Module) and self._scope(at) is not scope:
-            return any(one.node in scope.body for one in found)
-        return any(self._dominates(one, at) for one in found)
+    def is_bound(self, key: str, at: ast.AST) -> bool:
+        """Whether the dotted `key` has a value on every path to `at`, a property included."""
+        if self.bindings.is_bound(key, at):
+            return True
+        owner, scope = self.bindings.class_of(at), self.bindings.scope(at)
+        late = isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) and scope.name != "__init__"
+        return owner is not None and late and self._property(owner, key) is not None
 
     def bound_tensor(self, at: ast.expr) -> str | None:
         """A parameter of the function around `at` that is a tensor, by annotation or use, and never reassigned."""
-        function = self._scope(at)
+        function = self.bindings.scope(at)
         if not isinstance(function, ast.FunctionDef):
             return None
         is_forward = function.name == "forward" and self._is_module_method(function)
         for one in function.args.args:
-            stored = [other for other in self._bindings.get((function, one.arg), []) if other.node is not one]
+            stored = [other for other in self.bindings.of(function, one.arg) if other.node is not one]
             if one.arg != "self" and not stored and self._is_tensor(one, function, is_forward):
                 return one.arg
         return None
@@ -101,7 +83,7 @@ class Devices:
             case ast.Attribute(attr="device", value=inner) if self._is_tensor_expression(inner):
                 return Kind.DEVICE
             case ast.Name() | ast.Attribute():
-                return self._named(ast.unparse(node), node)
+                return self.named(ast.unparse(node), node)
         return None
 
     def _call(self, node: ast.Call) -> Kind | None:
@@ -112,15 +94,16 @@ class Devices:
             return Kind.INDEXED
         return None
 
-    def _named(self, key: str, at: ast.expr) -> Kind | None:
+    def named(self, key: str, at: ast.AST) -> Kind | None:
+        """What a read of the dotted `key` at `at` gives."""
         if key.startswith("self.") and key.count(".") == 1:
             return self._attribute(key, at)
-        scope = self._owner(key, at)
+        scope = self.bindings.owner(key, at)
         if scope is None:
             return self._option(key)
-        found = self._bindings[(scope, key)]
-        if scope is self._scope(at):
-            found = self._reaching(found, at)
+        found = self.bindings.of(scope, key)
+        if scope is self.bindings.scope(at):
+            found = self.bindings.reaching(found, at)
         if "." in key:
             found = found + self._root_bindings(scope, key, found)
         return self._common(found)
@@ -145,29 +128,21 @@ class Devices:
         is_indexed = is_text and default is not None and self.kind(default) is Kind.INDEXED
         return Kind.INDEXED if is_indexed else None
 
-    def _reaching(self, found: list[_Binding], at: ast.expr) -> list[_Binding]:
-        """The last binding that certainly precedes `at` and all that may come after it; without such a one, all."""
-        certain = [one for one in found if self._dominates(one, at)]
-        if not certain:
-            return found
-        last = max(certain, key=lambda one: one.start)
-        return [one for one in found if one.start >= last.start]
-
-    def _root_bindings(self, scope: _Scope, key: str, found: list[_Binding]) -> list[_Binding]:
+    def _root_bindings(self, scope: Scope, key: str, found: list[Binding]) -> list[Binding]:
         """New bindings of `args` after the first one of `args.device`: they make the attribute unknown."""
-        base = self._bindings.get((scope, key.partition(".")[0]), [])
+        base = self.bindings.of(scope, key.partition(".")[0])
         first = min((one.start for one in found), default=(0, 0))
-        return [_Binding(one.node) for one in base if one.start > first]
+        return [Binding(one.node) for one in base if one.start > first]
 
-    def _attribute(self, key: str, at: ast.expr) -> Kind | None:
-        owner = self._class(at)
+    def _attribute(self, key: str, at: ast.AST) -> Kind | None:
+        owner = self.bindings.class_of(at)
         if owner is None:
             return None
         if self._property(owner, key) is not None:
             return Kind.DEVICE
-        return self._common(self._class_bindings(owner, key))
+        return self._common(self.bindings.of_class(owner, key))
 
-    def _common(self, found: list[_Binding]) -> Kind | None:
+    def _common(self, found: list[Binding]) -> Kind | None:
         """The kind that all of `found` give."""
         result: Kind | None = None
         for index, one in enumerate(found):
@@ -177,13 +152,13 @@ class Devices:
                 return None
         return result
 
-    def _given(self, binding: _Binding) -> Kind | None:
+    def _given(self, binding: Binding) -> Kind | None:
         if binding.value is not None:
             known = self.kind(binding.value)
             return known if known or isinstance(binding.node, ast.arg) else self._annotation(binding)
         return self._annotation(binding)
 
-    def _annotation(self, binding: _Binding) -> Kind | None:
+    def _annotation(self, binding: Binding) -> Kind | None:
         return Kind.DEVICE if self._is_type(binding.annotation, "torch.device") else None
 
     def _is_type(self, annotation: ast.expr | None, qualified: str) -> bool:
@@ -197,8 +172,8 @@ class Devices:
             case ast.Call(func=ast.Name(id="next"), args=[ast.Call(func=ast.Attribute(attr="parameters")), *_]):
                 return True
             case ast.Name(id=name):
-                scope = self._owner(name, node)
-                found = self._bindings[(scope, name)] if scope else []
+                scope = self.bindings.owner(name, node)
+                found = self.bindings.of(scope, name) if scope else []
                 return len(found) == 1 and self._is_type(found[0].annotation, "torch.Tensor")
         return False
 
@@ -220,16 +195,6 @@ class Devices:
         owner = self._names.parent(function)
         return isinstance(owner, ast.ClassDef) and any(ast.unparse(base).endswith("Module") for base in owner.bases)
 
-    def _is_bound_attribute(self, key: str, at: ast.expr) -> bool:
-        owner, scope = self._class(at), self._scope(at)
-        if owner is None or not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
-            return False
-        if scope.name == "__init__":
-            return any(self._dominates(one, at) for one in self._bindings.get((scope, key), []))
-        initial = [one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
-        found = [one for method in initial for one in self._bindings.get((method, key), []) if one.node in method.body]
-        return bool(found) or self._property(owner, key) is not None
-
     def _property(self, owner: ast.ClassDef, key: str) -> ast.FunctionDef | None:
         """The property that `self.device` reads, if it says that it returns a `torch.device`."""
         for one in owner.body:
@@ -238,85 +203,11 @@ class Devices:
         return None
 
     def _annotated(self, at: ast.expr) -> Iterator[str]:
-        function = self._scope(at)
+        function = self.bindings.scope(at)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
                 if self._is_type(one.annotation, "torch.device"):
                     yield one.arg
-
-    def _dominates(self, binding: _Binding, at: ast.expr) -> bool:
-        """Whether every path to `at` passes `binding`: a parameter, or an earlier statement of a block around it."""
-        if isinstance(binding.node, ast.arg):
-            return True
-        parent = self._names.parent(binding.node)
-        around = [one for one in self._names.ancestors(at) if self._names.parent(one) is parent]
-        if parent is None or not around:
-            return False
-        blocks = [block for _, block in ast.iter_fields(parent) if isinstance(block, list)]
-        return any(binding.node in block[: block.index(one)] for one in around for block in blocks if one in block)
-
-    def _owner(self, key: str, at: ast.expr) -> _Scope | None:
-        """The scope whose bindings of `key` a read at `at` sees."""
-        scope = self._scope(at)
-        first = True
-        while True:
-            if (first or not isinstance(scope, ast.ClassDef)) and (scope, key) in self._bindings:
-                return scope
-            if (scope, key.partition(".")[0]) in self._bindings or isinstance(scope, ast.Module):
-                return None
-            scope, first = self._scope(scope), False
-
-    def _class(self, at: ast.AST) -> ast.ClassDef | None:
-        return next((one for one in self._names.ancestors(at) if isinstance(one, ast.ClassDef)), None)
-
-    def _class_bindings(self, owner: ast.ClassDef, key: str) -> list[_Binding]:
-        scopes = [scope for scope, name in self._bindings if name == key and self._class(scope) is owner]
-        return [one for scope in scopes for one in self._bindings[(scope, key)]]
-
-    def _scope(self, node: ast.AST) -> _Scope:
-        """The scope that runs `node`: decorators, defaults and annotations belong to the one around their function."""
-        inner = node
-        for outer in self._names.ancestors(node):
-            if isinstance(outer, ast.Lambda) and inner is outer.body:
-                return outer
-            if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and inner in outer.body:
-                return outer
-            inner = outer
-        return self._program.tree
-
-    @cached_property
-    def _bindings(self) -> dict[tuple[_Scope, str], list[_Binding]]:
-        found: defaultdict[tuple[_Scope, str], list[_Binding]] = defaultdict(list)
-        for node in ast.walk(self._program.tree):
-            if isinstance(node, _Function):
-                for one in self._parameters(node):
-                    found[(node, one.node.arg if isinstance(one.node, ast.arg) else "")].append(one)
-            elif isinstance(node, ast.Name | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-                found[(self._scope(node), ast.unparse(node))].append(self._assigned(node))
-            elif isinstance(node, ast.Import | ast.ImportFrom):
-                for alias in node.names:
-                    name = alias.asname or alias.name.partition(".")[0]
-                    found[(self._scope(node), name)].append(_Binding(node))
-        return dict(found)
-
-    def _parameters(self, function: _Function) -> Iterator[_Binding]:
-        arguments = function.args
-        plain = [*arguments.posonlyargs, *arguments.args]
-        defaults = [None] * (len(plain) - len(arguments.defaults)) + list(arguments.defaults)
-        for one, default in [*zip(plain, defaults), *zip(arguments.kwonlyargs, arguments.kw_defaults)]:
-            yield _Binding(one, default, one.annotation if default is None else None)
-        for star in (arguments.vararg, arguments.kwarg):
-            if star:
-                yield _Binding(star)
-
-    def _assigned(self, node: ast.Name | ast.Attribute) -> _Binding:
-        statement = self._names.statement(node)
-        match statement:
-            case ast.Assign(targets=targets, value=value) if node in targets:
-                return _Binding(statement, value)
-            case ast.AnnAssign(target=target, annotation=annotation, value=value) if node is target:
-                return _Binding(statement, value, annotation)
-        return _Binding(statement)
 
 
 def _start(node: ast.expr) -> str | None:
