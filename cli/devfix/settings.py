@@ -6,7 +6,7 @@ Each file belongs to the closest `pyproject.toml` up its tree that has the table
 import os
 import re
 import tomllib
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,23 +14,10 @@ from typing import Any
 
 import msgspec
 
+from devfix.declarations import Version, declared_torch
 from devfix.errors import UsageError, close_match
-from devfix.requirement import (
-    Version,
-    torch_of_pyproject,
-    torch_of_requirements,
-    torch_of_setup_cfg,
-    torch_of_setup_py,
-)
 
 _PYPROJECT = "pyproject.toml"
-_DECLARING: dict[str, Callable[[str], Version | None]] = {
-    "setup.cfg": torch_of_setup_cfg,
-    "setup.py": torch_of_setup_py,
-    "requirements.txt": torch_of_requirements,
-}
-"""Files beside `pyproject.toml` that may declare a torch, the strictest kind of declaration first."""
-_ANY_NAME = (_PYPROJECT, *_DECLARING)
 _SIZE = re.compile(r"(\d+)\s*(|B|KB|KiB|MB|MiB|GB|GiB)")
 _UNITS = {"": 1, "B": 1, "KB": 1000, "KiB": 1024, "MB": 1000**2, "MiB": 1024**2, "GB": 1000**3, "GiB": 1024**3}
 _VERSION = re.compile(r"(\d+)\.(\d+)")
@@ -155,14 +142,14 @@ class SettingsTree:
         self._found: dict[str, Settings] = {}
         self._fixed = self._fixed_settings()
 
-    def of(self, folder: str, names: Container[str] = _ANY_NAME) -> Settings:
+    def of(self, folder: str, names: Collection[str] | None = None) -> Settings:
         """The settings for the files in `folder`, an absolute path. `names` are its entries, where they are known."""
         if self._fixed is not None:
             return self._fixed
         if folder not in self._found:
             parent = os.path.dirname(folder)
             inherited = self.of(parent) if parent != folder else self._overrides.over(Settings())
-            self._found[folder] = self._read(folder, names, inherited)
+            self._found[folder] = self._read(folder, _entries(folder) if names is None else names, inherited)
         return self._found[folder]
 
     def _fixed_settings(self) -> Settings | None:
@@ -172,18 +159,14 @@ class SettingsTree:
             return None
         return self._overrides.over(_named_file(self._overrides.config))
 
-    def _read(self, folder: str, names: Container[str], inherited: Settings) -> Settings:
-        settings, declared = inherited, None
+    def _read(self, folder: str, names: Collection[str], inherited: Settings) -> Settings:
+        settings = inherited
         if _PYPROJECT in names:
             path = os.path.join(folder, _PYPROJECT)
-            document = _document(path, _bytes_or_nothing(path))
-            declared = torch_of_pyproject(document)
-            if (table := _devfix_table(document)) is not None:
+            if (table := _devfix_table(_document(path))) is not None:
                 fresh = replace(parse_table(table, path), declared_torch=inherited.declared_torch)
                 settings = self._overrides.over(fresh)
-        for name, read in _DECLARING.items():
-            if declared is None and name in names:
-                declared = _declared_torch(os.path.join(folder, name), read)
+        declared = declared_torch(folder, names)
         return settings if declared is None else replace(settings, declared_torch=declared)
 
 
@@ -290,16 +273,13 @@ def _named_file(name: str) -> Settings:
     return parse_table(table, path)
 
 
-def _document(path: str, data: bytes) -> dict[str, Any]:
-    """The parsed file where it can concern devfix. One that is broken matters only if it speaks of devfix."""
-    if b"devfix" in data:
-        return _parse(path, data)
-    if b"torch" not in data:
-        return {}
+def _document(path: str) -> dict[str, Any]:
+    """The parsed file where it speaks of devfix; one that is broken matters only then."""
     try:
-        return _parse(path, data)
-    except UsageError:
+        data = Path(path).read_bytes()
+    except OSError:
         return {}
+    return _parse(path, data) if b"devfix" in data else {}
 
 
 def _parse(path: str, data: bytes) -> dict[str, Any]:
@@ -314,14 +294,8 @@ def _devfix_table(document: dict[str, Any]) -> Any:
     return tool.get("devfix") if isinstance(tool, dict) else None
 
 
-def _declared_torch(path: str, read: Callable[[str], Version | None]) -> Version | None:
-    data = _bytes_or_nothing(path)
-    return read(data.decode("utf-8", "replace")) if b"torch" in data else None
-
-
-def _bytes_or_nothing(path: str) -> bytes:
+def _entries(folder: str) -> Collection[str]:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return os.listdir(folder)
     except OSError:
-        return b""
+        return ()

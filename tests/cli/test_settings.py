@@ -1,5 +1,7 @@
 """`[tool.devfix]`: whose settings hold, and how each mistake is named."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,41 @@ def test_the_projects_own_torch_is_the_target(tree: Path) -> None:
     assert settings.of(str(tree / "stated")).choice.target_torch == (2, 7)
     assert settings.of(str(tree / "table")).choice.target_torch == (2, 2)
     assert SettingsTree(Overrides(target_torch=(2, 9))).of(str(tree)).choice.target_torch == (2, 9)
+
+
+@pytest.mark.parametrize(
+    ("files", "target"),
+    [
+        ({}, None),
+        ({"setup.py": "import torch\n", "notes.txt": "torch==2.1"}, None),
+        ({"requirements.txt": "torch<3\n"}, None),
+        ({"requirements.txt": "torch<2.0\n"}, (1, 0)),
+        ({"requirements.txt": "torch==1.13.*\n"}, (1, 13)),
+        ({"requirements.txt": "-r base.txt\n", "base.txt": "torch>=2.3"}, (2, 3)),
+        ({"requirements.txt": "-r ../sub/base.txt\n-c gone.txt", "base.txt": "torch>=2.3"}, (2, 3)),
+        ({"requirements-gpu.txt": "torch>=2.3\n", "requirements_cpu.txt": "torch>=2.2\n"}, (2, 2)),
+        ({"requirements.txt": "torch\n", "uv.lock": 'name = "torch"\nversion = "2.3.0"\n'}, (2, 3)),
+        ({"requirements.txt": "torch>=2.1\n", "uv.lock": 'name = "torch"\nversion = "2.3.0"\n'}, (2, 1)),
+        ({"environment.yml": "dependencies:\n  - pytorch=2.1\n"}, (2, 1)),
+        ({"Pipfile": '[packages]\ntorch = ">=2.1"\n', "Pipfile.lock": '{"default": {}, "torch": 1}'}, (2, 1)),
+        ({"pyproject.toml": '[dependency-groups]\ndev = ["torch>=2.2"]\n', "setup.py": "'torch>=2.1'"}, (2, 2)),
+        ({"pyproject.toml": "[torch\n", "setup.cfg": "[options]\ninstall_requires = torch>=2.1\n"}, (2, 1)),
+    ],
+)
+def test_where_a_project_may_say_its_torch(files: dict[str, str], target: tuple[int, int] | None, tree: Path) -> None:
+    (tree / "sub").mkdir()
+    for name, text in files.items():
+        (tree / "sub" / name).write_text(text)
+    assert SettingsTree(Overrides()).of(str(tree / "sub")).choice.target_torch == target
+
+
+def test_reading_settings_loads_no_parser_of_requirements(tree: Path) -> None:
+    write(tree, '[project]\ndependencies = ["numpy"]\n')
+    code = (
+        "import sys; from devfix.settings import Overrides, SettingsTree; SettingsTree(Overrides()).of(sys.argv[1]);"
+        "sys.exit('packaging' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tree)], check=False).returncode == 0
 
 
 def test_a_named_file_holds_everywhere(tree: Path) -> None:

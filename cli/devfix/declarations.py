@@ -1,0 +1,56 @@
+"""The files of a folder that may declare a torch, read in the order in which they are believed.
+
+Declarations come before locks: what a project admits counts, not what one machine has. How each is understood is
+imported only where one speaks of torch.
+"""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+Version = tuple[int, int]
+
+_ORDER = (
+    re.compile(r"pyproject\.toml"),
+    re.compile(r"setup\.cfg"),
+    re.compile(r"setup\.py"),
+    re.compile(r"requirements\.txt"),
+    re.compile(r"requirements[._-][\w.-]*\.txt"),
+    re.compile(r"Pipfile"),
+    re.compile(r"(?:conda[_-])?(?:environment|env)[\w.-]*\.ya?ml"),
+    re.compile(r"(?:uv|poetry|pdm)\.lock|pylock(?:\.[\w-]+)?\.toml"),
+    re.compile(r"Pipfile\.lock"),
+)
+_ANY = re.compile("|".join(pattern.pattern for pattern in _ORDER))
+
+
+def declared_torch(folder: str, names: Collection[str]) -> Version | None:
+    """The lowest torch (major, minor) that the files among `names`, the entries of `folder`, admit, if they say."""
+    candidates = sorted(name for name in names if _ANY.fullmatch(name))
+    read = ((name, _text(folder, name) or "") for name in candidates)
+    texts = {name: text for name, text in read if "torch" in text or _includes(name, text)}
+    return _first(folder, texts) if texts else None
+
+
+def _first(folder: str, texts: dict[str, str]) -> Version | None:
+    from devfix.requirement import torch_of
+
+    def beside(name: str) -> str | None:
+        return _text(folder, name)
+
+    for pattern in _ORDER:
+        found = [torch_of(name, text, beside) for name, text in texts.items() if pattern.fullmatch(name)]
+        if known := [version for version in found if version is not None]:
+            return min(known)
+    return None
+
+
+def _includes(name: str, text: str) -> bool:
+    return name.endswith(".txt") and re.search(r"(?m)^\s*(?:-[rc]|--requirement|--constraint)\b", text) is not None
+
+
+def _text(folder: str, name: str) -> str | None:
+    try:
+        return Path(folder, name).read_text("utf-8", "replace")
+    except (OSError, ValueError):
+        return None
