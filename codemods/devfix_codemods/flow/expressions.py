@@ -9,6 +9,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.machine import Frame, Machine
+from devfix_codemods.flow.omitted import is_default, omission
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.state import State, join_states
 from devfix_codemods.flow.values import (
@@ -98,7 +99,7 @@ class Expressions(Machine):
         if name in tables.TENSOR_PLAIN_ATTRIBUTES and base.kind not in {Kind.INSTANCE, Kind.API, Kind.MODULE}:
             return Value(Kind.DTYPE) if name == "dtype" else NUMBER
         if base.token is not None and (held := state.attribute(base.token, name)) is not None:
-            return held
+            return self._held(base, held, state)
         if name == "__dict__":
             self.disturb_parts(base, state)
         if name == "device" and base.kind not in {Kind.INSTANCE, Kind.API}:
@@ -115,6 +116,12 @@ class Expressions(Machine):
         if base.place != UNKNOWN and base.kind not in PLACELESS:
             return replace(base, kind=Kind.UNKNOWN, token=None, items=None, element=None, batch=None)
         return NOTHING
+
+    def _held(self, base: Value, held: Value, state: State) -> Value:
+        """What an object holds: parameters, buffers and modules from elsewhere live where their module does."""
+        place = state.place_of(base)
+        from_elsewhere = held.kind is Kind.MODULE and held.token not in state.objects and isinstance(place, Symbol)
+        return replace(held, place=place) if is_carried(held) or from_elsewhere else held
 
     def _device_of(self, base: Value, node: ast.Attribute, state: State) -> Value:
         place = state.place_of(base)
@@ -265,6 +272,9 @@ class Expressions(Machine):
         other = state.copy()
         first, second = self.evaluate(node.body, state), self.evaluate(node.orelse, other)
         _absorb(state, join_states(state, other))
+        found = omission(node.test) if self.frame.context.symbolic else None
+        if found is not None and is_default(default := first if found[1] else second):
+            return default
         return join_values(first, second)
 
     def _namedexpr(self, node: ast.NamedExpr, state: State) -> Value:
@@ -336,6 +346,11 @@ class Expressions(Machine):
         shaped = _shaped(batch, prototype) if prototype is not None else batch
         self.facts.batches.setdefault(token, shaped)
         return shaped
+
+
+def is_carried(value: Value) -> bool:
+    """A parameter or a buffer: it lives where its module lives."""
+    return value.qualified in tables.PARAMETER_CLASSES
 
 
 def _dotted_parts(node: ast.AST) -> list[str]:

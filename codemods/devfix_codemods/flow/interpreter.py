@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.expressions import child_of_batch
+from devfix_codemods.flow.expressions import child_of_batch, is_carried
 from devfix_codemods.flow.facts import Facts, Operand
 from devfix_codemods.flow.functions import Functions
 from devfix_codemods.flow.machine import Frame, Function, OutOfBudgetError
 from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.omitted import keep_defaults, omission
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.state import State, join_objects, join_states
 from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
@@ -257,8 +258,29 @@ class Interpreter(Functions):
             return self.run_block(node.body if test.const else node.orelse, state)
         if (taken := self._guard(node.test, state)) is not None:
             return self._run_guarded(node, taken, state)
+        if (found := omission(node.test)) is not None and self._may_be_omitted(found[0], state):
+            return self._run_omission(node, found[1], state)
         other = self.run_block(node.orelse, state.copy())
         return join_states(self.run_block(node.body, state), other)
+
+    def _may_be_omitted(self, tested: ast.expr, state: State) -> bool:
+        """Whether nothing is known of a value but that it may be None: no caller in sight gives it."""
+        value = self.evaluate(tested, state)
+        if value.kind is Kind.NONE:
+            return True
+        given = value.origin is not None and value.origin.birth is not Birth.PARAMETER
+        return self.frame.context.symbolic and not given and not may_be_device(value.place)
+
+    def _run_omission(self, node: ast.If, holds: bool, state: State) -> State | None:
+        """Join the branches; of what one makes for an argument that was not given, nothing is forgotten."""
+        chosen, other = (node.body, node.orelse) if holds else (node.orelse, node.body)
+        before = state.copy()
+        end = self.run_block(other, state.copy())
+        without = self.run_block(chosen, state)
+        joined = join_states(without, end)
+        if joined is not None and without is not None and end is not None:
+            keep_defaults(joined, without, before)
+        return joined
 
     def _guard(self, test: ast.expr, state: State) -> bool | None:
         """Whether a condition asks for an accelerator: True or False is how it turns out where there is one."""
@@ -443,6 +465,9 @@ class Interpreter(Functions):
             value = replace(NOTHING, optional=False)
         if text is not None:
             state.devices.pop(text, None)
+        known = state.attribute(owner.token, target.attr)
+        if known is not None and is_carried(known) and value.kind is not Kind.MODULE:
+            value = replace(value, qualified=known.qualified)
         state.set_attribute(owner.token, target.attr, value)
 
     def _disturb_holders(self, target: ast.Attribute, owner: Value, state: State) -> None:

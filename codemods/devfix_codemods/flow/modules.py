@@ -90,7 +90,8 @@ class Modules(Moves):
             return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{dotted(callee_node) or 'the module'}`", operands, state)
         if not may_be_device(place) and operands[0].place not in {HOST, ANYWHERE}:
-            return Value(origin=Origin(Birth.OPERATION, node))
+            with_module = operands[0].place if isinstance(operands[0].place, Symbol) else UNKNOWN
+            return Value(place=with_module, origin=Origin(Birth.OPERATION, node))
         return replace(derived(node, place, operands[1:]), kind=Kind.UNKNOWN)
 
     def _meeting_arguments(self, callee: Value, arguments: Arguments) -> list[tuple[ast.expr, Value]]:
@@ -144,7 +145,9 @@ class Modules(Moves):
             label = str(arguments.first.const) if name == "add_module" else name
             self.attach(node, function.value, base, label, added, state)
             return base
-        if name in {"load_state_dict", "zero_grad", "register_buffer"}:
+        if name in {"register_buffer", "register_parameter"}:
+            _register(base, arguments, state)
+        if name in {"load_state_dict", "zero_grad", "register_buffer", "register_parameter"}:
             return NONE
         held = _contents(name, base, state.place_of(base))
         if held is not None:
@@ -152,6 +155,15 @@ class Modules(Moves):
         if any(value.kind is Kind.MODULE for _, value in arguments.all()):
             return self.unknown_call(node, arguments, state)
         return NOTHING
+
+
+def _register(base: Value, arguments: Arguments, state: State) -> None:
+    """Remember a buffer or parameter: from now on the module carries what is assigned to its name."""
+    given = arguments.get(1, "tensor") or arguments.get(1, "param")
+    name = arguments.first.const if arguments.positional else None
+    if base.token is not None and isinstance(name, str) and given is not None:
+        value = replace(given[1], kind=Kind.TENSOR, qualified="torch.nn.Buffer", token=None, scalar=given[1].scalar)
+        state.set_attribute(base.token, name, value)
 
 
 def _contents(name: str, base: Value, place: Place) -> Value | None:

@@ -4,7 +4,7 @@ import ast
 from dataclasses import replace
 
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.expressions import Expressions, device_constant
+from devfix_codemods.flow.expressions import Expressions, device_constant, is_carried
 from devfix_codemods.flow.facts import Move, Update
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, choice
@@ -59,7 +59,8 @@ class Moves(Expressions):
         if base.kind in PLACELESS and base.kind is not Kind.ARRAY:
             return base
         token = base.token if base.kind is Kind.UNKNOWN and base.batch is None else None
-        moved = replace(base, place=target, origin=Origin(Birth.MOVE, node), token=token)
+        kept = None if is_carried(base) else base.qualified  # a moved parameter is a plain tensor
+        moved = replace(base, place=target, origin=Origin(Birth.MOVE, node), token=token, qualified=kept)
         if base.items is not None:
             moved = replace(moved, items=tuple((key, _relocated(one, target, node)) for key, one in base.items))
         if base.kind is Kind.ENCODING and isinstance(function.value, ast.Name):

@@ -1,0 +1,114 @@
+"""Modules: what they hold lives with them, and so does what they give."""
+
+import ast
+
+import pytest
+from devfix_codemods.flow.facts import Facts
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+
+def module(init: str, forward: str) -> str:
+    return (
+        f"{HEAD}class A(nn.Module):\n    def __init__(self, given):\n        super().__init__()\n        {init}\n"
+        f"    def forward(self, x, h=None):\n        {forward}\n"
+    )
+
+
+def met(facts: Facts) -> list[tuple[str, str]]:
+    """The host values that meet what lives with the module, and what they meet."""
+    return [(ast.unparse(one.misplaced.node), ast.unparse(one.anchor.node)) for one in facts.followings]
+
+
+SILENT = {
+    "a parameter": ("self.w = nn.Parameter(torch.zeros(3))", "return x * self.w"),
+    "a row of a parameter": ("self.w = nn.Parameter(torch.zeros(3))", "return x * self.w[0] + self.w.data"),
+    "a buffer": ("self.register_buffer('b', torch.zeros(3))", "return x * self.b"),
+    "a buffer, set anew": ("self.register_buffer('b', None)\n        self.b = torch.zeros(3)", "return x * self.b"),
+    "a parameter by name": ("self.register_parameter('p', nn.Parameter(torch.zeros(3)))", "return x * self.p"),
+    "a number": ("self.b = torch.tensor(2.0)", "return x * self.b"),
+    "a parameter of a part": ("self.p = nn.Linear(3, 3)", "return x * self.p.weight"),
+    "a given state": ("self.p = nn.LSTM(3, 3)", "return self.p(x, h)"),
+    "a state that is made where x is": (
+        "self.p = nn.LSTM(3, 3)",
+        "if h is None:\n            h = torch.zeros(3, device=x.device)\n        return self.p(x, h)",
+    ),
+    "a cache that is moved": (
+        "self.c = None",
+        "if self.c is None:\n            self.c = torch.zeros(3).to(x.device)\n        return x + self.c",
+    ),
+}
+
+
+@pytest.mark.parametrize(("init", "forward"), SILENT.values(), ids=SILENT)
+def test_what_lives_with_its_module(facts, init: str, forward: str) -> None:
+    found = facts(module(init, forward))
+    assert met(found) == []
+    assert found.meetings == []
+
+
+MEET = {
+    "a plain tensor": ("self.b = torch.zeros(3)", "return x * self.b", ("self.b", "x")),
+    "what a part gives": (
+        "self.p, self.b = nn.Linear(3, 3), torch.zeros(3)",
+        "return self.p(x) * self.b",
+        ("self.b", "self.p(x)"),
+    ),
+    "what a given part gives": (
+        "self.p = given\n        self.b = torch.zeros(3)",
+        "self.p.train()\n        return self.p(x) * self.b",
+        ("self.b", "self.p(x)"),
+    ),
+    "an omitted state": (
+        "self.p = nn.LSTM(3, 3)",
+        "if h is None:\n            h = torch.zeros(3)\n        return self.p(x, h)",
+        ("h", "self.p"),
+    ),
+    "an omitted state, the other way round": (
+        "self.p = nn.LSTM(3, 3)",
+        (
+            "if h is not None:\n            h = 2 * h\n        else:\n            h = torch.zeros(3)\n"
+            "        return self.p(x, h)"
+        ),
+        ("h", "self.p"),
+    ),
+    "an omitted state in an expression": (
+        "self.p = nn.LSTM(3, 3)",
+        "h = torch.zeros(3) if h is None else h\n        return self.p(x, h)",
+        ("h", "self.p"),
+    ),
+    "an empty cache": (
+        "self.c = None",
+        (
+            "if self.c is None or self.c.size(0) < x.size(0):\n            self.c = torch.arange(3)\n"
+            "        return x + self.c"
+        ),
+        ("self.c", "x"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("init", "forward", "expected"), MEET.values(), ids=MEET)
+def test_what_meets_the_module(facts, init: str, forward: str, expected: tuple[str, str]) -> None:
+    assert met(facts(module(init, forward))) == [expected]
+
+
+def test_a_moved_module_takes_its_parameters_along(facts) -> None:
+    program = module("self.w = nn.Parameter(torch.zeros(3))", "return x") + (
+        "    def score(self, x):\n        return x * self.w\n"
+        "model = A(1)\nmodel.cuda()\nmodel.score(torch.zeros(3).cuda())\n"
+    )
+    assert facts(program).meetings == []
+
+
+def test_a_parameter_that_is_moved_is_a_plain_tensor(facts) -> None:
+    program = module("self.w = nn.Parameter(torch.zeros(3)).to('cpu')", "return x * self.w")
+    assert met(facts(program)) == [("self.w", "x")]
+
+
+def test_a_state_that_the_caller_gives_is_not_omitted(facts) -> None:
+    program = HEAD + (
+        "def f(x, h=None):\n    if h is None:\n        h = torch.zeros(3)\n    return x * h\n"
+        "f(torch.zeros(3).cuda(), torch.zeros(3).cuda())\n"
+    )
+    assert facts(program).meetings == []
