@@ -5,7 +5,7 @@ the name.
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,8 +106,16 @@ def _attribute(node: ast.Attribute, found: Evidence) -> None:
 
 
 def _assign(node: ast.Assign, found: Evidence) -> None:
-    if any(isinstance(target, ast.Attribute) for target in node.targets):
+    if any(attributes_set(node)):
         found.kept.append(node)
+
+
+def attributes_set(node: ast.Assign) -> Iterator[str]:
+    """The attributes that an assignment sets, in tuples too."""
+    for target in node.targets:
+        for one in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+            if isinstance(one, ast.Attribute):
+                yield one.attr
 
 
 def _compare(node: ast.Compare, found: Evidence) -> None:

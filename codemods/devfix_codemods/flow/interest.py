@@ -10,7 +10,7 @@ from functools import cached_property
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.classes import ClassTable, Function
-from devfix_codemods.flow.evidence import Evidence
+from devfix_codemods.flow.evidence import Evidence, attributes_set
 from devfix_codemods.flow.names import Names
 
 _MAKERS = frozenset(
@@ -60,7 +60,7 @@ class Interest:
             names = {one.id for one in inside if isinstance(one, ast.Name)}
             local = names - given and not names.isdisjoint(self._evidence[method].bindings)
             if local or any(isinstance(one, ast.Call) and _last(one.func) in _SEEDS for one in inside):
-                found |= {one.attr for one in statement.targets if isinstance(one, ast.Attribute)}
+                found |= set(attributes_set(statement))
         return found
 
     @cached_property
