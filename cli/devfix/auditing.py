@@ -1,6 +1,6 @@
 """`devfix audit`: run a script for a few steps, and say where everything lives and what is moved."""
 
-import os
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from devfix.replay import (
     choose_backend,
     run_alone,
 )
+from devfix.replay.asking import AskError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.reporting import json
@@ -43,7 +44,7 @@ def audit(ask: Ask) -> int:
     """
     try:
         found = _Found.of(script_named(ask.script), ask.options)
-    except (BackendError, WorkspaceError, auditing_installation.InstallationError) as error:
+    except (BackendError, WorkspaceError, AskError) as error:
         raise UsageError(str(error)) from error
     if ask.output_format is OutputFormat.JSON:
         print(json.encode(found.document()))
@@ -62,9 +63,9 @@ class _Found:
 
     @classmethod
     def of(cls, script: Path, options: ReplayOptions) -> "_Found":
-        installation = auditing_installation.ask(options.python, {**os.environ, **dict(options.env)})
-        backend = auditing.Audited(choose_backend(options))
-        run = run_alone(Program(script, options.args), backend, options)
+        installation = auditing_installation.facts_of(options.python, dict(options.env))
+        audited = dataclasses.replace(options, audit=True)
+        run = run_alone(Program(script, options.args), choose_backend(options), audited)
         return cls(run, auditing.decode(run.outcome.audit or {}), installation)
 
     @property

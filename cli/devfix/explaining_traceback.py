@@ -21,13 +21,13 @@ from devfix_codemods.source import Source, SourceError
 from devfix.discovery import label_of
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
+from devfix.replay.workspace import SKIPPED_FOLDERS
 from devfix.reporting import json
 from devfix.reporting.terminal import Printer, err, one_line, out, visible
 from devfix.tracebacks import Pasted, TracebackFrame, read
 
 _FOREIGN = ("site-packages", "dist-packages", "lib/python3", "<frozen", "/torch/nn/modules/", "/torch/_tensor")
 _FILES_LIMIT = 20_000
-_SKIPPED = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "site-packages", ".tox", ".nox"})
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _path(file: str) -> Path | None:
 def _named(folder: Path, name: str) -> Iterator[Path]:
     seen = 0
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(one for one in folders if one not in _SKIPPED)
+        folders[:] = sorted(one for one in folders if one not in SKIPPED_FOLDERS | {"site-packages"})
         seen += len(files)
         if name in files:
             yield Path(parent, name)

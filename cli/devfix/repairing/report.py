@@ -14,6 +14,7 @@ from devfix.replay.backends import Backend
 from devfix.replay.outcomes import ScriptError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import story
+from devfix.replay.report import error_as_json
 from devfix.reporting import diff, json
 from devfix.reporting.terminal import Printer, err, one_line, out, visible, wants_colour, write_bytes
 
@@ -115,7 +116,7 @@ def _document(told: Told) -> dict[str, Any]:
         "outcome": str(session.state),
         "reason": session.reason,
         "fixes": [_fix(fixed) for fixed in session.fixes],
-        "left": _error(session.remaining) if session.state not in (State.CLEAN, State.REPAIRED) else None,
+        "left": error_as_json(session.remaining) if session.state not in (State.CLEAN, State.REPAIRED) else None,
         "rejected": [_tried(one) for one in session.rejected],
         "on_cpu": told.compared,
         "changed": [{"path": label_of(path), "diff": _diff(path, before, after)} for path, before, after in told.files],
@@ -139,7 +140,7 @@ def _fix(fixed: Fixed) -> dict[str, Any]:
         "rule": fixed.repair.rule,
         "safety": str(fixed.repair.safety),
         "paths": [file for file, _ in fixed.repair.edits],
-        "removed": _error(fixed.error),
+        "removed": error_as_json(fixed.error),
         "category": str(fixed.diagnosis.category),
         "proof": fixed.proof,
         "effect": fixed.repair.effect,
@@ -150,15 +151,3 @@ def _fix(fixed: Fixed) -> dict[str, Any]:
 
 def _tried(tried: Tried) -> dict[str, str]:
     return {"title": tried.title, "reason": tried.reason}
-
-
-def _error(error: ScriptError | None) -> dict[str, Any] | None:
-    if error is None:
-        return None
-    return {
-        "type": error.type,
-        "message": error.message,
-        "path": error.file,
-        "line": error.line,
-        "device": error.is_device_error,
-    }

@@ -68,7 +68,6 @@ class Session:
     rejected: tuple[Tried, ...] = ()
     before: dict[str, bytes] = field(default_factory=dict)
     after: dict[str, bytes] = field(default_factory=dict)
-    not_reached: bool = False
 
     @property
     def remaining(self) -> ScriptError | None:

@@ -4,39 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from devfix.replay.backends import Backend
 from devfix.replay.postmortem import BatchValue, ModuleValue, OptimizerValue, Value
 from devfix.replay.postmortem.decoding import decode_value
-
-
-class Audited:
-    """A backend whose runs are audited."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    @property
-    def name(self) -> str:
-        return self._backend.name
-
-    @property
-    def title(self) -> str:
-        return self._backend.title
-
-    @property
-    def environment(self) -> Mapping[str, str | None]:
-        return self._backend.environment
-
-    @property
-    def can_show_device_bugs(self) -> bool:
-        return self._backend.can_show_device_bugs
-
-    @property
-    def note(self) -> str | None:
-        return self._backend.note
-
-    def probe_options(self, memory: int) -> Mapping[str, object]:
-        return {**self._backend.probe_options(memory), "audit": True}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,45 +1,21 @@
 """What is installed to run on, and what does not fit together."""
 
-import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from devfix.replay.asking import ask
+
 _SCRIPT = Path(__file__).parent / "probe" / "installation.py"
-_SECONDS = 120
 
 
-class InstallationError(Exception):
-    """The interpreter did not say what it has; the message says why."""
-
-
-def ask(python: str, variables: Mapping[str, str]) -> dict[str, Any]:
-    """The facts that `probe/installation.py` prints, asked of `python` with `variables` as its environment.
+def facts_of(python: str, variables: Mapping[str, str]) -> dict[str, Any]:
+    """What `probe/installation.py` finds in `python`, with `variables` added to the environment.
 
     Raises:
-        InstallationError: it could not be started, or did not answer.
+        AskError: there is no answer.
     """
-    try:
-        done = subprocess.run(
-            [python, str(_SCRIPT)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            env=dict(variables),
-            check=False,
-        )
-        answer: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
-    except OSError as error:
-        raise InstallationError(f"{python} could not be started: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise InstallationError(f"{python} did not say within {_SECONDS} s what it has") from error
-    except ValueError as error:
-        last = done.stderr.strip().rpartition("\n")[2]
-        raise InstallationError(f"{python} did not say what it has: {last}") from error
-    return answer
+    return ask(python, _SCRIPT, variables)
 
 
 def lines(facts: Mapping[str, Any]) -> list[str]:

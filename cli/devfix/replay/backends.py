@@ -3,16 +3,14 @@
 A backend is whatever satisfies the `Backend` protocol; nothing else in this package asks what kind of backend it has.
 """
 
-import json
-import os
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from devfix.replay.asking import AskError, ask
 from devfix.replay.device_checks import DeviceChecksError, table_file
 
 ACCELERATORS = ("cuda", "xpu", "mps", "npu")
@@ -25,7 +23,6 @@ _HIDDEN: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES":
 _SIMULATED: Mapping[str, str | None] = {**_HIDDEN, "CUDA_VISIBLE_DEVICES": None}
 """The same for a simulation: the machine's variable speaks of other devices. The script's own choice counts."""
 _ASK_SCRIPT = Path(__file__).parent / "probe" / "ask.py"
-_ASK_SECONDS = 120
 _NO_TORCH = "torch is not installed in this interpreter; pip install 'devfix[replay]'"
 _WHICH = "or name the project's interpreter with --python"
 
@@ -158,29 +155,9 @@ class _Torch:
 @cache
 def _ask(python: str, variables: tuple[tuple[str, str], ...]) -> _Torch:
     try:
-        done = subprocess.run(
-            [python, str(_ASK_SCRIPT)],
-            env={**os.environ, **dict(variables)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ASK_SECONDS,
-            check=False,
-        )
-    except OSError as error:
-        raise BackendError(f"{python} could not be started: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise BackendError(f"torch did not say within {_ASK_SECONDS} s which devices it sees") from error
-    return _answered(done.stdout, done.stderr)
-
-
-def _answered(stdout: str, stderr: str) -> _Torch:
-    try:
-        answer: dict[str, Any] = json.loads(stdout.strip().rpartition("\n")[2])
-        version, devices = answer["torch"], tuple(answer["devices"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise BackendError(f"torch cannot be imported: {stderr.strip().rpartition(chr(10))[2]}") from error
-    if version is None:
+        answer = ask(python, _ASK_SCRIPT, dict(variables))
+    except AskError as error:
+        raise BackendError(str(error)) from error
+    if answer["torch"] is None:
         raise BackendError(f"{_NO_TORCH}, {_WHICH}")
-    return _Torch(version, Path(answer["folder"]), devices)
+    return _Torch(answer["torch"], Path(answer["folder"]), tuple(answer["devices"]))

@@ -37,6 +37,7 @@ class ReplayOptions:
     what is printed, `file_limit` of each file. `steps` ends training after so many steps of an optimizer.
     `program` is what to run in place of the changed scripts; without one `args` follow each script. `env` is added to
     the environment. `cwd` is a folder of the original tree. `keep` leaves the copies of the tree, one for each run.
+    `audit` records what is where, and what is moved.
     """
 
     on: str = "auto"
@@ -54,3 +55,4 @@ class ReplayOptions:
     cwd: Path | None = None
     output_limit: int = OUTPUT_LIMIT
     file_limit: int = FILE_LIMIT
+    audit: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from devfix.replay.outcomes import Ending, Outcome
+from devfix.replay.outcomes import Ending, Outcome, ScriptError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.replay.postmortem import story
@@ -127,7 +127,6 @@ def _result(result: ReplayResult) -> dict[str, Any]:
 def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     if outcome is None:
         return None
-    error = outcome.error
     return {
         "outcome": str(outcome.ending),
         "status": outcome.status,
@@ -135,14 +134,7 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
         "limit": outcome.reason,
         "seconds": round(outcome.seconds, 3),
         "peak_memory": outcome.peak_memory,
-        "error": error
-        and {
-            "type": error.type,
-            "message": error.message,
-            "path": error.file,
-            "line": error.line,
-            "device": error.is_device_error,
-        },
+        "error": error_as_json(outcome.error),
         "postmortem": None if outcome.postmortem is None else postmortem_as_json(outcome.postmortem),
         "not_simulated": list(outcome.not_simulated),
         "warnings": [
@@ -154,4 +146,17 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
         "reached": [{"path": file, "line": line} for file, line in sorted(outcome.reached)],
         "output": outcome.stdout.tail,
         "errors": outcome.stderr.tail,
+    }
+
+
+def error_as_json(error: ScriptError | None) -> dict[str, Any] | None:
+    """The exception that ended a script, for a JSON report."""
+    if error is None:
+        return None
+    return {
+        "type": error.type,
+        "message": error.message,
+        "path": error.file,
+        "line": error.line,
+        "device": error.is_device_error,
     }

@@ -63,6 +63,7 @@ class Task:
     probe_options: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
     steps: int | None = None
+    audit: bool = False
     output_limit: int | None = None
     file_limit: int | None = None
 
@@ -96,6 +97,7 @@ def _config(task: Task, journal: Path) -> dict[str, object]:
         "watch": {file: list(lines) for file, lines in task.watch.items()},
         "seed": task.seed,
         "steps": task.steps,
+        "audit": task.audit,
         "file_size": task.file_limit,
         **task.probe_options,
     }

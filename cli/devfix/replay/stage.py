@@ -89,6 +89,7 @@ class Stage:
             probe_options=backend.probe_options(options.memory or most_memory()),
             seed=options.seed,
             steps=options.steps,
+            audit=options.audit,
             output_limit=options.output_limit,
             file_limit=options.file_limit,
         )
