@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from devfix_codemods.preferences import Prefer
 
 from devfix.declarations import Version, declared_torch
 from devfix.errors import UsageError, close_match
@@ -39,6 +40,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     ignore: list[str] = []
     unsafe: bool = False
     target_torch: str | None = None
+    prefer: Prefer | None = None
     exclude: list[str] | None = None
     extend_exclude: list[str] = []
     max_file_size: int | str = "1MiB"
@@ -59,6 +61,7 @@ class Choice:
     ignore: tuple[str, ...] = ()
     unsafe: bool = False
     target_torch: Version | None = None
+    prefer: Prefer = Prefer.CUDA
     origin: str = field(default="", compare=False, repr=False)
 
 
@@ -90,6 +93,7 @@ class Settings:
     unsafe: bool = False
     target_torch: Version | None = None
     declared_torch: Version | None = None
+    prefer: Prefer = Prefer.CUDA
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] = ()
     max_file_size: int = 1024**2
@@ -101,7 +105,8 @@ class Settings:
     @cached_property
     def choice(self) -> Choice:
         """The choice for a file that no `per-file-ignores` names."""
-        return Choice(self.select, self.ignore, self.unsafe, self.target_torch or self.declared_torch, self.origin)
+        target = self.target_torch or self.declared_torch
+        return Choice(self.select, self.ignore, self.unsafe, target, self.prefer, self.origin)
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,7 @@ class Overrides:
     exclude: tuple[str, ...] = ()
     unsafe: bool | None = None
     target_torch: Version | None = None
+    prefer: Prefer | None = None
     jobs: int | None = None
     force_exclude: bool = False
     config: str | None = None
@@ -126,6 +132,7 @@ class Overrides:
             ignore=settings.ignore + self.ignore,
             unsafe=settings.unsafe if self.unsafe is None else self.unsafe,
             target_torch=self.target_torch or settings.target_torch,
+            prefer=self.prefer or settings.prefer,
             jobs=self.jobs or settings.jobs,
         )
 
@@ -184,6 +191,7 @@ def parse_table(table: Any, path: str) -> Settings:
         ignore=tuple(read.ignore),
         unsafe=read.unsafe,
         target_torch=None if read.target_torch is None else _torch_key(read.target_torch, path),
+        prefer=read.prefer or Prefer.CUDA,
         exclude=None if read.exclude is None else tuple(read.exclude),
         extend_exclude=tuple(read.extend_exclude),
         max_file_size=_size_key(read.max_file_size, path),

@@ -8,12 +8,14 @@ from devfix_codemods import suppressions
 from devfix_codemods.edits import lines
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
-from devfix_codemods.edits.operations import Edit
+from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
+from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, all_rules
+from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.triggers import triggered
 
@@ -82,17 +84,17 @@ def _checked(source: Source, options: Options) -> Checked | Skipped | Failed:
     comments = suppressions.read(source)
     if comments.skip_file:
         return Skipped("it says `# devfix: skip-file`")
-    found = with_deep_stack(lambda: _found(source, active)) if active else []
+    found = with_deep_stack(lambda: _found(source, active, options)) if active else []
     if isinstance(found, Failed):
         return found
-    aimed = [_for_target(finding, options.target_torch) for finding in found]
+    aimed = [_told_of_preference(_for_target(finding, options.target_torch), options) for finding in found]
     result = suppressions.silence(aimed, comments, options.select, frozenset(rule.code for rule in rules))
     order = sorted(result.findings, key=lambda finding: (finding.span, finding.code, finding.message))
     return Checked(tuple(order), result.ignored)
 
 
-def _found(source: Source, rules: Iterable[Rule]) -> list[Finding] | Failed:
-    program = Program(source)
+def _found(source: Source, rules: Iterable[Rule], options: Options) -> list[Finding] | Failed:
+    program = Program(source, accelerator=options.prefer is Prefer.ACCELERATOR and _has_accelerator(options))
     _ = program.tree  # what does not parse is no rule's fault
     findings: list[Finding] = []
     for rule in rules:
@@ -116,9 +118,28 @@ def _for_target(finding: Finding, target: tuple[int, int] | None) -> Finding:
     fix = finding.fix
     if fix is None or fix.since is None or target is None or fix.since <= target:
         return finding
-    need, have = (".".join(map(str, release)) for release in (fix.since, target))
-    reason = f"The fix ({fix.title}) needs torch {need}; the target is torch {have}."
+    reason = f"The fix ({fix.title}) needs torch {_release(fix.since)}; the target is torch {_release(target)}."
     return replace(finding, fix=None, advice=_sentences(finding.advice, reason))
+
+
+def _has_accelerator(options: Options) -> bool:
+    return options.target_torch is None or options.target_torch >= ACCELERATOR_SINCE
+
+
+def _told_of_preference(finding: Finding, options: Options) -> Finding:
+    """`finding`, its title saying so where the preferred device could not be declared."""
+    fix, target = finding.fix, options.target_torch
+    if fix is None or target is None or options.prefer is Prefer.CUDA or _has_accelerator(options):
+        return finding
+    if not any(isinstance(edit, InsertStatement) and edit.code == DECLARATION for edit in fix.edits):
+        return finding
+    need, have = _release(ACCELERATOR_SINCE), _release(target)
+    reason = f"CUDA or the host: `torch.accelerator` needs torch {need}, the target is torch {have}"
+    return replace(finding, fix=replace(fix, title=f"{fix.title} ({reason})"))
+
+
+def _release(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
 
 
 def _sentences(*parts: str | None) -> str:

@@ -3,18 +3,21 @@
 from dataclasses import dataclass
 
 from devfix_codemods.findings import Finding
+from devfix_codemods.preferences import Prefer
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What to look for and what may be applied.
 
-    `target_torch` is the (major, minor) release that written code must run on; None stands for any.
+    `target_torch` is the (major, minor) release that written code must run on; None stands for any. `prefer` says what
+    a declared device is.
     """
 
     select: frozenset[str]
     unsafe: bool = False
     target_torch: tuple[int, int] | None = None
+    prefer: Prefer = Prefer.CUDA
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,13 @@ from devfix_codemods.source import Source
 class Program:
     """The view of one file that rules get.
 
-    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `facts`.
+    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `facts`. `accelerator` says that
+    a device which has to be declared is torch's accelerator, and not CUDA or the host.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, accelerator: bool = False) -> None:
         self.source = source
+        self.accelerator = accelerator
 
     @property
     def tree(self) -> ast.Module:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from devfix.errors import UsageError
+from devfix.selection import options_of
 from devfix.settings import Overrides, SettingsTree
+from devfix_codemods.preferences import Prefer
 
 from .conftest import BUGGY, Devfix
 
@@ -19,6 +21,7 @@ MISTAKES = {
     'unsafe = "yes"': "unsafe: expected `bool`, got `str`",
     "target-torch = 2.10": "target-torch: expected `str | null`, got `float`",
     'target-torch = "new"': "target-torch: 'new' is no torch version; write it like \"2.4\"",
+    'prefer = "tpu"': "prefer: invalid enum value 'tpu'",
     'max-file-size = "big"': "max-file-size: 'big' is no size",
     "max-file-size = -1": "max-file-size: -1 is no size",
     "jobs = 0": "jobs: must be at least 1, not 0",
@@ -147,6 +150,17 @@ def test_a_named_file_holds_everywhere(tree: Path) -> None:
             (tree / name).write_text(text)
         with pytest.raises(UsageError, match=f"--config {name}: "):
             SettingsTree(Overrides(config=name))
+
+
+def test_what_is_preferred(tree: Path) -> None:
+    write(tree, '[tool.devfix]\nprefer = "accelerator"\n')
+    write(tree / "sub", "[tool.devfix]\nunsafe = true\n")
+    settings = SettingsTree(Overrides())
+    assert settings.of(str(tree)).choice.prefer is Prefer.ACCELERATOR
+    assert settings.of(str(tree / "sub")).choice.prefer is Prefer.CUDA
+    assert SettingsTree(Overrides(prefer=Prefer.CUDA)).of(str(tree)).choice.prefer is Prefer.CUDA
+    choices = [settings.of(str(folder)).choice for folder in (tree, tree / "sub")]
+    assert [options_of(choice).prefer for choice in choices] == [Prefer.ACCELERATOR, Prefer.CUDA]
 
 
 def test_isolated_reads_nothing(tree: Path, devfix: Devfix) -> None:

@@ -125,6 +125,10 @@ TARGETS = {
     "a device with an index": ("x.to(torch.device('cuda', 1))", Device("cuda:1")),
     "the host": ("x.cpu()", HOST),
     "the host by a string": ("x.to('cpu')", HOST),
+    "the accelerator": (
+        "x.to(torch.accelerator.current_accelerator())",
+        Symbol("torch.accelerator#accelerator", chosen=True),
+    ),
     "either": ("x.to('cuda' if torch.cuda.is_available() else 'cpu')", choice(HOST, Device("cuda"))),
     "a device and a dtype": ("x.to('cuda', torch.float16)", Device("cuda")),
 }

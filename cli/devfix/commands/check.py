@@ -10,6 +10,7 @@ def check(
     ignore: options.Ignore = None,
     unsafe: options.Unsafe = None,
     target_torch: options.TargetTorch = None,
+    prefer: options.PreferDevice = None,
     exclude: options.Exclude = None,
     force_exclude: options.ForceExclude = False,
     jobs: options.Jobs = None,
@@ -24,6 +25,6 @@ def check(
     from devfix.checking import check as run
 
     overrides = options.overrides_of(
-        select, ignore, exclude, unsafe, target_torch, jobs, force_exclude, config, isolated
+        select, ignore, exclude, unsafe, target_torch, prefer, jobs, force_exclude, config, isolated
     )
     return run(options.ask_of(paths, overrides, output_format, quiet, no_cache, stdin_filename))

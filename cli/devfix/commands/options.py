@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from devfix_codemods.preferences import Prefer
 
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
@@ -25,6 +26,10 @@ Unsafe = Annotated[
 ]
 TargetTorch = Annotated[
     str | None, typer.Option("--target-torch", metavar="X.Y", help="The oldest torch that the code must run on.")
+]
+PreferDevice = Annotated[
+    Prefer | None,
+    typer.Option("--prefer", help="What a declared device is: CUDA, or torch's accelerator (torch 2.6), or the host."),
 ]
 Exclude = Annotated[
     list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Leave out more files, in .gitignore syntax.")
@@ -49,6 +54,7 @@ def overrides_of(
     exclude: Sequence[str] | None,
     unsafe: bool | None,
     target_torch: str | None,
+    prefer: Prefer | None,
     jobs: int | None,
     force_exclude: bool,
     config: str | None,
@@ -72,6 +78,7 @@ def overrides_of(
         exclude=tuple(exclude or ()),
         unsafe=unsafe,
         target_torch=version,
+        prefer=prefer,
         jobs=jobs,
         force_exclude=force_exclude,
         config=config,

@@ -39,6 +39,7 @@ def replay(
     select: options.Select = None,
     ignore: options.Ignore = None,
     target_torch: options.TargetTorch = None,
+    prefer: options.PreferDevice = None,
     exclude: options.Exclude = None,
     jobs: options.Jobs = None,
     no_cache: options.NoCache = False,
@@ -51,7 +52,9 @@ def replay(
     from devfix.replaying import Order
     from devfix.replaying import replay as run
 
-    overrides = options.overrides_of(select, ignore, exclude, unsafe, target_torch, jobs, False, config, isolated)
+    overrides = options.overrides_of(
+        select, ignore, exclude, unsafe, target_torch, prefer, jobs, False, config, isolated
+    )
     ask = options.ask_of([script], overrides, output_format, quiet, no_cache, None)
     given = replaying.Given(on, devices, steps, seed, python, env, cwd, timeout, memory, output_limit, copy_limit, keep)
 

@@ -43,6 +43,7 @@ def rewrite(
     select: options.Select = None,
     ignore: options.Ignore = None,
     target_torch: options.TargetTorch = None,
+    prefer: options.PreferDevice = None,
     exclude: options.Exclude = None,
     force_exclude: options.ForceExclude = False,
     jobs: options.Jobs = None,
@@ -58,7 +59,7 @@ def rewrite(
     from devfix.rewriting import rewrite as run
 
     overrides = options.overrides_of(
-        select, ignore, exclude, unsafe, target_torch, jobs, force_exclude, config, isolated
+        select, ignore, exclude, unsafe, target_torch, prefer, jobs, force_exclude, config, isolated
     )
     ask = options.ask_of(paths, overrides, output_format, quiet, no_cache, stdin_filename)
     if not replay and replay_command is None:

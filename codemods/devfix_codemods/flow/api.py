@@ -21,6 +21,8 @@ from devfix_codemods.flow.values import (
     tensor,
 )
 
+_ACCELERATOR = Symbol("torch.accelerator#accelerator", chosen=True)
+
 
 class Api(Modules):
     """Evaluates calls of functions and classes that are known by their qualified name."""
@@ -28,6 +30,8 @@ class Api(Modules):
     def _api_call(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         if name == "torch.device":
             return self._device(node, arguments, state)
+        if name == "torch.accelerator.current_accelerator":
+            return Value(Kind.DEVICE, denotes=_ACCELERATOR, qualified="torch.device", origin=Origin(Birth.CALL, node))
         if name in tables.FACTORIES:
             return self._factory(node, name, arguments, state)
         if name in tables.LIKE_FACTORIES:

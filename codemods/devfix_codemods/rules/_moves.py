@@ -15,6 +15,12 @@ from devfix_codemods.program import Program
 from devfix_codemods.source import Span
 
 DECLARATION = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+ACCELERATOR_DECLARATION = (
+    'device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")'
+)
+ACCELERATOR_SINCE = (2, 6)
+"""The first torch with `torch.accelerator`. There `current_accelerator()` raises where none is available; later it
+answers None, or the accelerator that torch was built for, so it has to be asked behind `is_available()`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +177,8 @@ def declare_device(program: Program) -> tuple[Edit, ...] | None:
     if not imports or not has_torch or taken:
         return None
     anchor = program.source.span(imports[-1])
-    return (InsertStatement(anchor, "after", DECLARATION, spaced=True),)
+    declaration = ACCELERATOR_DECLARATION if program.accelerator else DECLARATION
+    return (InsertStatement(anchor, "after", declaration, spaced=True),)
 
 
 def _binds_torch(alias: ast.alias) -> bool:
