@@ -23,8 +23,10 @@ from devfix_codemods.source import Source
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 KEYS = {"rule": str, "unsafe": bool, "error": str, "line": int, "seconds": int, "source": str}
-OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str, "warning": str, "autocast": str}
+OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str, "warning": str, "autocast": str, "on": str}
 """`cpu_fails`: the program fails without an accelerator too. `needs`: packages without which it cannot run.
+
+`on = "cpu"`: the bug shows only where there is no accelerator; with one, the program runs before and after.
 
 A program that runs in spite of its bug, with no `error`, says how the bug shows at its line: by a `warning` of torch,
 or by what `autocast` is given there, which releases before 2.4 refuse.
@@ -108,6 +110,7 @@ def test_case_is_well_formed(case: Case) -> None:
     assert before.splitlines()[about["line"] - 1].strip()
     assert about["source"]
     assert [bool(about.get(key)) for key in ("error", "warning", "autocast")].count(True) == 1
+    assert about.get("on", "cpu") == "cpu"
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.rglob("*.ipynb")), ids=lambda path: path.parent.name)
@@ -177,6 +180,14 @@ def run(paths: list[Path], seconds: float) -> dict[Path, dict[str, Any]]:
     return results
 
 
+def errors_of(case: Case) -> tuple[str, ...]:
+    """The messages by which the bug may show: without CUDA, a torch that is built for it says something else."""
+    import torch
+
+    built_for_cuda = "on" in case.about and torch.version.cuda is not None
+    return (case.about["error"], *(("No CUDA GPUs are available", "Found no NVIDIA driver") if built_for_cuda else ()))
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_cases_run_on_the_host(group: str) -> None:
     cases = [case for case in CASES if case.folder.parent.name == group]
@@ -186,8 +197,9 @@ def test_cases_run_on_the_host(group: str) -> None:
         before, after = results[case.before.resolve()], results[case.after.resolve()]
         assert after["error"] is None, f"{case.after}: {after['error']}"
         assert re.search(r"^loss -?\d", after["output"].splitlines()[-1]), case
-        if case.about.get("cpu_fails", False):
-            assert case.about["error"] in before["error"], case
+        if case.about.get("cpu_fails", False) or "on" in case.about:
+            assert before["error"] is not None, f"{case.before} runs without an accelerator"
+            assert any(text in before["error"] for text in errors_of(case)), (case, before["error"])
             assert before["line"] == case.about["line"], case
         else:
             assert before["error"] is None, f"{case.before}: {before['error']}"

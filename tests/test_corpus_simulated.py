@@ -72,6 +72,9 @@ def defects(case: Path, before: dict[str, Any], after: dict[str, Any]) -> list[s
     if after["error"] is not None or not re.search(r"^loss -?\d", after["output"].splitlines()[-1]):
         told.append(f"after.py of {case} fails: {after['error']}")
     declared = about(case)
+    if "on" in declared:
+        same = before["output"] == after["output"] and before["error"] is None
+        return told if same else [*told, f"before.py of {case} does not run on an accelerator: {before}"]
     shown, gone = facts(before, declared["line"]), facts(after, None)
     for kind in ("error", "warning", "autocast"):
         text = declared.get(kind, "")

@@ -1,0 +1,144 @@
+"""Code that is meant for CUDA alone, or that asks first: there, naming CUDA is no bug."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+from devfix_codemods.scope import Function, block_of
+
+_ASKS = re.compile(
+    r"cuda|gpu|device|accelerator|hip\b|rocm|mps|\bcpu|_cpu|cpu_|xpu|npu|nccl|distributed|\bdist\b|\bddp|rank|world_size"
+    r"|amp\b|fp16|half|bf16|fp8|apex|triton|is_available",
+    re.IGNORECASE,
+)
+_MEANT = re.compile(r"cuda|gpu|nccl|triton|kernel|bench|profil|latency|tensorrt|graph_capture", re.IGNORECASE)
+_SKIPS = re.compile(r"cuda|gpu|skip|device|accelerator|triton|kernel|numba", re.IGNORECASE)
+_CUDA_PACKAGES = re.compile(
+    r"(^|[._])(triton|cupy|numba\.cuda|pycuda|cuda|tensorrt|torch2trt|transformer_engine|flash_attn|xformers|apex|amp_C"
+    r"|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
+    r"($|[._])|_cuda($|\.)|_triton($|\.)|cuda_"
+)
+_TESTS = re.compile(
+    r"(^|/)(tests?|testing|benchmarks?|bench)/|(^|/)(test_|bench|conftest)[^/]*$|_(test|tests|bench)\.py$"
+)
+_TEST_PACKAGES = frozenset({"pytest", "unittest", "parameterized"})
+
+
+def is_cuda_only(program: Program) -> bool:
+    """A file that works on no other device: it imports kernels, extensions or libraries that need CUDA."""
+    return any(_CUDA_PACKAGES.search(name.removeprefix("torch.cuda")) for name in _imported(program))
+
+
+def is_test(program: Program) -> bool:
+    """A test or a benchmark: who runs it chose the machine."""
+    return _TESTS.search(program.source.path.replace("\\", "/")) is not None or any(
+        name.partition(".")[0] in _TEST_PACKAGES or name == "torch.utils.benchmark" for name in _imported(program)
+    )
+
+
+def _imported(program: Program) -> Iterator[str]:
+    """What the file cannot do without: imports at its top, outside of `try` and `if`."""
+    for node in program.tree.body:
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module or ''}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def is_guarded(program: Program, node: ast.AST, depth: int = 2) -> bool:
+    """Whether the code around `node` asks for CUDA before, or says by its name that it is about CUDA.
+
+    Either branch of a condition that speaks of devices counts; so does an exit above, a `try` that catches, and that
+    all callers of the function in this file ask.
+    """
+    inner = node
+    called = False
+    for outer in program.names.ancestors(node):
+        if (
+            (not called and _catches(outer, inner))
+            or _asks(outer, inner)
+            or (isinstance(inner, ast.stmt) and _exits_before(program, inner))
+        ):
+            return True
+        if isinstance(outer, ast.ClassDef) and _MEANT.search(outer.name):
+            return True
+        if isinstance(outer, Function):
+            if _MEANT.search(outer.name) or any(_SKIPS.search(ast.unparse(one)) for one in outer.decorator_list):
+                return True
+            if depth and _callers_ask(program, outer, depth):
+                return True
+            called = True
+        inner = outer
+    return False
+
+
+def speaks_of_devices(node: ast.AST) -> bool:
+    """Whether a condition is about devices, or about something that is there with CUDA only."""
+    return _ASKS.search(ast.unparse(node)) is not None
+
+
+def _asks(outer: ast.AST, inner: ast.AST) -> bool:
+    match outer:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
+            return test is not inner and speaks_of_devices(test)
+        case ast.BoolOp(values=values):
+            return any(speaks_of_devices(one) for one in values[: values.index(inner)]) if inner in values else False
+        case ast.match_case():
+            return True
+        case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
+            return any(speaks_of_devices(test) for part in parts for test in part.ifs)
+    return False
+
+
+def _catches(outer: ast.AST, inner: ast.AST) -> bool:
+    """A `try` that lives with the error, a test that wants it."""
+    match outer:
+        case ast.Try(body=body, handlers=handlers):
+            return bool(handlers) and inner in body
+        case ast.With(items=items):
+            return any("aises" in ast.unparse(one.context_expr) for one in items)
+    return False
+
+
+def _exits_before(program: Program, statement: ast.stmt) -> bool:
+    """`assert torch.cuda.is_available()`, `if device == "cpu": return` above in the same block."""
+    for one in block_of(program, statement):
+        if one is statement:
+            return False
+        if isinstance(one, ast.Assert) and speaks_of_devices(one.test):
+            return True
+        if isinstance(one, ast.If) and _leaves(one) and speaks_of_devices(one.test):
+            return True
+        if _chooses_cuda(program, one):
+            return True
+    return False
+
+
+def _leaves(node: ast.If) -> bool:
+    last = node.body[-1]
+    if isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+        return True
+    call = last.value if isinstance(last, ast.Expr) else None
+    return isinstance(call, ast.Call) and (dotted(call.func) or "").rpartition(".")[2] in {"exit", "_exit", "skip"}
+
+
+def _chooses_cuda(program: Program, statement: ast.stmt) -> bool:
+    """`torch.cuda.set_device(rank)`, `init_process_group("nccl")`: what follows needs CUDA anyway."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return False
+    name = program.names.qualified(call.func) or dotted(call.func) or ""
+    text = ast.unparse(call)
+    return name.endswith("cuda.set_device") or (name.endswith("init_process_group") and "nccl" in text)
+
+
+def _callers_ask(program: Program, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int) -> bool:
+    calls = [
+        one
+        for one in program.names.calls
+        if (isinstance(one.func, ast.Name) and one.func.id == function.name)
+        or (isinstance(one.func, ast.Attribute) and one.func.attr == function.name)
+    ]
+    return bool(calls) and all(is_guarded(program, one, depth - 1) for one in calls)

@@ -1,0 +1,238 @@
+"""DVF502: calls that need CUDA, where nothing asks whether it is there."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
+
+CODE = "DVF502"
+
+SILENT = {
+    "what does nothing without CUDA": """
+        import torch
+        def free(device):
+            torch.cuda.empty_cache()
+            torch.cuda.manual_seed_all(0)
+            print(torch.cuda.max_memory_allocated(), torch.cuda.device_count())
+    """,
+    "under a condition": """
+        import torch
+        def wait(device):
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+    """,
+    "under a flag": """
+        import torch
+        def wait(args):
+            if args.on_gpu:
+                torch.cuda.synchronize(args.device)
+    """,
+    "the other branch of a condition": """
+        import torch
+        def wait(device):
+            if device.type == "mps":
+                torch.mps.synchronize()
+            else:
+                torch.cuda.synchronize()
+    """,
+    "behind `and`": """
+        import torch
+        def wait(device):
+            device.type == "cuda" and torch.cuda.synchronize()
+    """,
+    "after an exit": """
+        import torch
+        def wait(device):
+            if device == "cpu":
+                return
+            torch.cuda.synchronize()
+    """,
+    "after an assertion": """
+        import torch
+        def run(device):
+            assert torch.cuda.is_available()
+            torch.cuda.synchronize()
+    """,
+    "where failing is foreseen": """
+        import torch
+        def wait(device):
+            try:
+                torch.cuda.synchronize()
+            except Exception:
+                pass
+    """,
+    "all callers ask": """
+        import torch
+        class Timer:
+            def __init__(self, device):
+                self.device = device
+            def _wait(self):
+                torch.cuda.synchronize(self.device)
+            def stop(self):
+                if self.device.type == "cuda":
+                    self._wait()
+    """,
+    "a function for CUDA": """
+        import torch
+        def wait_for_gpu(device):
+            torch.cuda.synchronize(device)
+    """,
+    "a class for CUDA": """
+        import torch
+        class CudaTimer:
+            def stop(self, device):
+                torch.cuda.synchronize(device)
+    """,
+    "a program that is on CUDA in any case": """
+        import torch
+        def run(model, x, device):
+            y = model(x.cuda())
+            torch.cuda.synchronize()
+            return y
+    """,
+    "after the card was chosen": """
+        import torch
+        def main(rank, device):
+            torch.cuda.set_device(rank)
+            torch.cuda.synchronize()
+    """,
+    "a process group of cards": """
+        import torch
+        import torch.distributed as dist
+        def main(device):
+            dist.init_process_group("nccl")
+            torch.cuda.synchronize()
+    """,
+    "no other device is spoken of": """
+        import torch
+        def run(kernel, n):
+            kernel(n)
+            torch.cuda.synchronize()
+    """,
+    "a file of kernels": """
+        import torch
+        import triton
+        def run(x, device):
+            torch.cuda.synchronize()
+    """,
+    "a test": """
+        import pytest
+        import torch
+        def run(device):
+            torch.cuda.synchronize()
+    """,
+    "another `cuda`": """
+        import torch
+        from numba import cuda
+        def run(device):
+            cuda.synchronize()
+    """,
+    "the card is chosen": """
+        import torch
+        def run(device):
+            torch.cuda.set_device(device)
+    """,
+    "a card by number": """
+        import torch
+        def run(x, index):
+            with torch.cuda.device(index):
+                return x + 1
+    """,
+    "the card of a tensor, for a kernel": """
+        import torch
+        def run(x):
+            with torch.cuda.device(x.device):
+                kernel[(1,)](x)
+    """,
+    "the number of a card in a function": """
+        import torch
+        def name():
+            device = torch.cuda.current_device()
+            return device
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_is_silent(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize("path", ["tests/timing.py", "test_timing.py", "pkg/benchmarks/run.py", "bench_loop.py"])
+def test_who_runs_tests_chose_the_machine(path: str) -> None:
+    program = b"import torch\ndef run(device):\n    torch.cuda.synchronize()\n"
+    assert check(Source(path, program), Options(frozenset({CODE}))) == Checked(())
+
+
+def test_asks_first(rule) -> None:
+    program = "import torch\ndef run(device):\n    go(device)\n    torch.cuda.synchronize(device)\n"
+    after = program.replace("    torch.cuda.sync", "    if torch.cuda.is_available():\n        torch.cuda.sync")
+    assert rule.fixed(program) == after
+    assert rule.finding(program).fix.safety is Safety.SAFE
+
+
+def test_in_the_words_of_the_file(rule) -> None:
+    program = "import torch as th\ndef run(device):\n    th.cuda.synchronize()\n"
+    assert "    if th.cuda.is_available():\n        th.cuda.synchronize()\n" in rule.fixed(program)
+
+
+def test_a_name_of_its_own(rule) -> None:
+    program = "import torch\nfrom torch.cuda import synchronize\ndef run(device):\n    synchronize()\n"
+    assert "    if torch.cuda.is_available():\n        synchronize()\n" in rule.fixed(program)
+
+
+def test_a_name_of_its_own_without_torch_at_hand(rule) -> None:
+    assert rule.findings("from torch.cuda import synchronize\ndef run(device):\n    synchronize()\n") == ()
+
+
+def test_in_one_line_with_others(rule) -> None:
+    program = "import torch\ndef run(device):\n    a(); torch.cuda.synchronize(); b()\n"
+    assert "    a()\n    if torch.cuda.is_available():\n        torch.cuda.synchronize()\n    b()\n" in rule.fixed(
+        program
+    )
+
+
+def test_a_state_and_its_return_are_guarded_together(rule) -> None:
+    program = """
+        import torch
+        def sample(seed):
+            state = torch.cuda.get_rng_state()
+            draw(seed)
+            torch.cuda.set_rng_state(state)
+    """
+    expected = """
+        import torch
+        def sample(seed):
+            if torch.cuda.is_available():
+                state = torch.cuda.get_rng_state()
+            draw(seed)
+            if torch.cuda.is_available():
+                torch.cuda.set_rng_state(state)
+    """
+    assert rule.fixed(program) == dedent(expected)
+
+
+def test_a_state_that_goes_elsewhere_is_only_told(rule) -> None:
+    program = """
+        import torch
+        def states():
+            state = torch.cuda.get_rng_state()
+            return {"cuda": state}
+    """
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert finding.advice == "ask `torch.cuda.is_available()` first"
+
+
+def test_the_current_card_of_a_script(rule) -> None:
+    program = "import torch\ndevice = torch.cuda.current_device()\nx = torch.ones(2).to(device)\n"
+    after = rule.unchanged_unless_unsafe(program)
+    assert 'device = torch.cuda.current_device() if torch.cuda.is_available() else "cpu"\n' in after
+
+
+def test_the_card_of_a_tensor(rule) -> None:
+    program = "import torch\ndef norm(x):\n    with torch.cuda.device(x.device):\n        return x / x.norm()\n"
+    assert rule.fixed(program) == program.replace("device(x.device)", "device_of(x)")
