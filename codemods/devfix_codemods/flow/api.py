@@ -88,7 +88,11 @@ class Api(Modules):
         if is_model_factory(name):
             managed = any(key.arg in {"device_map", "device"} or key.arg is None for key in node.keywords)
             return self.new_module(node, UNKNOWN if managed else HOST, state)
-        if name in {"torch.no_grad", "torch.inference_mode", "torch.manual_seed", "torch.save"}:
+        if name in tables.GENERATORS:
+            return self.generator(node, arguments, state)
+        if name == "torch.manual_seed":
+            return Value(Kind.GENERATOR, HOST, Origin(Birth.FACTORY, node))
+        if name in {"torch.no_grad", "torch.inference_mode", "torch.save"}:
             return NONE
         if name.startswith("torch.") and name.rpartition(".")[2] in {"sigmoid", "softmax", "exp", "log", "sum", "mean"}:
             return self._one_place(node, name, arguments, state)

@@ -4,7 +4,7 @@ import ast
 from dataclasses import replace
 
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.api import Api
+from devfix_codemods.flow.draws import Draws
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
@@ -30,7 +30,7 @@ PLACELESS_RESULTS = frozenset(
 PASS_THROUGH = frozenset({"iter", "list", "tuple", "sorted", "reversed", "set"})
 
 
-class Calls(Api):
+class Calls(Draws):
     """Evaluates calls."""
 
     def call(self, node: ast.Call, state: State) -> Value:
@@ -38,10 +38,15 @@ class Calls(Api):
         if isinstance(function, ast.Attribute) and not self._is_api_call(function, state):
             base = self.evaluate(function.value, state)
             arguments = self._arguments(node, state)
+            if "generator" in arguments.keywords and function.attr in tables.FILLING_METHODS:
+                self.note_draw(node, base, base, arguments, state)
             return self._method(node, function, base, arguments, state)
         callee = self.evaluate(function, state)
         arguments = self._arguments(node, state)
-        return self.apply(node, callee, arguments, state)
+        result = self.apply(node, callee, arguments, state)
+        if "generator" in arguments.keywords:
+            self.note_draw(node, None, result, arguments, state)
+        return result
 
     def _is_api_call(self, function: ast.Attribute, state: State) -> bool:
         return self.api(function) is not None and self._is_import(function, state)
@@ -181,8 +186,8 @@ class Calls(Api):
                 return self._encode(node, name, arguments)
             case Kind.SEQUENCE | Kind.MAPPING:
                 return self._container_method(node, function, base, arguments, state)
-            case Kind.STRING | Kind.NUMBER | Kind.NONE:
-                return NOTHING
+            case Kind.STRING | Kind.NUMBER | Kind.NONE | Kind.GENERATOR:
+                return base if name == "manual_seed" else NOTHING
         return self._tensor_method(node, function, base, arguments, state)
 
     def _tensor_method(

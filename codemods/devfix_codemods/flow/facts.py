@@ -123,6 +123,21 @@ class Update:
     context: Context
 
 
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A call that draws random numbers from a `generator` which the program made: `torch.randn(…, generator=g)`.
+
+    `place` is where the numbers are written. `samples` says that they are indices of a sampler or a split.
+    """
+
+    node: ast.Call
+    generator: Operand
+    place: Place
+    samples: bool
+    devices: tuple[DeviceName, ...]
+    context: Context
+
+
 @dataclass(slots=True)
 class Facts:
     """Everything that the rules may ask.
@@ -131,7 +146,7 @@ class Facts:
     - `followings`: host values that meet a tensor or module whose place is its owner's choice (`anchor`): a parameter
       of the function, `self` in `forward`;
     - `followers`: encodings given to a model that lives wherever its owner put it;
-    - `moves`, `attachments`, `updates`: as their classes say;
+    - `moves`, `attachments`, `updates`, `draws`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
     - `tensors`: identities of values that an operation uses as tensors;
     - `devices_at`, `owners_at`: device names, and names of objects, bound when a statement starts;
@@ -145,6 +160,7 @@ class Facts:
     moves: list[Move] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
+    draws: list[Draw] = field(default_factory=list)
     batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
     devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
@@ -162,6 +178,7 @@ class Facts:
             moves=list(self.moves),
             attachments=list(self.attachments),
             updates=list(self.updates),
+            draws=list(self.draws),
             batches=dict(self.batches),
             tensors=set(self.tensors),
             devices_at=dict(self.devices_at),

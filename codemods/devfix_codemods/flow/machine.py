@@ -120,6 +120,9 @@ class Machine:
     def unknown_call(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         raise NotImplementedError
 
+    def generator(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        raise NotImplementedError
+
     # -- bookkeeping
 
     def step(self) -> None:
