@@ -16,7 +16,7 @@ def worth(code: str) -> set[str]:
     tree = ast.parse(code)
     names = Names(tree)
     classes = ClassTable(names)
-    interest = Interest(tree, names, gather(tree), classes)
+    interest = Interest(tree, names, gather(tree, names), classes)
     found = {one.name for one in tree.body if isinstance(one, ast.FunctionDef) and interest.in_function(one)}
     for owner in names.classes:
         found |= set(interest.methods(classes.methods(owner)))

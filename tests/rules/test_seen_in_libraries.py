@@ -185,7 +185,7 @@ def test_a_pair_of_discarded_moves_is_not_split() -> None:
     """One alone, moved, would part from the other: where the other's kind is open, the fix is unsafe."""
     text = (
         "import torch\ndef encode(tokens, output_device):\n    mask = torch.ones(3)\n    encoded = model(tokens)\n"
-        "    encoded.to(output_device)\n    mask.to(output_device)\n    return encoded.masked_fill(mask, 0)\n"
+        "    encoded.to(output_device)\n    mask.to(output_device)\n    return decode(encoded, mask)\n"
     )
     outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF103"})))
     assert isinstance(outcome, Checked)

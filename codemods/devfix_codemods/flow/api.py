@@ -37,10 +37,10 @@ class Api(Modules):
         if name in tables.LIKE_FACTORIES:
             return self._like(node, arguments, state)
         if name in tables.HOST_FACTORIES or name in tables.LEGACY_CONSTRUCTORS:
-            return self._host_factory(node, arguments)
-        if name.startswith(tables.FUNCTIONAL) and name not in tables.FUNCTIONAL_PLACELESS:
+            return self._host_factory(node, name, arguments, state)
+        if name.startswith(tables.FUNCTIONAL):
             return self._functional(node, name, arguments, state)
-        if name in tables.ONE_PLACE:
+        if name in tables.ONE_PLACE or name in tables.SAME_PLACE:
             return self._one_place(node, name, arguments, state)
         return self._api_object(node, name, arguments, state)
 
@@ -116,17 +116,32 @@ class Api(Modules):
             return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
         if any(name.startswith("**") for name in arguments.keywords):
             return tensor(UNKNOWN)
-        place = state.default if state.default is not None else HOST
-        first = arguments.first
-        if first.kind is Kind.TENSOR and name == "torch.tensor":
-            place = first.place
-        scalar = name in {"torch.tensor", "torch.scalar_tensor"} and first.kind is Kind.NUMBER
-        return tensor(place, Origin(Birth.FACTORY, node), scalar=scalar)
+        if name in tables.CONVERSIONS and arguments.first.kind is Kind.TENSOR:
+            first = arguments.first
+            return replace(tensor(first.place, Origin(Birth.FACTORY, node), scalar=first.scalar), sources=first.sources)
+        scalar = name in tables.CONVERSIONS and arguments.first.kind not in {Kind.SEQUENCE, Kind.ARRAY, Kind.MAPPING}
+        if scalar and arguments.positional:
+            scalar = not isinstance(arguments.positional[0][0], (ast.List, ast.Tuple, ast.ListComp))
+        return self._made_on_host(node, state, scalar=scalar)
 
-    def _host_factory(self, node: ast.Call, arguments: Arguments) -> Value:
+    def _made_on_host(self, node: ast.Call, state: State, *, scalar: bool = False) -> Value:
+        """A new tensor where factories put theirs."""
+        place = state.default if state.default is not None else HOST
+        made = tensor(place, Origin(Birth.FACTORY, node), scalar=scalar)
+        if place != HOST or self.frame.context.worker:
+            return made
+        self.note_birth(node, state)
+        return replace(made, sources=(node,))
+
+    def _host_factory(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         first = arguments.first
-        place = first.place if first.kind in {Kind.TENSOR, Kind.SEQUENCE} and first.place != UNKNOWN else HOST
-        return tensor(place, Origin(Birth.FACTORY, node))
+        if first.kind is Kind.TENSOR or (first.kind is Kind.SEQUENCE and first.place != UNKNOWN):
+            place = first.place if first.place != UNKNOWN else HOST
+            return replace(tensor(place, Origin(Birth.FACTORY, node)), sources=first.sources)
+        if first.kind is Kind.SEQUENCE and name == tables.PAD_SEQUENCE:
+            return self._one_place(node, tables.PAD_SEQUENCE, arguments, state)
+        made = self._made_on_host(node, state)
+        return replace(made, place=HOST) if name != tables.PAD_SEQUENCE else replace(made, sources=())
 
     def _like(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         if "device" in arguments.keywords:
@@ -153,7 +168,10 @@ class Api(Modules):
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
         place = self.meet(node, f"`{name}`", operands, state)
-        return derived(node, place, operands)
+        last = name.rpartition(".")[2]
+        alone = last in tables.REDUCTIONS and len(arguments.positional) == 1 and not arguments.keywords
+        result = derived(node, place, operands)
+        return replace(result, scalar=alone and bool(result.sources))
 
     def _parts(self, node: ast.expr, value: Value, state: State) -> list[Operand]:
         """The tensors inside a sequence argument, each with its own expression where it is spelled out."""

@@ -203,7 +203,10 @@ class Calls(Draws):
         if name in tables.TENSOR_SHAPE_METHODS or name == "numpy":
             return Value(Kind.ARRAY) if name == "numpy" else NUMBER
         if name in tables.NEW_METHODS and base.kind is Kind.TENSOR:
-            return tensor(base.place, Origin(Birth.FACTORY, node))
+            return replace(tensor(base.place, Origin(Birth.FACTORY, node)), sources=base.sources)
+        if name == "type_as" and base.kind is Kind.TENSOR:
+            other = arguments.first
+            return replace(tensor(state.place_of(other), Origin(Birth.MOVE, node)), sources=other.sources)
         bare = name.rstrip("_")
         if bare in tables.TENSOR_METHODS_ONE_PLACE and base.kind in {Kind.TENSOR, Kind.UNKNOWN}:
             return self._tensor_operation(node, function, base, arguments, update, state)
@@ -215,7 +218,9 @@ class Calls(Draws):
             return NOTHING
         if base.kind is Kind.TENSOR or (base.place != UNKNOWN and base.kind is Kind.UNKNOWN) or base.batch is not None:
             kind = Kind.TENSOR if name in tables.TENSOR_EVIDENCE_METHODS else base.kind
-            return replace(base, kind=kind, token=None, const=None, items=None, computed=True)
+            alone = name in tables.REDUCTIONS and not node.args and not node.keywords
+            scalar = base.scalar or (alone and bool(base.sources))
+            return replace(base, kind=kind, token=None, const=None, items=None, computed=True, scalar=scalar)
         if base.kind is Kind.ENCODING:
             return NOTHING
         return self.unknown_call(node, arguments, state)

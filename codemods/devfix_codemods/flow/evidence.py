@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tree import children
 
 
@@ -19,6 +20,9 @@ class Evidence:
 
     `methods` are the last parts of what is called by a dotted name, `built` the dotted names of calls that look like
     those of classes. `kept` are the assignments to attributes, `read` the attributes that are read.
+    `surely` are those with which something is done that only a torch tensor stands (no number, no numpy array), each
+    with the line where that is first seen; `rebound` tells the line at which a plain name is first stored. `shaped` and
+    `placed` have a `shape` and a `device`: what has both is a tensor too.
     """
 
     modules: set[str] = field(default_factory=set)
@@ -28,6 +32,10 @@ class Evidence:
     plain: set[str] = field(default_factory=set)
     numpy: set[str] = field(default_factory=set)
     bindings: dict[str, int] = field(default_factory=dict)
+    surely: dict[str, int] = field(default_factory=dict)
+    rebound: dict[str, int] = field(default_factory=dict)
+    shaped: set[str] = field(default_factory=set)
+    placed: set[str] = field(default_factory=set)
     iterated: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
     moved: set[str] = field(default_factory=set)
@@ -54,6 +62,24 @@ class Evidence:
         self.read |= inner.read
         for name, count in inner.bindings.items():
             self.bindings[name] = self.bindings.get(name, 0) + count
+        self.shaped |= inner.shaped
+        self.placed |= inner.placed
+        for name, line in inner.surely.items():
+            self.sure(name, line)
+
+    def sure(self, name: str, line: int) -> None:
+        """Note that `name` is a tensor at `line`."""
+        self.surely[name] = min(line, self.surely.get(name, line))
+
+    def is_tensor(self, name: str, *, parameter: bool = False) -> bool:
+        """Whether whatever is bound to `name` first is surely a tensor."""
+        both = name in self.shaped and name in self.placed
+        if (name not in self.surely and not both) or name in self.modules or name in self.called:
+            return False
+        stores = self.bindings.get(name, 0)
+        if stores == (0 if parameter or "." in name else 1):
+            return True
+        return parameter and name in self.surely and self.surely[name] <= self.rebound.get(name, 0)
 
 
 def dotted(node: ast.expr) -> str | None:
@@ -67,22 +93,24 @@ def dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
-def gather(tree: ast.Module) -> dict[ast.AST, Evidence]:
+def gather(tree: ast.Module, names: Names) -> dict[ast.AST, Evidence]:
     """The evidence of the module, of each class and each function, from one walk."""
     found: dict[ast.AST, Evidence] = {}
-    _collect(tree, found)
+    _collect(tree, found, names)
     return found
 
 
-def _collect(scope: ast.AST, found: dict[ast.AST, Evidence]) -> Evidence:
+def _collect(scope: ast.AST, found: dict[ast.AST, Evidence], names: Names) -> Evidence:
     own = found[scope] = Evidence()
     pending = list(children(scope))
     while pending:
         node = pending.pop()
         if isinstance(node, _SCOPES):
-            own.absorb(_collect(node, found))
+            own.absorb(_collect(node, found, names))
             continue
         _note(node, own)
+        if isinstance(node, ast.Call):
+            _tensor_arguments(node, own, names)
         pending.extend(children(node))
     return own
 
@@ -99,10 +127,7 @@ def _note(node: ast.AST, found: Evidence) -> None:
 def _name(node: ast.Name, found: Evidence) -> None:
     if isinstance(node.ctx, ast.Store):
         found.bindings[node.id] = found.bindings.get(node.id, 0) + 1
-
-
-def _attribute(node: ast.Attribute, found: Evidence) -> None:
-    found.read.add(node.attr)
+        found.rebound[node.id] = min(node.lineno, found.rebound.get(node.id, node.lineno))
 
 
 def _assign(node: ast.Assign, found: Evidence) -> None:
@@ -176,6 +201,41 @@ def _call(node: ast.Call, found: Evidence) -> None:
         found.texts.update(one.id for one in node.args if isinstance(one, ast.Name))
 
 
+def _attribute(node: ast.Attribute, found: Evidence) -> None:
+    found.read.add(node.attr)
+    if node.attr not in _ATTRIBUTES or (owner := dotted(node.value)) is None:
+        return
+    if node.attr == "is_cuda":
+        found.sure(owner, node.lineno)
+    elif node.attr == "device":
+        found.placed.add(owner)
+    else:
+        found.shaped.add(owner)
+
+
+_ATTRIBUTES = frozenset({"is_cuda", "device", "shape", "ndim"})
+
+
+def _tensor_arguments(node: ast.Call, found: Evidence, names: Names) -> None:
+    """What is given to functions of torch that take nothing but tensors, alone or in a list."""
+    text = dotted(node.func)
+    if text is None or text.rpartition(".")[2] not in _TENSOR_FUNCTIONS or not node.args:
+        return
+    name = tables.canonical(names.qualified(node.func) or "")
+    if name not in tables.TENSOR_FUNCTIONS:
+        return
+    count = 2 if name in tables.TENSOR_PAIRS else 1
+    for one in node.args[:count]:
+        for part in one.elts if isinstance(one, (ast.List, ast.Tuple)) else [one]:
+            if name in tables.SEQUENCE_FUNCTIONS and part is one:
+                continue  # the sequence itself is no tensor
+            if (given := dotted(part)) is not None:
+                found.sure(given, node.lineno)
+
+
+_TENSOR_FUNCTIONS = frozenset(one.rpartition(".")[2] for one in tables.TENSOR_FUNCTIONS)
+
+
 def _is_plain(node: ast.expr) -> bool:
     """A number or a string: what is compared with it, outside a tensor expression, is one too."""
     return isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)) and node.value is not None
@@ -189,6 +249,8 @@ def _method(function: ast.Attribute, found: Evidence) -> None:
         found.modules.add(receiver)
     if function.attr in tables.TENSOR_EVIDENCE_METHODS:
         found.tensors.add(receiver)
+    if function.attr in tables.TENSOR_ONLY_METHODS:
+        found.sure(receiver, function.lineno)
     if function.attr in {"to", "cuda", "cpu", "type_as", "to_device"}:
         found.moved.add(receiver)
     if function.attr == "backward":

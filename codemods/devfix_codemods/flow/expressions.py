@@ -23,6 +23,7 @@ from devfix_codemods.flow.values import (
     Kind,
     Origin,
     Value,
+    join_sources,
     join_values,
 )
 
@@ -191,7 +192,8 @@ class Expressions(Machine):
             return encoding_part(base, node, node.value)
         if base.kind is Kind.TENSOR:
             self._indexing(base, node, index, state)
-            return replace(base, token=None, origin=base.origin)
+            one = base.sources and index.kind in {Kind.NUMBER, Kind.UNKNOWN} and not isinstance(node.slice, ast.Slice)
+            return replace(base, token=None, origin=base.origin, scalar=base.scalar or bool(one))
         if base.place != UNKNOWN and base.kind is Kind.UNKNOWN:
             return replace(base, token=None, items=None)
         return Value(token=f"{base.token}[{key}]" if base.token and key is not None else None)
@@ -329,7 +331,7 @@ class Expressions(Machine):
         if value.kind is Kind.LOADER:
             return self._fresh_batch(value, node, statement or node, UNKNOWN if value.computed else HOST)
         if value.kind in {Kind.TENSOR, Kind.ENCODING}:
-            return replace(value, token=None, batch=None)
+            return replace(value, token=None, batch=None, scalar=value.scalar or bool(value.sources))
         if value.batch is not None:
             return replace(value, kind=Kind.UNKNOWN, batch=None, place=UNKNOWN, items=None, element=None)
         if statement is not None and value.kind is Kind.UNKNOWN and value.place == UNKNOWN:
@@ -431,7 +433,14 @@ def derived(node: ast.expr, place: Place, operands: list[Operand]) -> Value:
             origin = one.value.origin
             if origin is not None and origin.birth in {Birth.LOADER, Birth.ENCODING}:
                 return Value(Kind.TENSOR, place, origin, batch=one.value.batch, computed=True)
-    return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node))
+    return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node), sources=_sources(place, operands))
+
+
+def _sources(place: Place, operands: list[Operand]) -> tuple[ast.Call, ...]:
+    """The factories whose tensors alone a value on the host was computed from; none where others took part."""
+    if place not in {HOST, UNKNOWN} or not all(one.value.sources or one.value.kind in PLACELESS for one in operands):
+        return ()
+    return join_sources(*(one.value.sources for one in operands))
 
 
 def _born_in_batch(value: Value) -> bool:

@@ -35,6 +35,14 @@ class DeviceName:
     is_torch_device: bool
 
 
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """What an expression may name: dotted names of tensors with the place they live at, and names of devices."""
+
+    tensors: tuple[tuple[str, Place], ...]
+    devices: tuple[DeviceName, ...]
+
+
 def spelled(place: Place, owners: tuple[tuple[str, str], ...], known: tuple[DeviceName, ...]) -> tuple[DeviceName, ...]:
     """Attributes of objects at hand that are `place`: `args.device`, where the caller's `args` is ours too."""
     if not isinstance(place, Symbol):
@@ -60,7 +68,8 @@ class Meeting:
     """An operation that needs one place, and gets several.
 
     `anchor` is an operand whose place the program chose, and `moved` the move that took it there, where it was seen;
-    `misplaced` is an operand that is elsewhere. `devices` are the device names bound at the operation.
+    `misplaced` is an operand that is elsewhere. `devices` are the device names bound at the operation, `tensors` the
+    tensors, as in `AtHand`.
     """
 
     node: ast.expr
@@ -71,6 +80,7 @@ class Meeting:
     moved: Origin | None
     devices: tuple[DeviceName, ...]
     context: Context
+    tensors: tuple[tuple[str, Place], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +155,7 @@ class Facts:
     - `meetings`: operations in which values of different places meet;
     - `followings`: host values that meet a tensor or module whose place is its owner's choice (`anchor`): a parameter
       of the function, `self` in `forward`;
+    - `births`: what is at hand where a factory on the host is called, by each activation of the code around it;
     - `followers`: encodings given to a model that lives wherever its owner put it;
     - `moves`, `attachments`, `updates`, `draws`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
@@ -163,6 +174,7 @@ class Facts:
     draws: list[Draw] = field(default_factory=list)
     batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
+    births: dict[ast.Call, dict[Context, AtHand]] = field(default_factory=dict)
     devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
     owners_at: dict[ast.stmt, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     evidence: dict[ast.AST, Evidence] = field(default_factory=dict)
@@ -181,6 +193,7 @@ class Facts:
             draws=list(self.draws),
             batches=dict(self.batches),
             tensors=set(self.tensors),
+            births={call: dict(known) for call, known in self.births.items()},
             devices_at=dict(self.devices_at),
             owners_at=dict(self.owners_at),
         )

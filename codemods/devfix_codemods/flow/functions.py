@@ -6,6 +6,7 @@ from dataclasses import replace
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
 from devfix_codemods.flow.classes import ClassTable, FileTraits
+from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.facts import Context
 from devfix_codemods.flow.interest import Interest
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
@@ -195,15 +196,16 @@ class Functions(Calls):
         evidence = self.evidence(definition)
         for one in _parameters(definition):
             token = f"parameter:{definition.lineno}:{one.arg}"
-            value = self._symbolic(one, token, place, one.arg in evidence.modules)
+            value = self._symbolic(one, token, place, evidence)
             env[one.arg] = self._with_observed(definition, one.arg, value)
         names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]
         if receiver is not None and names and not _is_static(definition):
             env[names[0]] = receiver
         return env
 
-    def _symbolic(self, parameter: ast.arg, token: str, place: Place, is_module: bool) -> Value:
+    def _symbolic(self, parameter: ast.arg, token: str, place: Place, evidence: Evidence) -> Value:
         name = parameter.arg
+        is_module = name in evidence.modules
         kind = self.annotation_kind(parameter.annotation) if parameter.annotation is not None else Kind.UNKNOWN
         origin = Origin(Birth.PARAMETER, parameter, name)
         if kind is Kind.DEVICE or (kind is Kind.UNKNOWN and _says_device(name)):
@@ -211,6 +213,10 @@ class Functions(Calls):
             return Value(Kind.DEVICE, token=token, denotes=Symbol(f"{token}#{name}", chosen=True), qualified=qualified)
         if is_module or kind is Kind.MODULE:
             return Value(Kind.MODULE, Symbol(token), origin, token=token)
+        if kind is Kind.UNKNOWN and evidence.is_tensor(name, parameter=True):
+            kind = Kind.TENSOR
+        if kind is Kind.UNKNOWN and place != UNKNOWN and _is_array(name, evidence):
+            kind = Kind.TENSOR  # arrays of numpy have no business in `forward`
         if kind is Kind.TENSOR or place != UNKNOWN:
             return Value(kind, place if place != UNKNOWN else Symbol(token), origin, token=None)
         return Value(kind, origin=origin, token=token)
@@ -286,6 +292,12 @@ _ANNOTATIONS = {
 }
 _CONTAINER_ANNOTATIONS = frozenset({"List", "list", "Sequence", "Iterable", "Dict", "dict", "Mapping", "Set", "set"})
 _BUILTIN_ANNOTATIONS = {"str": Kind.STRING, "int": Kind.NUMBER, "float": Kind.NUMBER, "bool": Kind.NUMBER}
+
+
+def _is_array(name: str, evidence: Evidence) -> bool:
+    """Whether a parameter that is bound once is used as an array, of whichever library."""
+    other = evidence.texts | evidence.modules | evidence.called | evidence.plain
+    return name in (evidence.tensors | evidence.shaped) - other and not evidence.bindings.get(name)
 
 
 def _says_device(name: str) -> bool:

@@ -413,7 +413,7 @@ class Interpreter(Functions):
 
     def _named(self, target: ast.Name, value: Value) -> Value:
         """A fresh batch, or an element of one, takes the name it gets, and the kind that the name is used as."""
-        value = self.as_module(value, target.id)
+        value = self.as_tensor(self.as_module(value, target.id), target.id)
         if value.computed or value.batch is None or value.origin is None or value.origin.birth is not Birth.LOADER:
             return value
         node = target if isinstance(value.origin.node, (ast.For, ast.AsyncFor, ast.Name)) else value.origin.node

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence, dotted, gather
-from devfix_codemods.flow.facts import Context, DeviceName, Facts, Meeting, Move, Operand, spelled
+from devfix_codemods.flow.facts import AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, spelled
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.state import State
@@ -72,7 +72,7 @@ class Machine:
     def __init__(self, source: Source, names: Names) -> None:
         self.source = source
         self.names = names
-        self.facts = Facts(evidence=gather(source.tree))
+        self.facts = Facts(evidence=gather(source.tree, names))
         self.module_frame = Frame(Context())
         self.frame = self.module_frame
         self.calls: list[Function | ast.Lambda] = []
@@ -167,6 +167,36 @@ class Machine:
             found.setdefault(text, DeviceName(text, place, False))
         return tuple(sorted(found.values(), key=lambda one: (one.text.count("."), len(one.text), one.text)))
 
+    # -- tensors
+
+    def tensors_at_hand(self, state: State) -> tuple[tuple[str, Place], ...]:
+        """Dotted names that surely hold a tensor which lives off the host, or wherever its owner put it."""
+        found: list[tuple[str, Place]] = []
+        for name, value in state.env.items():
+            if value.optional or value.kind is Kind.SEQUENCE:
+                continue
+            if _has_place(value):
+                found.append((name, value.place))
+            known = state.objects.get(value.token or "")
+            for attribute, held in known.attributes.items() if known is not None and attribute_owner(value) else ():
+                if _has_place(held) and not held.optional and attribute.isidentifier():
+                    found.append((f"{name}.{attribute}", held.place))
+        return tuple(found)
+
+    def note_birth(self, node: ast.Call, state: State) -> None:
+        """Remember what is at hand where a factory puts its tensor on the host."""
+        known = self.facts.births.setdefault(node, {})
+        if self.frame.context not in known:
+            known[self.frame.context] = AtHand(self.tensors_at_hand(state), self.device_names(state))
+
+    def as_tensor(self, value: Value, name: str, *, parameter: bool = False) -> Value:
+        """An unknown object that is used as a tensor under `name` is one, wherever it lives."""
+        if value.kind is not Kind.UNKNOWN or value.token is None or value.batch is not None or value.place != UNKNOWN:
+            return value
+        if not self.frame.evidence.is_tensor(name, parameter=parameter):
+            return value
+        return replace(value, kind=Kind.TENSOR, place=Symbol(value.token), token=None)
+
     # -- meetings
 
     def meet(self, node: ast.expr, operation: str, operands: list[Operand], state: State) -> Place:
@@ -174,25 +204,34 @@ class Machine:
         if all(one.role != "module" for one in operands):
             self.facts.tensors.update(name for one in operands if (name := one.value.identity) is not None)
         anchor = self._anchor(operands)
+        self._note_followings(node, operation, operands, anchor, state)
         if anchor is None:
-            self._note_followings(node, operation, operands, state)
             return _common(operands)
         for operand in operands:
             if operand is not anchor and self._differs(operand, anchor, state):
                 self._record(node, operation, operand, anchor, operands, state)
         return anchor.place
 
-    def _note_followings(self, node: ast.expr, operation: str, operands: list[Operand], state: State) -> None:
-        """Record host values that meet a tensor which lives wherever its owner put it."""
-        anchor = next((one for one in operands if _lives_with_another(one)), None)
+    def _note_followings(
+        self, node: ast.expr, operation: str, operands: list[Operand], chosen: Operand | None, state: State
+    ) -> None:
+        """Record host values that meet a tensor which lives wherever its owner put it.
+
+        What may have come from a factory on the host on one path, and from elsewhere on another, counts as well; also
+        where it meets a value whose place the program chose.
+        """
+        anchor = chosen or next((one for one in operands if _lives_with_another(one)), None)
         if anchor is None:
             return
         for one in operands:
-            if one.place != HOST or one.value.kind in _NEVER_MEETS or (node, one.node) in self._followed:
+            on_host = one.place == HOST and chosen is None
+            mixed = one.place == UNKNOWN and bool(one.value.sources)
+            if not (on_host or mixed) or one.value.kind in _NEVER_MEETS or (node, one.node) in self._followed:
                 continue
             self._followed.add((node, one.node))
             devices = self.device_names(state)
-            fact = Meeting(node, operation, one, anchor, tuple(operands), None, devices, self.frame.context)
+            tensors = self.tensors_at_hand(state)
+            fact = Meeting(node, operation, one, anchor, tuple(operands), None, devices, self.frame.context, tensors)
             self.facts.followings.append(fact)
 
     def _anchor(self, operands: list[Operand]) -> Operand | None:
@@ -230,7 +269,15 @@ class Machine:
         devices = (*devices, *spelled(anchor.place, self.named_objects(state), devices))
         self.facts.meetings.append(
             Meeting(
-                node, operation, misplaced, anchor, tuple(operands), _moved(anchor, state), devices, self.frame.context
+                node,
+                operation,
+                misplaced,
+                anchor,
+                tuple(operands),
+                _moved(anchor, state),
+                devices,
+                self.frame.context,
+                self.tensors_at_hand(state),
             )
         )
 
@@ -326,7 +373,19 @@ _NEVER_MEETS = frozenset(
 
 def _lives_with_another(operand: Operand) -> bool:
     """Whether a tensor or module lives where a parameter of the function, or its owner, was put."""
-    return isinstance(operand.place, Symbol) and operand.value.kind not in _NEVER_MEETS
+    value = operand.value
+    if not isinstance(operand.place, Symbol) or value.kind in _NEVER_MEETS or value.sources:
+        return False
+    return value.batch is None or not value.batch.loaded
+
+
+def attribute_owner(value: Value) -> bool:
+    """Whether the attributes of a value are those of one known object."""
+    return value.token is not None and "|" not in value.token
+
+
+def _has_place(value: Value) -> bool:
+    return value.kind is Kind.TENSOR and value.place not in {HOST, UNKNOWN} and not value.sources
 
 
 def _is_moved(value: Value) -> bool:
@@ -352,7 +411,13 @@ def _unshadowed(name: str, env: dict[str, Value], scopes: list[dict[str, Value]]
 
 
 def _common(operands: list[Operand]) -> Place:
-    """The place that all operands with a known place share."""
+    """The place that all operands with a known place share.
+
+    What meets a tensor that lives wherever its owner put it lives there too, on every run that gets past the operation.
+    """
+    anchor = next((one for one in operands if _lives_with_another(one) and one.value.batch is None), None)
+    if anchor is not None and anchor.role != "module":
+        return anchor.place
     places = {one.place for one in operands if one.place != UNKNOWN and one.value.kind not in _NEVER_MEETS}
     unknown = any(one.place == UNKNOWN and one.value.kind not in _NEVER_MEETS for one in operands)
     return places.pop() if len(places) == 1 and not unknown else UNKNOWN

@@ -8,12 +8,16 @@ FACTORIES = frozenset(
     for name in (
         "arange bartlett_window blackman_window empty empty_strided eye full hamming_window hann_window kaiser_window "
         "linspace logspace ones rand randint randn randperm range scalar_tensor tensor tril_indices triu_indices zeros "
-        "complex polar normal"
+        "normal fft.fftfreq fft.rfftfreq as_tensor asarray"
     ).split()
 )
 """Functions that make a tensor on the host unless `device=` says otherwise."""
 
-HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.Tensor", "torch.nn.utils.rnn.pad_sequence"})
+CONVERSIONS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor"})
+"""Factories that give a 0-dim tensor for a number, and leave a tensor where it is."""
+
+PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
+HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.Tensor", PAD_SEQUENCE})
 """Those that always make it on the host from host data."""
 
 LEGACY_CONSTRUCTORS = frozenset(
@@ -43,11 +47,28 @@ ONE_PLACE = frozenset(
 SEQUENCE_FUNCTIONS = frozenset(
     f"torch.{name}"
     for name in "cat concat concatenate stack hstack vstack dstack column_stack row_stack block_diag meshgrid".split()
-)
+) | {PAD_SEQUENCE}
 """Those that take the tensors as one sequence, and where not even a 0-dim tensor may be elsewhere."""
 
+SAME_PLACE = frozenset(
+    f"torch.{name}"
+    for name in (
+        "abs exp log log2 log10 log1p sqrt rsqrt square sign neg sin cos tan tanh sinh cosh erf floor ceil round trunc "
+        "clamp clip sigmoid relu softmax log_softmax logsumexp tril triu flip roll unsqueeze squeeze reshape transpose "
+        "permute movedim swapaxes flatten ravel cumsum cumprod repeat_interleave tile diag diagonal diag_embed sum "
+        "mean std var prod norm max min amax amin argmax argmin argsort nonzero unique logical_not bitwise_not isnan "
+        "isinf isfinite nan_to_num t rot90 atleast_1d atleast_2d broadcast_to expand_copy view_as_real "
+        "view_as_complex complex polar any all conj real imag angle topk sort median quantile bincount "
+        "linalg.norm linalg.inv linalg.pinv linalg.svd linalg.solve linalg.cholesky linalg.det fft.fft fft.ifft "
+        "fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.fftshift fft.ifftshift"
+    ).split()
+)
+"""Functions whose result lives where their tensors do."""
+
+REDUCTIONS = frozenset("sum mean std var prod norm max min amax amin any all median numel argmax argmin".split())
+"""Functions and methods that give a 0-dim tensor where they are told no dimension."""
+
 FUNCTIONAL = "torch.nn.functional."
-FUNCTIONAL_PLACELESS = frozenset({"torch.nn.functional.one_hot"})
 
 LOSS_FUNCTIONS = frozenset(
     f"torch.nn.functional.{name}"
@@ -59,6 +80,20 @@ LOSS_FUNCTIONS = frozenset(
     ).split()
 )
 
+_FUNCTIONAL_ON_TENSORS = frozenset(
+    f"torch.nn.functional.{name}"
+    for name in (
+        "relu gelu silu elu leaky_relu softplus softmax log_softmax sigmoid tanh dropout layer_norm group_norm "
+        "batch_norm normalize pad interpolate unfold fold grid_sample conv1d conv2d conv3d linear embedding one_hot "
+        "max_pool2d avg_pool2d adaptive_avg_pool2d cosine_similarity scaled_dot_product_attention"
+    ).split()
+)
+_ALSO_NUMBERS = frozenset(
+    f"torch.{name}"
+    for name in "pow einsum add sub mul div eq ne lt le gt ge true_divide lerp max min any all bucketize "
+    "cartesian_prod broadcast_to tensordot isin".split()
+)
+
 TENSOR_METHODS_ONE_PLACE = frozenset(
     (
         "add sub mul div true_divide pow maximum minimum fmax fmin matmul mm bmm mv dot inner outer addmm baddbmm "
@@ -68,6 +103,14 @@ TENSOR_METHODS_ONE_PLACE = frozenset(
     ).split()
 )
 """Methods of a tensor whose tensor arguments must be where it is; their in-place twins end in an underscore."""
+
+TENSOR_FUNCTIONS = (ONE_PLACE | SAME_PLACE | LOSS_FUNCTIONS | _FUNCTIONAL_ON_TENSORS) - _ALSO_NUMBERS
+"""Functions whose first argument, or the elements of it, can be nothing but tensors."""
+
+TENSOR_PAIRS = LOSS_FUNCTIONS | frozenset(
+    f"torch.{name}" for name in "matmul mm bmm mv dot inner outer cdist cross kron dist allclose".split()
+)
+"""Those whose second argument is a tensor as well."""
 
 TENSOR_SHAPE_METHODS = frozenset(
     "size dim numel nelement tolist item is_floating_point is_complex element_size stride storage_offset get_device "
@@ -82,6 +125,15 @@ TENSOR_EVIDENCE_METHODS = frozenset(
     "narrow index_select gather mean std var norm clamp t".split()
 )
 """Methods that, called on a value, say that it is a tensor. `size`, `sum`, `split`, `to` and `copy` say nothing."""
+
+TENSOR_ONLY_METHODS = frozenset(
+    "unsqueeze view view_as expand expand_as type_as contiguous detach detach_ softmax log_softmax sigmoid relu "
+    "masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full new_empty numel dim permute unbind "
+    "index_select index_add index_add_ scatter_ scatter_add scatter_add_ repeat_interleave mm bmm matmul logsumexp "
+    "triu tril topk clamp clamp_ clamp_min narrow bool long addmm t logical_not logical_and zero_ fill_ add_ mul_ sub_ "
+    "div_ size".split()
+)
+"""Methods that torch tensors have, and numbers, numpy arrays and modules have not."""
 
 TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag"})
 TENSOR_PLAIN_ATTRIBUTES = frozenset(

@@ -38,6 +38,9 @@ class Kind(Enum):
     API = auto()
 
 
+MAX_SOURCES = 4
+"""From how many factories a value may be computed before they are forgotten."""
+
 PLACELESS = frozenset(
     {Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.DTYPE, Kind.DEVICE, Kind.FUNCTION, Kind.CLASS, Kind.API, Kind.ARRAY}
 )
@@ -94,6 +97,7 @@ class Value:
 
     `token` is its identity where it is an object with state (a module, an instance, an unknown object whose attributes
     matter): places of modules and attributes are kept in the state under the token, since moves change them in place.
+    `sources` are the factories on the host from which it was, or may have been, computed and never moved since.
     `denotes` is, for a device, the place it names. `items` are the elements of a sequence or mapping with known keys,
     `element` stands for any element otherwise. `computed` says that the value was computed from its origin and is not
     the thing itself; of a loader or a dataset, that it may place what it yields.
@@ -115,6 +119,7 @@ class Value:
     optional: bool = False
     spelled: str | None = None
     computed: bool = False
+    sources: tuple[ast.Call, ...] = ()
 
     @property
     def identity(self) -> str | None:
@@ -194,7 +199,14 @@ def join_values(first: Value, second: Value) -> Value:
         optional=optional,
         spelled=first.spelled if first.spelled == second.spelled else None,
         computed=first.computed or second.computed,
+        sources=join_sources(first.sources, second.sources),
     )
+
+
+def join_sources(*parts: tuple[ast.Call, ...]) -> tuple[ast.Call, ...]:
+    """Each factory once; none where they are too many to be one bug."""
+    found = tuple(dict.fromkeys(one for part in parts for one in part))
+    return found if len(found) <= MAX_SOURCES else ()
 
 
 def _join_places(first: Value, second: Value) -> Place:

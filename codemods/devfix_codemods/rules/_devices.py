@@ -83,7 +83,7 @@ class Devices:
     @cached_property
     def evidence(self) -> dict[ast.AST, Evidence]:
         """What uses say of names, by function."""
-        return gather(self._program.tree)
+        return gather(self._program.tree, self._program.names)
 
     def is_torch_device(self, node: ast.expr) -> bool:
         """Whether an expression is certainly a `torch.device`, and not a string: it has a `.type`."""

@@ -1,0 +1,220 @@
+"""How a fix lets a value made on the host follow a tensor: `device=x.device` at its factory, or a move.
+
+A factory is repaired where it stands. What it may name there is what the flow saw bound there; where nothing at the
+factory names the place, the value is moved where it meets the other.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
+from devfix_codemods.findings import Safety
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import AtHand, Meeting, Operand
+from devfix_codemods.flow.places import HOST, UNKNOWN, Place, may_be_device
+from devfix_codemods.flow.values import Kind
+from devfix_codemods.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """The edits that take a host value to what it meets, and the device expression that they write."""
+
+    device: str
+    edits: tuple[Edit, ...]
+    safety: Safety = Safety.SAFE
+
+
+def following(program: Program, meeting: Meeting) -> Following | None:
+    """The repair of `meeting.misplaced`: each factory that it came from is told its device, or the value is moved."""
+    sources = meeting.misplaced.value.sources
+    births = [_at_birth(program, meeting, one) for one in sources]
+    found = [one for one in births if one is not None]
+    if sources and len(found) == len(sources):
+        return Following(found[0].device, tuple(dict.fromkeys(edit for one in found for edit in one.edits)))
+    return at_meeting(program, meeting)
+
+
+def at_meeting(program: Program, meeting: Meeting) -> Following | None:
+    """The repair in the operation itself: `.to(x.device)` behind the host value."""
+    node = meeting.misplaced.node
+    if isinstance(node, ast.Starred) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return None
+    text = _device_of_anchor(program, meeting) or _device_at_hand(program, meeting)
+    if text is None:
+        return None
+    return Following(text, (ReplaceExpression(program.source.span(node), f"__node__.to({text})"),))
+
+
+def _at_birth(program: Program, meeting: Meeting, call: ast.Call) -> Following | None:
+    """The repair at one factory, by a name that is bound there and denotes the wanted place."""
+    text = device_at(program, meeting, call)
+    edit = placed(program, call, text) if text is not None else None
+    return Following(text, (edit,)) if text is not None and edit is not None else None
+
+
+def placed(program: Program, call: ast.Call, device: str) -> Edit | None:
+    """The edit that makes a factory put its tensor on `device`; None where its arguments are not all known."""
+    name = tables.canonical(program.names.qualified(call.func) or "")
+    if name in tables.FACTORIES:
+        if any(isinstance(one, ast.Starred) for one in call.args) and name not in _TAKES_SIZES:
+            return None
+        return with_device(program, call, device)
+    return ReplaceExpression(program.source.span(call), f"__node__.to({device})")
+
+
+_TAKES_SIZES = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn"))
+
+
+def with_device(program: Program, call: ast.Call, device: str) -> Edit | None:
+    """`device=` among the arguments of a call, or None where it may be there already."""
+    if any(one.arg in {None, "device"} for one in call.keywords):
+        return None
+    given = [Argument(index, None) for index in range(len(call.args))]
+    named = [Argument(len(call.args) + index, one.arg) for index, one in enumerate(call.keywords)]
+    return RewriteCall(program.source.span(call), arguments=(*given, *named, Argument(device, "device")))
+
+
+# Which device expression
+
+
+def device_at(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
+    """The text of a device that is bound where `call` stands and denotes the place of one of the others there."""
+    known = program.facts.births.get(call, {})
+    exact = known.get(meeting.context)
+    hands = [exact] if exact is not None else list(known.values())
+    for operand in _others(meeting):
+        for hand in hands:
+            text = _named(program, hand, operand.place, call, meeting)
+            if text is not None:
+                return text
+    return _by_name(program, meeting, call)
+
+
+def _others(meeting: Meeting) -> list[Operand]:
+    """The operands to follow, the anchor first."""
+    rest = [one for one in meeting.operands if one is not meeting.anchor and one is not meeting.misplaced]
+    return [one for one in (meeting.anchor, *rest) if one.place not in {HOST, UNKNOWN}]
+
+
+def _named(program: Program, hand: AtHand, place: Place, call: ast.Call, meeting: Meeting) -> str | None:
+    names = [one.text for one in hand.devices if one.place == place]
+    tensors = [text for text, where in hand.tensors if where == place and _is_there(program, text, call)]
+    if may_be_device(place):
+        return next(iter([*names, *(f"{one}.device" for one in _sorted(tensors, meeting))]), None)
+    local = [one for one in names if "." not in one]
+    return next(iter([*local, *(f"{one}.device" for one in _sorted(tensors, meeting))]), None)
+
+
+def _sorted(names: Iterable[str], meeting: Meeting) -> list[str]:
+    """What takes part in the operation first, then plain names."""
+    met = [dotted(one.node) for one in meeting.operands]
+    return sorted(names, key=lambda one: (one not in met, one.count(".")))
+
+
+def _is_there(program: Program, name: str, node: ast.AST) -> bool:
+    """Whether a tensor under `name` is no parameter that may be None where `node` runs."""
+    function = scope.function_around(program, node)
+    if function is None or name.partition(".")[0] not in optional_parameters(function):
+        return True
+    root = name.partition(".")[0]
+    return any(root in _dereferenced(one) for one in _surely_run_before(program, program.names.statement(node)))
+
+
+def optional_parameters(function: scope.Function) -> set[str]:
+    """Parameters that may be None: by default, or by annotation."""
+    spec = function.args
+    positional = [*spec.posonlyargs, *spec.args]
+    defaults = dict(zip((one.arg for one in reversed(positional)), reversed(spec.defaults)))
+    defaults.update({one.arg: node for one, node in zip(spec.kwonlyargs, spec.kw_defaults) if node is not None})
+    found = {name for name, node in defaults.items() if isinstance(node, ast.Constant) and node.value is None}
+    for one in (*positional, *spec.kwonlyargs):
+        text = ast.unparse(one.annotation) if one.annotation is not None else ""
+        if "Optional" in text or "None" in text:
+            found.add(one.arg)
+    return found
+
+
+def _surely_run_before(program: Program, statement: ast.stmt) -> Iterator[ast.stmt]:
+    """Simple statements that have run whenever `statement` starts, and itself."""
+    inner = statement
+    while True:
+        for one in scope.block_of(program, inner):
+            if one is inner:
+                break
+            if isinstance(one, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Assert)):
+                yield one
+        outer = program.names.parent(inner)
+        if not isinstance(outer, ast.stmt) or isinstance(outer, scope.Function | ast.ClassDef):
+            break
+        inner = outer
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)):
+        yield statement
+
+
+def _dereferenced(statement: ast.stmt) -> set[str]:
+    """Names of which a statement reads an attribute or an item, on every path through it."""
+    found: set[str] = set()
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)):
+            continue
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.value, ast.Name):
+            found.add(node.value.id)
+        pending.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def _by_name(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
+    """The tensor it meets, by its own name, where that is bound at the factory already and not bound again."""
+    for operand in (meeting.anchor, *meeting.operands):
+        name = operand.node.id if isinstance(operand.node, ast.Name) else None
+        if name is None or operand is meeting.misplaced or operand.value.kind is not Kind.TENSOR:
+            continue
+        if operand.place == HOST or operand.value.sources:
+            continue
+        if _is_kept(program, name, call, meeting.node) and _is_there(program, name, call):
+            return f"{name}.device"
+    return None
+
+
+def _is_kept(program: Program, name: str, call: ast.Call, node: ast.AST) -> bool:
+    """Whether `name` is bound at `call`, and every assignment to it in the function stands above."""
+    function = scope.function_around(program, call)
+    if function is None or function is not scope.function_around(program, node):
+        return False
+    if name not in scope.bound_at(program, program.names.statement(call)):
+        return False
+    stores = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name and _is_store(one)]
+    return all(one.lineno < call.lineno for one in stores) and (bool(stores) or name in scope.parameters(function))
+
+
+def _is_store(node: ast.Name) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+# At the meeting
+
+
+def _device_of_anchor(program: Program, meeting: Meeting) -> str | None:
+    for operand in (meeting.anchor, *_others(meeting)):
+        text = dotted(operand.node)
+        if operand is meeting.misplaced or text is None or operand.role == "module":
+            continue
+        if operand.value.kind is Kind.TENSOR and not operand.value.sources:
+            return f"{text}.device"
+    return None
+
+
+def _device_at_hand(program: Program, meeting: Meeting) -> str | None:
+    for operand in _others(meeting):
+        names = [one.text for one in meeting.devices if one.place == operand.place]
+        tensors = [text for text, where in meeting.tensors if where == operand.place]
+        there = [f"{one}.device" for one in _sorted(tensors, meeting) if _is_there(program, one, meeting.node)]
+        if text := next(iter([*names, *there]), None):
+            return text
+    return None
