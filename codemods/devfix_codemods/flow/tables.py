@@ -273,3 +273,13 @@ _LENGTH_WORDS = frozenset("length lengths len lens seqlen seqlens size sizes cou
 def sounds_like_length(name: str) -> bool:
     """Whether a name speaks of sequence lengths, which packing needs on the host."""
     return any(part in _LENGTH_WORDS for part in name.lower().strip("_").split("_"))
+
+
+MODULE_DICT_ATTRIBUTES = frozenset(
+    "T_destination add_module append apply buffers bfloat16 call_super_init children clear compile cpu cuda double "
+    "dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half insert ipu "
+    "items keys load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters "
+    "pop register_buffer register_module register_parameter requires_grad_ set_extra_state set_submodule share_memory "
+    "state_dict to to_empty train training type update values xpu zero_grad".split()
+)
+"""Names that a `ModuleDict` refuses as keys: it has attributes of these names."""
