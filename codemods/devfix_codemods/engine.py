@@ -11,6 +11,7 @@ from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
 from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
@@ -26,6 +27,7 @@ _BUG = "left as it was; this is a devfix bug"
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 Accept = Callable[[Finding], bool]
+Look = Callable[[Source], CheckOutcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +38,25 @@ class TextEdit:
     text: str
 
 
-def check(source: Source, options: Options) -> CheckOutcome:
-    """What is wrong in `source`. Never raises."""
+def check(source: Source, options: Options, project: Project | None = None) -> CheckOutcome:
+    """What is wrong in `source`, read as one of the files of `project`. Never raises."""
     try:
-        return _checked(source, options)
+        return _checked(source, options, project)
     except SourceError as error:
         return Failed(_explained(source, error))
     except Exception as error:  # a defect in one file must not end the run over the others
         return Failed(f"{type(error).__name__}: {error}", internal=True)
 
 
-def rewrite(source: Source, options: Options, accept: Accept | None = None) -> RewriteOutcome:
+def rewrite(
+    source: Source, options: Options, accept: Accept | None = None, project: Project | None = None
+) -> RewriteOutcome:
     """`source` with its fixes applied: those that `options` allow, or those for which `accept` answers True.
 
     Fixes that the first ones expose are applied too, unless `accept` chooses. Never raises.
     """
     try:
-        return _rewritten(source, options, accept)
+        return _rewritten(source, options, accept, lambda text: check(text, options, project))
     except NotEditable as error:
         return Failed(str(error))
     except Exception as error:  # as in `check`
@@ -76,7 +80,7 @@ def text_edits(source: Source, fix: Fix) -> list[TextEdit]:
 # Checking
 
 
-def _checked(source: Source, options: Options) -> Checked | Skipped | Failed:
+def _checked(source: Source, options: Options, project: Project | None) -> Checked | Skipped | Failed:
     rules = all_rules()
     active = triggered(source.data, [rule for rule in rules if rule.code in options.select])
     if not active and suppressions.MARKER not in source.data:
@@ -84,7 +88,9 @@ def _checked(source: Source, options: Options) -> Checked | Skipped | Failed:
     comments = suppressions.read(source)
     if comments.skip_file:
         return Skipped("it says `# devfix: skip-file`")
-    found = with_deep_stack(lambda: _found(source, active, options)) if active else []
+    accelerator = options.prefer is Prefer.ACCELERATOR and _has_accelerator(options)
+    program = Program(source, project, accelerator=accelerator)
+    found = with_deep_stack(lambda: _found(program, active)) if active else []
     if isinstance(found, Failed):
         return found
     aimed = [_told_of_preference(_for_target(finding, options.target_torch), options) for finding in found]
@@ -93,8 +99,7 @@ def _checked(source: Source, options: Options) -> Checked | Skipped | Failed:
     return Checked(tuple(order), result.ignored)
 
 
-def _found(source: Source, rules: Iterable[Rule], options: Options) -> list[Finding] | Failed:
-    program = Program(source, accelerator=options.prefer is Prefer.ACCELERATOR and _has_accelerator(options))
+def _found(program: Program, rules: Iterable[Rule]) -> list[Finding] | Failed:
     _ = program.tree  # what does not parse is no rule's fault
     findings: list[Finding] = []
     for rule in rules:
@@ -158,8 +163,8 @@ class _Step:
     checked: Checked
 
 
-def _rewritten(source: Source, options: Options, accept: Accept | None) -> RewriteOutcome:
-    checked = check(source, options)
+def _rewritten(source: Source, options: Options, accept: Accept | None, look: Look) -> RewriteOutcome:
+    checked = look(source)
     if not isinstance(checked, Checked):
         return checked
     step, broken = _Step(source, (), checked), _Broken()
@@ -168,7 +173,7 @@ def _rewritten(source: Source, options: Options, accept: Accept | None) -> Rewri
         todo = list(broken.others(_applicable(step.checked.findings, options, accept)))
         if not todo:
             break
-        step = _repaired(step, todo, options, broken)
+        step = _repaired(step, todo, look, broken)
         fixed += step.applied
     else:
         if accept is None and any(broken.others(_applicable(step.checked.findings, options, accept))):
@@ -216,15 +221,15 @@ class _Broken:
         )
 
 
-def _repaired(step: _Step, todo: Sequence[Finding], options: Options, broken: _Broken) -> _Step:
+def _repaired(step: _Step, todo: Sequence[Finding], look: Look, broken: _Broken) -> _Step:
     """One pass: all fixes of `todo`; where that fails, one after the other, so that those that hold are kept."""
-    attempt = _attempt(step, todo, options)
+    attempt = _attempt(step, todo, look)
     if isinstance(attempt, _Step):
         return attempt
     good: list[Finding] = []
     best = replace(step, applied=())
     for finding in todo:
-        attempt = _attempt(step, [*good, finding], options)
+        attempt = _attempt(step, [*good, finding], look)
         if isinstance(attempt, _Step):
             good, best = list(attempt.applied), attempt
         else:
@@ -232,7 +237,7 @@ def _repaired(step: _Step, todo: Sequence[Finding], options: Options, broken: _B
     return best
 
 
-def _attempt(step: _Step, findings: Sequence[Finding], options: Options) -> _Step | str:
+def _attempt(step: _Step, findings: Sequence[Finding], look: Look) -> _Step | str:
     """The fixes of `findings` applied and verified, or what is wrong with the result."""
     try:
         data, applied = _without_conflicts(step.source, findings)
@@ -244,7 +249,7 @@ def _attempt(step: _Step, findings: Sequence[Finding], options: Options) -> _Ste
     wrong = ["nothing changes"] if data == step.source.data else problems(step.source, after)
     if wrong:
         return "; ".join(wrong)
-    checked = check(after, options)
+    checked = look(after)
     if not isinstance(checked, Checked):
         return f"the result cannot be checked: {checked.reason}"
     if _recur(step.source, after, applied, checked.findings):

@@ -7,6 +7,8 @@ from devfix_codemods.flow.facts import Facts
 from devfix_codemods.flow.interpreter import interpret
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.outline import Outline
+from devfix_codemods.flow.project import Project
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.source import Source
 
 
@@ -17,26 +19,32 @@ class Program:
     a device which has to be declared is torch's accelerator, and not CUDA or the host.
     """
 
-    def __init__(self, source: Source, *, accelerator: bool = False) -> None:
+    def __init__(self, source: Source, project: Project | None = None, *, accelerator: bool = False) -> None:
         self.source = source
+        self.project = project
         self.accelerator = accelerator
 
     @property
     def tree(self) -> ast.Module:
         """The syntax tree. Raises `SourceError` where the file does not parse."""
-        return self.source.tree
+        return self.unit.source.tree
 
-    @cached_property
+    @property
     def names(self) -> Names:
         """Qualified names of what each name and attribute refers to."""
-        return Names(self.source.tree)
+        return self.unit.names
+
+    @cached_property
+    def unit(self) -> Unit:
+        """The file as the interpreter knows it; the project shares it with the files around."""
+        return self.project.root(self.source) if self.project is not None else Unit(self.source)
 
     @cached_property
     def outline(self) -> Outline:
         """What syntax alone says: whether a rule can apply at all."""
-        return Outline(self.names)
+        return Outline(self.names, in_project=self.project is not None)
 
     @cached_property
     def facts(self) -> Facts:
         """What the abstract interpreter saw: meetings, moves, calls."""
-        return interpret(self.source, self.names)
+        return interpret(self.unit, self.project)

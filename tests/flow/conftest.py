@@ -1,20 +1,42 @@
 """Programs as text, and what the analysis says of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import dedent
 
 import pytest
 from devfix_codemods.flow.facts import Facts
+from devfix_codemods.flow.imports import find, mentioned
 from devfix_codemods.flow.interpreter import interpret
-from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.source import Source
 
 
 def _facts(program: str) -> Facts:
     source = Source("train.py", dedent(program).encode())
-    return interpret(source, Names(source.tree))
+    return interpret(Unit(source))
 
 
 @pytest.fixture
 def facts() -> Callable[[str], Facts]:
     return _facts
+
+
+class InMemory:
+    """Files of a project that exist in a test only: texts by path."""
+
+    def __init__(self, texts: Mapping[str, str | bytes], top: str = "/p") -> None:
+        self.top = top
+        self._texts = {path: text if isinstance(text, bytes) else dedent(text).encode() for path, text in texts.items()}
+
+    def has(self, path: str) -> bool:
+        return path in self._texts
+
+    def read(self, path: str) -> bytes | None:
+        return self._texts.get(path)
+
+    def importers(self, path: str) -> Sequence[str]:
+        def imports(other: str, data: bytes) -> bool:
+            places = (find(other, dotted, self) for dotted in mentioned(data))
+            return other != path and any(place is not None and place[0] == path for place in places)
+
+        return [other for other, data in sorted(self._texts.items()) if imports(other, data)]

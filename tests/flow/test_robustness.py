@@ -6,7 +6,7 @@ import sys
 import pytest
 from devfix_codemods.engine import check
 from devfix_codemods.flow.interpreter import interpret
-from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.outcomes import Checked, Failed, Options
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
@@ -180,4 +180,4 @@ def test_random_programs(program: str) -> None:
     outcome = check(Source("random.py", text.encode()), Options(SELECT))
     assert isinstance(outcome, Checked), outcome
     source = Source("random.py", text.encode())
-    assert interpret(source, Names(source.tree)).incomplete is None
+    assert interpret(Unit(source)).incomplete is None

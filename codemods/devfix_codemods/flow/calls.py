@@ -49,7 +49,11 @@ class Calls(Draws):
         return result
 
     def _is_api_call(self, function: ast.Attribute, state: State) -> bool:
-        return self.api(function) is not None and self._is_import(function, state)
+        if not self._is_import(function, state):
+            return False
+        if self.imported(function.value, state) is not None:
+            return False
+        return self.api(function) is not None or self.imported(function, state) is not None
 
     def apply(self, node: ast.Call, callee: Value, arguments: Arguments, state: State) -> Value:
         """Call a value."""

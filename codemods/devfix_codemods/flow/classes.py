@@ -1,6 +1,7 @@
 """Classes of the analysed file: what they derive from, and so who places their values."""
 
 import ast
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from devfix_codemods.flow import tables
@@ -10,20 +11,26 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class ClassTable:
-    """The classes of one module by name. Names bound twice are left out: which one is meant is not certain."""
+    """The classes of one module by name. Names bound twice are left out: which one is meant is not certain.
+
+    `elsewhere` finds a base in another file of the project. `tables` knows to which table a class belongs: those of
+    other files are answered for as well.
+    """
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._bases: dict[ast.ClassDef, tuple[str, ...]] = {}
         self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
         self._classes: dict[str, ast.ClassDef | None] = {}
+        self.elsewhere: Elsewhere = lambda base: None
+        self.tables: Mapping[ast.ClassDef, ClassTable] = {}
         for node in names.classes:
             self._classes[node.name] = None if node.name in self._classes else node
 
     def bases(self, definition: ast.ClassDef) -> tuple[str, ...]:
-        """Qualified names of all bases, through classes of the same file; unresolved ones by their last part."""
+        """Qualified names of all bases, through classes of the project; unresolved ones by their last part."""
         if definition not in self._bases:
-            self._bases[definition] = tuple(self._walk(definition, set()))
+            self._bases[definition] = tuple(self._table(definition)._walk(definition, set()))
         return self._bases[definition]
 
     def is_module(self, definition: ast.ClassDef) -> bool:
@@ -54,38 +61,44 @@ class ClassTable:
         return "__getitem__" in methods and "__len__" in methods and not self.is_module(definition)
 
     def methods(self, definition: ast.ClassDef) -> dict[str, Function]:
-        """Methods by name, inherited ones of the same file included."""
+        """Methods by name, inherited ones of the project included."""
         if definition in self._methods:
             return self._methods[definition]
+        if (table := self._table(definition)) is not self:
+            return table.methods(definition)
         found: dict[str, Function] = {}
         self._methods[definition] = found
         for base in reversed(definition.bases):
-            parent = self._local(base)
-            if parent is not None:
+            if (parent := self._parent(base)) is not None:
                 found.update(self.methods(parent))
         found.update(
             {one.name: one for one in definition.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))}
         )
         return found
 
-    def _walk(self, definition: ast.ClassDef, seen: set[str]) -> list[str]:
-        if definition.name in seen:
+    def _walk(self, definition: ast.ClassDef, seen: set[ast.ClassDef]) -> list[str]:
+        if definition in seen:
             return []
-        seen.add(definition.name)
+        seen.add(definition)
         found: list[str] = []
         for base in definition.bases:
-            parent = self._local(base)
-            if parent is not None:
-                found.extend(self._walk(parent, seen))
+            if (parent := self._parent(base)) is not None:
+                found.extend(self._table(parent)._walk(parent, seen))
             else:
                 qualified = self._names.qualified(base)
                 found.append(tables.canonical(qualified) if qualified else ast.unparse(base))
         return found
 
-    def _local(self, node: ast.expr) -> ast.ClassDef | None:
-        return self._classes.get(node.id) if isinstance(node, ast.Name) else None
+    def _parent(self, node: ast.expr) -> ast.ClassDef | None:
+        """The class that a base names, here or elsewhere in the project."""
+        own = self._classes.get(node.id) if isinstance(node, ast.Name) else None
+        return own if own is not None else self.elsewhere(node)
+
+    def _table(self, definition: ast.ClassDef) -> "ClassTable":
+        return self.tables.get(definition, self)
 
 
+Elsewhere = Callable[[ast.expr], ast.ClassDef | None]
 _PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "NamedTuple", "dict", "list", "Exception"})
 
 

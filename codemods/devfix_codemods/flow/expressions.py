@@ -63,6 +63,8 @@ class Expressions(Machine):
         found = self.lookup(node.id, state)
         if found is not None:
             return found
+        if (elsewhere := self.imported(node, state)) is not None:
+            return elsewhere
         qualified = self.api(node)
         if qualified is not None:
             return Value(Kind.API, qualified=qualified)
@@ -82,6 +84,11 @@ class Expressions(Machine):
     # -- attributes
 
     def _attribute(self, node: ast.Attribute, state: State) -> Value:
+        if self.project is not None and self._is_import(node, state):
+            if (elsewhere := self.imported(node, state)) is not None:
+                return elsewhere
+            if self.imported(node.value, state) is not None:
+                return self.attribute_of(self.evaluate(node.value, state), node, state)
         qualified = self.api(node)
         if qualified is not None and self._is_import(node, state):
             return Value(Kind.API, qualified=qualified)

@@ -1,37 +1,30 @@
-"""Functions and classes of the same file: calls are followed with the caller's values, to a bounded depth."""
+"""Functions and classes of the project: calls are followed with the caller's values, to a bounded depth."""
 
 import ast
 from dataclasses import replace
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
-from devfix_codemods.flow.classes import ClassTable, FileTraits
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.facts import Context
 from devfix_codemods.flow.interest import Interest
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
-from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
+from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.state import State, join_states
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NONE, NOTHING, Birth, Kind, Object, Origin, Value, join_values
-from devfix_codemods.source import Source
 
 
 class Functions(Calls):
     """Follows calls into the file's own code."""
 
-    def __init__(self, source: Source, names: Names) -> None:
-        super().__init__(source, names)
-        self.classes = ClassTable(names)
-        self.traits = FileTraits(names)
-        self.interest = Interest(source.tree, names, self.facts.evidence, self.classes)
+    def __init__(self, root: Unit, project: Project | None = None) -> None:
+        super().__init__(root, project)
+        self.interest = Interest(
+            root.source.tree, root.names, self.facts.evidence, self.classes, in_project=project is not None
+        )
         self.observed: dict[tuple[ast.AST, str], Value] = {}
-        self.owners: dict[ast.AST, ast.ClassDef] = {
-            method: one
-            for one in names.classes
-            for method in one.body
-            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
-        }
 
     def method_of(self, value: Value, name: str) -> ast.AST | None:
         if not isinstance(value.definition, ast.ClassDef) or value.kind is Kind.CLASS:
@@ -60,6 +53,9 @@ class Functions(Calls):
     ) -> Value:
         if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             return NOTHING
+        home = self.home_of(definition)
+        if home is not self.unit:
+            return self.follow_abroad(home, definition, node, arguments, state, owner)
         receiver = None if _is_static(definition) else owner
         env = self._bind(definition, arguments, state, receiver)
         self._observe(definition, env)
@@ -111,7 +107,7 @@ class Functions(Calls):
             parent = self.names.parent(parent)
         frame: Frame | None = self.frame
         while frame is not None:
-            if frame.context.function is parent or (isinstance(parent, ast.Module) and frame.parent is None):
+            if frame.context.function is parent and not isinstance(parent, ast.Module):
                 return frame
             frame = frame.parent
         return self.module_frame
@@ -195,7 +191,7 @@ class Functions(Calls):
         env: dict[str, Value] = {}
         evidence = self.evidence(definition)
         for one in _parameters(definition):
-            token = f"parameter:{definition.lineno}:{one.arg}"
+            token = f"parameter:{self.unit.tag}{definition.lineno}:{one.arg}"
             value = self._symbolic(one, token, place, evidence)
             env[one.arg] = self._with_observed(definition, one.arg, value)
         names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]
@@ -276,7 +272,8 @@ class Functions(Calls):
         receiver = Value(Kind.INSTANCE, token=self.new_token(node), definition=definition)
         if (constructor := methods.get("__init__")) is not None:
             self.follow(constructor, node, arguments, inner, receiver)
-        return _collated(self._activate(method, self.symbolic_parameters(method, receiver, UNKNOWN), inner))
+        with self.at(self.home_of(method)):
+            return _collated(self._activate(method, self.symbolic_parameters(method, receiver, UNKNOWN), inner))
 
 
 _ANNOTATIONS = {

@@ -26,17 +26,30 @@ _SEEDS = (
     | {"device", "set_default_device", "set_default_tensor_type", "autocast", "GradScaler"}
 )
 """Last parts of the names of calls at which a fact can start. Generous: `np.zeros` counts."""
+_SOUNDS_LIKE_PLACING = ("device", "cuda", "gpu", "model", "net", "loader", "batch", "load", "tensor")
 _BUILTINS = frozenset({"range", "type", "complex"})
 
 
 class Interest:
-    """Answers for the functions and classes of one file. In doubt, they matter."""
+    """Answers for the functions and classes of one file. In doubt, they matter.
 
-    def __init__(self, tree: ast.Module, names: Names, evidence: dict[ast.AST, Evidence], classes: ClassTable) -> None:
+    `in_project` says that calls of imported functions are followed.
+    """
+
+    def __init__(
+        self,
+        tree: ast.Module,
+        names: Names,
+        evidence: dict[ast.AST, Evidence],
+        classes: ClassTable,
+        *,
+        in_project: bool = False,
+    ) -> None:
         self._tree = tree
         self._names = names
         self._evidence = evidence
         self._classes = classes
+        self._in_project = in_project
 
     def in_function(self, definition: Function) -> bool:
         """Whether running `definition` by itself can give a fact."""
@@ -97,6 +110,8 @@ class Interest:
         own = self._evidence[definition]
         if not _SEEDS.isdisjoint(own.methods) or not _SEEDS.isdisjoint(own.called - _BUILTINS):
             return True
+        if self._in_project and any(map(self._places_elsewhere, own.called)):
+            return True
         return bool(own.built) and not self._constructs(definition) and any(map(self._is_module, own.built))
 
     def _constructs(self, definition: Function) -> bool:
@@ -107,7 +122,16 @@ class Interest:
         root, _, rest = text.partition(".")
         if not rest and root in self._local_modules:
             return True
-        return any(one.qualified.startswith("torch") for one in self._names.module.imports.get(root, ()))
+        if self._in_project and root in self._names.module.relatives:
+            return True
+        found = self._names.module.imports.get(root, ())
+        return any(self._in_project or one.qualified.startswith("torch") for one in found)
+
+    def _places_elsewhere(self, name: str) -> bool:
+        """An imported function that sounds as if it built or moved something."""
+        module = self._names.module
+        imported = name in module.relatives or name in module.imports
+        return imported and any(word in name.lower() for word in _SOUNDS_LIKE_PLACING)
 
     @cached_property
     def _local_modules(self) -> frozenset[str]:

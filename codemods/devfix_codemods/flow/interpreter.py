@@ -10,25 +10,28 @@ import ast
 from dataclasses import replace
 
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.across import Across
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import child_of_batch, is_carried
 from devfix_codemods.flow.facts import Facts, Operand
-from devfix_codemods.flow.functions import Functions
 from devfix_codemods.flow.machine import Frame, Function, OutOfBudgetError
-from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.omitted import keep_defaults, omission
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_device
+from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.state import State, join_objects, join_states
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
-from devfix_codemods.source import Source
+
+STEPS_AT_TOP = 20_000
+"""Expressions evaluated at the top level of a file that is only imported."""
 
 ROUNDS = (3, 2, 1)
 """How often a loop body runs at nesting depth 0, 1, 2 and more; fewer where the state settles earlier."""
 
 
-def interpret(source: Source, names: Names) -> Facts:
-    """Run the analysis over one file. Raises `SourceError` where it does not parse."""
-    machine = Interpreter(source, names)
+def interpret(unit: Unit, project: Project | None = None) -> Facts:
+    """Run the analysis over one file, as part of `project`."""
+    machine = Interpreter(unit, project)
     try:
         machine.run()
         if machine.unplaced and machine.inferred:
@@ -41,28 +44,40 @@ def interpret(source: Source, names: Names) -> Facts:
     return machine.facts
 
 
-class Interpreter(Functions):
+class Interpreter(Across):
     """Runs statements."""
 
     # -- the whole file
 
     def again(self) -> "Interpreter":
         """A second run that knows where modules live by what their calls got in the first."""
-        second = Interpreter(self.source, self.names)
-        second.imported_devices = self.imported_devices
+        second = Interpreter(self.root, self.project)
+        second.imported_devices.update(self.imported_devices)
         second.inferred = {token: place for token, place in self.inferred.items() if place != UNKNOWN}
         return second
 
     def run(self) -> None:
-        tree = self.source.tree
+        base = self._top()
+        for node in self.root.source.tree.body:
+            self._roots(node, base)
+
+    def top_level(self, unit: Unit) -> State | None:
+        """What holds after the top level of another file has run; None where that takes too long."""
+        machine = Interpreter(unit, self.project)
+        machine.limit = STEPS_AT_TOP
+        try:
+            return machine._top()
+        except (OutOfBudgetError, RecursionError):
+            return None
+
+    def _top(self) -> State:
+        tree = self.root.source.tree
         self.module_frame.evidence = self.evidence(tree)
         state = State()
         self._hoist(tree.body, state)
-        end = self.run_block(tree.body, state)
-        self.module_frame.env = (end or state).env
-        base = end or state
-        for node in tree.body:
-            self._roots(node, base)
+        end = self.run_block(tree.body, state) or state
+        self.module_frame.env = end.env
+        return end
 
     def _hoist(self, body: list[ast.stmt], state: State) -> None:
         """Functions and classes may be used above their definition, from functions called below it."""
@@ -84,6 +99,11 @@ class Interpreter(Functions):
 
     def _run_symbolic(self, definition: Function, receiver: Value | None, place: Place, state: State) -> State | None:
         """Run a function with unknown arguments; the joined state at its ends."""
+        with self.at(self.home_of(definition)):
+            return self._run_at_home(definition, receiver, place, state)
+
+    def _run_at_home(self, definition: Function, receiver: Value | None, place: Place, state: State) -> State | None:
+        before = self.frame
         frame = Frame(self.context_of(definition, symbolic=True), self.module_frame, evidence=self.evidence(definition))
         self.frame = frame
         self.calls.append(definition)
@@ -92,7 +112,7 @@ class Interpreter(Functions):
             end = self.run_block(definition.body, inner)
         finally:
             self.calls.pop()
-            self.frame = self.module_frame
+            self.frame = before
         for _, at in frame.returns:
             end = join_states(end, at)
         return end
@@ -104,11 +124,13 @@ class Interpreter(Functions):
             for name, one in self.classes.methods(definition).items()
             if one in definition.body or name == "__init__"
         }
-        methods = self.interest.methods(methods)
+        inherited = {name: one for name, one in methods.items() if not self.is_here(one)}
+        methods = self.interest.methods({name: one for name, one in methods.items() if name not in inherited})
         if not methods:
             return
+        methods |= inherited
         is_module = self.classes.is_module(definition)
-        token = f"self:{definition.name}"
+        token = f"self:{self.root.tag}{definition.name}"
         kind = Kind.MODULE if is_module else Kind.INSTANCE
         receiver = Value(kind, Symbol(token) if is_module else UNKNOWN, token=token, definition=definition)
         state = base.copy()

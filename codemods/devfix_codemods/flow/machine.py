@@ -1,17 +1,18 @@
 """What all parts of the interpreter share: the file, the frame that runs, the record of facts."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from devfix_codemods.flow.evidence import Evidence, dotted, gather
+from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.flow.facts import AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, spelled
-from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Relation, Symbol, may_be_device, relation
+from devfix_codemods.flow.project import Found, Project
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.tables import canonical
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Birth, Kind, Origin, Value
-from devfix_codemods.source import Source
 
 STEPS = 400_000
 """Expressions evaluated in one file before the analysis stops. Generous: a file of 5 000 lines needs about 60 000."""
@@ -44,6 +45,15 @@ class Frame:
 
 
 @dataclass(slots=True)
+class _Home:
+    """What one run knows of one file."""
+
+    frame: Frame
+    facts: Facts
+    imported_devices: dict[str, Place] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Arguments:
     """The evaluated arguments of one call."""
 
@@ -67,22 +77,28 @@ class Arguments:
 
 
 class Machine:
-    """Shared state of the interpreter's parts. One instance a file."""
+    """Shared state of the interpreter's parts. One instance a file.
 
-    def __init__(self, source: Source, names: Names) -> None:
-        self.source = source
-        self.names = names
-        self.facts = Facts(evidence=gather(source.tree, names))
-        self.module_frame = Frame(Context())
+    `root` is that file; `unit` the one whose code runs, which is another one while a call into it is followed. What
+    `source`, `names`, `classes`, `traits`, `owners`, `module_frame`, `imported_devices` and `facts` hold is the unit's.
+    """
+
+    def __init__(self, root: Unit, project: Project | None = None) -> None:
+        self.root = root
+        self.project = project
+        self._homes: dict[Unit, _Home] = {}
+        self._become(root, self._home(root))
         self.frame = self.module_frame
         self.calls: list[Function | ast.Lambda] = []
         self.steps = 0
+        self.steps_abroad = 0
+        self.limit = STEPS
         self.inferred: dict[str, Place] = {}
         self.unplaced = False
-        self.imported_devices: dict[str, Place] = {}
         self._evaluators: dict[type[ast.expr], Callable[..., Value]] = {}
         self._runners: dict[type[ast.stmt], Callable[..., State | None] | None] = {}
         self._apis: dict[ast.expr, str | None] = {}
+        self._imports: dict[ast.expr, Found | None] = {}
         self._seen_meetings: set[tuple[ast.AST, ast.AST]] = set()
         self._followed: set[tuple[ast.AST, ast.AST]] = set()
         self._seen_moves: set[ast.AST] = set()
@@ -114,6 +130,20 @@ class Machine:
     ) -> None:
         raise NotImplementedError
 
+    def imported(self, node: ast.expr, state: State) -> Value | None:
+        raise NotImplementedError
+
+    def follow_abroad(
+        self,
+        home: Unit,
+        definition: ast.AST,
+        node: ast.Call,
+        arguments: Arguments,
+        state: State,
+        owner: Value | None,
+    ) -> Value:
+        raise NotImplementedError
+
     def placed_by_forward(self, callee: Value) -> set[str]:
         raise NotImplementedError
 
@@ -123,16 +153,60 @@ class Machine:
     def generator(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         raise NotImplementedError
 
+    # -- the files
+
+    @contextmanager
+    def at(self, unit: Unit) -> Iterator[None]:
+        """While code of `unit` runs: names mean what they mean there, and its facts are not those of the root."""
+        if unit is self.unit:
+            yield
+            return
+        before, left = self.unit, self._home(self.unit)
+        left.facts = self.facts
+        self._become(unit, self._home(unit))
+        try:
+            yield
+        finally:
+            self._home(unit).facts = self.facts
+            self._become(before, left)
+
+    def home_of(self, definition: ast.AST) -> Unit:
+        """The file in which something that can be called is defined."""
+        if self.unit.holds(definition):
+            return self.unit
+        return next((one for one in self._homes if one.holds(definition)), self.unit)
+
+    def is_here(self, node: ast.AST) -> bool:
+        """Whether `node` stands in the file whose code runs."""
+        return self.project is None or self.unit.holds(node)
+
+    def enter(self, unit: Unit) -> Frame:
+        """Make `unit` known, and give the frame of its top level."""
+        return self._home(unit).frame
+
+    def _home(self, unit: Unit) -> "_Home":
+        if unit not in self._homes:
+            facts = Facts(evidence=unit.evidence)
+            self._homes[unit] = _Home(Frame(Context(), evidence=unit.evidence[unit.source.tree]), facts)
+        return self._homes[unit]
+
+    def _become(self, unit: Unit, home: "_Home") -> None:
+        self.unit = unit
+        self.source, self.names = unit.source, unit.names
+        self.classes, self.traits, self.owners = unit.classes, unit.traits, unit.owners
+        self.module_frame, self.facts, self.imported_devices = home.frame, home.facts, home.imported_devices
+
     # -- bookkeeping
 
     def step(self) -> None:
         self.steps += 1
-        if self.steps > STEPS:
+        if self.steps > self.limit:
             raise OutOfBudgetError
 
     def evidence(self, root: ast.AST) -> Evidence:
         """What uses in `root` (the module, a class, a function) say of its names."""
-        return self.facts.evidence[root]
+        found = self.unit.evidence.get(root)
+        return found if found is not None else self.home_of(root).evidence[root]
 
     def new_token(self, node: ast.AST) -> str:
         """The identity of an object made at `node`, told apart by the calls that led there."""
@@ -140,7 +214,7 @@ class Machine:
         return f"new@{self.position(node)}{sites}"
 
     def position(self, node: ast.AST) -> str:
-        return f"{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
+        return f"{self.unit.tag}{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
 
     # -- devices
 
@@ -228,6 +302,8 @@ class Machine:
             mixed = one.place == UNKNOWN and bool(one.value.sources)
             if not (on_host or mixed) or one.value.kind in _NEVER_MEETS or (node, one.node) in self._followed:
                 continue
+            if one.value.origin is not None and not self.is_here(one.value.origin.node):
+                continue
             self._followed.add((node, one.node))
             devices = self.device_names(state)
             tensors = self.tensors_at_hand(state)
@@ -262,11 +338,15 @@ class Machine:
         state: State,
     ) -> None:
         key = (node, misplaced.node)
-        if key in self._seen_meetings:
+        origin = misplaced.value.origin
+        if key in self._seen_meetings or (origin is not None and not self.is_here(origin.node)):
             return
         self._seen_meetings.add(key)
         devices = self.device_names(state)
         devices = (*devices, *spelled(anchor.place, self.named_objects(state), devices))
+        moved = _moved(anchor, state)
+        if moved is not None and not (self.is_here(moved.node) and _is_method_call(moved.node)):
+            moved = None
         self.facts.meetings.append(
             Meeting(
                 node,
@@ -274,7 +354,7 @@ class Machine:
                 misplaced,
                 anchor,
                 tuple(operands),
-                _moved(anchor, state),
+                moved,
                 devices,
                 self.frame.context,
                 self.tensors_at_hand(state),
@@ -390,6 +470,10 @@ def _has_place(value: Value) -> bool:
 
 def _is_moved(value: Value) -> bool:
     return value.origin is not None and value.origin.birth is Birth.MOVE
+
+
+def _is_method_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
 
 
 def _names_device(value: Value) -> bool:

@@ -128,6 +128,8 @@ class Modules(Moves):
         known = state.objects.get(value.token or "")
         if known is None or not known.stale or known.moved is None:
             return
+        if not all(map(self.is_here, (known.moved.node, *(one.statement for one in known.stale)))):
+            return
         fact = Attachment(known.stale, known.place, known.moved, node, escapes, self.frame.context)
         if all(one.parts != fact.parts or one.escapes != fact.escapes for one in self.facts.attachments):
             self.facts.attachments.append(fact)

@@ -29,11 +29,12 @@ class _Scope:
     is_class: bool = False
     imports: dict[str, list[Candidate]] = field(default_factory=dict)
     aliases: dict[str, list[ast.expr]] = field(default_factory=dict)
+    relatives: dict[str, str] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)
     outer: set[str] = field(default_factory=set)
 
     def binds(self, name: str) -> bool:
-        return name in self.imports or name in self.aliases or name in self.others
+        return name in self.imports or name in self.aliases or name in self.others or name in self.relatives
 
 
 class Names:
@@ -84,6 +85,18 @@ class Names:
             return tuple(Candidate(f"{one.qualified}.{node.attr}", one.statement) for one in base)
         return ()
 
+    def imported(self, node: ast.expr) -> str | None:
+        """The dotted name under which `node` is imported, a relative one with its dots first: `..models.Net`."""
+        if isinstance(node, ast.Attribute):
+            base = self.imported(node.value)
+            return f"{base}.{node.attr}" if base is not None else None
+        if not isinstance(node, ast.Name):
+            return None
+        scope = _owner(node.id, self._scopes.get(node))
+        if scope is not None and node.id in scope.relatives:
+            return None if node.id in scope.others else scope.relatives[node.id]
+        return self.qualified(node)
+
     def references(self, tree: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, tuple[Candidate, ...]]]:
         """Each outermost name or dotted expression that is read in `tree` and resolves, with its candidates."""
         for node in ast.walk(tree):
@@ -107,7 +120,7 @@ class Names:
 
     def _resolve(self, name: str, scope: _Scope | None, seen: frozenset[str]) -> tuple[Candidate, ...]:
         scope = _owner(name, scope)
-        if scope is None or name in scope.others:
+        if scope is None or name in scope.others or name in scope.relatives:
             return ()
         found = list(scope.imports.get(name, ()))
         for alias in scope.aliases.get(name, ()):
@@ -205,7 +218,8 @@ class _Binder:
                 if node.level == 0 and node.module:
                     self._bind(alias.asname or alias.name, f"{node.module}.{alias.name}", node)
                 else:
-                    self._scope.others.add(alias.asname or alias.name)
+                    head = "." * node.level + (f"{node.module}." if node.module else "")
+                    self._scope.relatives[alias.asname or alias.name] = head + alias.name
             elif alias.asname:
                 self._bind(alias.asname, alias.name, node)
             else:

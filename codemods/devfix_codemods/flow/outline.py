@@ -12,8 +12,9 @@ from devfix_codemods.flow.tables import LOADERS, canonical
 class Outline:
     """Cheap questions about one file. Each answers True where it is in doubt."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, *, in_project: bool = False) -> None:
         self._names = names
+        self._in_project = in_project
         self._loop_items: dict[ast.AST, set[str]] = {}
         self._moves = [
             node
@@ -48,8 +49,16 @@ class Outline:
     def _builds(self, node: ast.Call, local: set[str]) -> bool:
         if isinstance(node.func, ast.Name) and node.func.id in local:
             return True
+        if self._in_project and self._may_build_elsewhere(node.func):
+            return True
         name = self._names.qualified(node.func)
         return name is not None and (is_module_api(canonical(name)) or is_model_factory(name))
+
+    def _may_build_elsewhere(self, function: ast.expr) -> bool:
+        """A class, or what sounds like a function that builds a model, imported from something that is not torch."""
+        name = self._names.imported(function) or "torch"
+        last = name.rpartition(".")[2]
+        return not name.startswith("torch") and (last[:1].isupper() or "model" in last or "net" in last)
 
     def _inside_module(self, node: ast.AST, classes: ClassTable) -> bool:
         owner = next((one for one in self._names.ancestors(node) if isinstance(one, ast.ClassDef)), None)

@@ -1,0 +1,102 @@
+"""Across files: what imported names are, and calls into other files of the project."""
+
+import ast
+from dataclasses import replace
+
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.functions import Functions
+from devfix_codemods.flow.machine import DEPTH, Arguments
+from devfix_codemods.flow.places import UNKNOWN
+from devfix_codemods.flow.project import Found
+from devfix_codemods.flow.state import State
+from devfix_codemods.flow.units import Unit
+from devfix_codemods.flow.values import Birth, Kind, Origin, Value
+
+STEPS_ABROAD = 60_000
+"""Expressions evaluated in other files on behalf of one, before calls into them are no longer followed."""
+
+_NESTING = 4
+"""How deep the parts of a value that another file gave are told apart."""
+
+
+class Across(Functions):
+    """Follows imports."""
+
+    def imported(self, node: ast.expr, state: State) -> Value | None:
+        """The class, function or value of another file that a name or dotted expression is; None where it is none."""
+        if self.project is None:
+            return None
+        if node not in self._imports:
+            name = self.names.imported(node)
+            self._imports[node] = self.project.lookup(self.unit, name) if name is not None else None
+        found = self._imports[node]
+        if found is None:
+            return None
+        if found.definition is None:
+            return self._variable(found, node, state)
+        kind = Kind.CLASS if isinstance(found.definition, ast.ClassDef) else Kind.FUNCTION
+        self.enter(found.unit)
+        return Value(kind, definition=found.definition)
+
+    def _variable(self, found: Found, node: ast.expr, state: State) -> Value | None:
+        """What the top level of the other file gives a name. Numbers and flags of a configuration may be edited."""
+        self._load(found.unit, state)
+        value = self.enter(found.unit).env.get(found.name)
+        if value is None or value.kind in {Kind.UNKNOWN, Kind.API, Kind.NONE}:
+            return None
+        if value.denotes != UNKNOWN and (text := dotted(node)) is not None:
+            self.imported_devices[text] = value.denotes
+        const = value.const if isinstance(value.const, str) else None
+        return replace(self._of_here(value, node, frozenset({Birth.MOVE})), const=const)
+
+    def follow_abroad(
+        self,
+        home: Unit,
+        definition: ast.AST,
+        node: ast.Call,
+        arguments: Arguments,
+        state: State,
+        owner: Value | None,
+    ) -> Value:
+        """Follow a call into another file. What it gives back was born, for the caller, at the call."""
+        if definition in self.calls or len(self.calls) >= DEPTH or self.steps_abroad > STEPS_ABROAD:
+            return self.unknown_call(node, arguments, state)
+        self._load(home, state)
+        before, outermost = self.steps, self.unit is self.root
+        with self.at(home):
+            result = self.follow(definition, node, arguments, state, owner)
+        if outermost:
+            self.steps_abroad += self.steps - before
+        return self._of_here(result, node, frozenset({Birth.MODULE, Birth.MOVE}))
+
+    def _load(self, unit: Unit, state: State) -> None:
+        """Give the code of `unit` the names and objects that its top level makes."""
+        if unit is self.root or self.project is None:
+            return
+        known = self.project.state(unit, self.top_level)
+        if known is None:
+            return
+        frame = self.enter(unit)
+        if not frame.env:
+            frame.env = known.env
+        for token, held in known.objects.items():
+            state.objects.setdefault(token, held)
+
+    def _of_here(self, value: Value, node: ast.AST, births: frozenset[Birth], depth: int = 0) -> Value:
+        """`value` as this file sees it: born at `node`, in one of the ways of `births` or by a call."""
+        origin, batch = value.origin, value.batch
+        if origin is not None and not self.is_here(origin.node):
+            origin = Origin(origin.birth if origin.birth in births else Birth.CALL, node)
+        if batch is not None and not self.is_here(batch.statement):
+            batch = None
+        if depth > _NESTING:
+            return Value(value.kind, value.place, origin, computed=value.computed)
+        items, element = value.items, value.element
+        if items is not None:
+            items = tuple((key, self._of_here(one, node, births, depth + 1)) for key, one in items)
+        if element is not None:
+            element = self._of_here(element, node, births, depth + 1)
+        return replace(value, origin=origin, batch=batch, items=items, element=element, spelled=None)
+
+    def top_level(self, unit: Unit) -> State | None:
+        raise NotImplementedError

@@ -1,0 +1,140 @@
+"""The files around the one that is analysed: what an imported name is, followed through packages and re-exports.
+
+A file is parsed when something that it defines is used, once for all files of a run.
+"""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from devfix_codemods.flow import imports
+from devfix_codemods.flow.classes import ClassTable
+from devfix_codemods.flow.imports import Files
+from devfix_codemods.flow.state import State
+from devfix_codemods.flow.units import Definition, Unit, tag_of
+from devfix_codemods.source import Source, SourceError
+
+MOST_BYTES = 600_000
+"""Larger files are tables and generated code: not followed."""
+
+MOST_REMEMBERED = 16_000_000
+"""Bytes of source whose trees are kept at once; their trees take some twenty times as much memory."""
+
+CHAIN = 8
+"""How many re-exports are followed from one name to its definition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an imported name is: a definition in `unit`, or, without one, the value that the top level gives `name`."""
+
+    unit: Unit
+    name: str
+    definition: Definition | None
+
+
+class Project:
+    """The files that the analysis of one of them may read. Answers are kept: files must not change meanwhile."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self._running: set[str] = set()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._units: dict[str, Unit | None] = {}
+        self._states: dict[str, State | None] = {}
+        self._tables: dict[ast.ClassDef, ClassTable] = {}
+        self._bytes = 0
+
+    def root(self, source: Source) -> Unit:
+        """The unit of the file that is analysed: its text may be newer than the project's."""
+        if self._bytes > MOST_REMEMBERED:
+            self._forget()
+        known = self._units.get(source.path)
+        if known is not None and known.source.data == source.data:
+            return known
+        unit = self._new(source)
+        if source.path not in self._units:
+            self._units[source.path] = unit
+        return unit
+
+    def unit(self, path: str) -> Unit | None:
+        """A file of the project, parsed; None where it cannot be read or is no Python."""
+        if path not in self._units:
+            self._units[path] = self._parsed(path)
+        return self._units[path]
+
+    def lookup(self, unit: Unit, dotted: str, chain: int = 0) -> Found | None:
+        """What `dotted`, imported in `unit`, is, where a file of the project defines it for certain."""
+        place = imports.find(unit.path, dotted, self.files)
+        if place is None or chain > CHAIN:
+            return None
+        path, rest = place
+        unit.uses.add(path)
+        if len(rest) != 1 or path == unit.path:
+            return None
+        other = self.unit(path)
+        return self._member(other, rest[0], chain) if other is not None else None
+
+    def parent(self, unit: Unit, base: ast.expr) -> ast.ClassDef | None:
+        """The class of another file that `base` names in `unit`."""
+        dotted = unit.names.imported(base)
+        found = self.lookup(unit, dotted) if dotted is not None else None
+        return found.definition if found is not None and isinstance(found.definition, ast.ClassDef) else None
+
+    def state(self, unit: Unit, run: Callable[[Unit], State | None]) -> State | None:
+        """What holds after the top level of `unit` has run, as `run` finds out; None where it cannot be told.
+
+        A file that is just being run, because two files import each other, has no state yet.
+        """
+        if unit.path in self._running:
+            return None
+        if unit.path not in self._states:
+            self._running.add(unit.path)
+            try:
+                self._states[unit.path] = run(unit)
+            finally:
+                self._running.discard(unit.path)
+        return self._states[unit.path]
+
+    def consulted(self, path: str) -> frozenset[str]:
+        """The files on which the analysis of `path` may have depended so far, itself left out."""
+        seen: set[str] = set()
+        pending = [path]
+        while pending:
+            current = pending.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            unit = self._units.get(current)
+            pending.extend(unit.uses if unit is not None else ())
+        return frozenset(seen - {path})
+
+    def _member(self, unit: Unit, name: str, chain: int) -> Found | None:
+        bindings = unit.bindings.get(name, [])
+        imported = [one.imported for one in bindings if one.imported is not None]
+        if len(bindings) == 1 and not imported:
+            return Found(unit, name, bindings[0].definition)
+        if bindings and len(imported) < len(bindings):
+            return None
+        targets = imported or [f"{star}{'' if star.endswith('.') else '.'}{name}" for star in unit.stars]
+        answers = (self.lookup(unit, one, chain + 1) for one in targets)
+        return next((one for one in answers if one is not None), None)
+
+    def _parsed(self, path: str) -> Unit | None:
+        data = self.files.read(path)
+        if data is None or len(data) > MOST_BYTES:
+            return None
+        try:
+            return self._new(Source(path, data))
+        except (SourceError, RecursionError):
+            return None
+
+    def _new(self, source: Source) -> Unit:
+        unit = Unit(source, tag=tag_of(source.path))
+        unit.classes.elsewhere, unit.classes.tables = partial(self.parent, unit), self._tables
+        self._tables.update(dict.fromkeys(unit.names.classes, unit.classes))
+        self._bytes += len(source.data)
+        return unit

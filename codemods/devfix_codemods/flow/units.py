@@ -1,0 +1,115 @@
+"""One file as the interpreter needs it: its names, its classes, what its top level binds."""
+
+import ast
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from devfix_codemods.flow.classes import ClassTable, FileTraits
+from devfix_codemods.flow.evidence import Evidence, gather
+from devfix_codemods.flow.names import Names
+from devfix_codemods.source import Source
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What one statement at the top level binds a name to: a definition, an import by its dotted name, or a value."""
+
+    definition: Definition | None = None
+    imported: str | None = None
+
+
+class Unit:
+    """One file and what is read off its syntax. `tag` tells its positions from those of other files."""
+
+    def __init__(self, source: Source, tag: str = "") -> None:
+        self.source = source
+        self.names = Names(source.tree)
+        self.classes = ClassTable(self.names)
+        self.traits = FileTraits(self.names)
+        self.tag = tag
+        self.uses: set[str] = set()
+
+    @property
+    def path(self) -> str:
+        return self.source.path
+
+    @cached_property
+    def evidence(self) -> dict[ast.AST, Evidence]:
+        return gather(self.source.tree, self.names)
+
+    @cached_property
+    def owners(self) -> dict[ast.AST, ast.ClassDef]:
+        """The class of each method."""
+        return {
+            method: one
+            for one in self.names.classes
+            for method in one.body
+            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
+        }
+
+    @cached_property
+    def bindings(self) -> dict[str, list[Binding]]:
+        """What the top level binds each name to, in the order of the statements."""
+        found: dict[str, list[Binding]] = {}
+        for name, binding in _bindings(self.source.tree.body):
+            found.setdefault(name, []).append(binding)
+        return found
+
+    @cached_property
+    def stars(self) -> tuple[str, ...]:
+        """The modules of which the top level imports everything, the last first."""
+        stars = [
+            _dotted(node)
+            for node in self.source.tree.body
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+        ]
+        return tuple(reversed(stars))
+
+    def holds(self, node: ast.AST) -> bool:
+        """Whether `node` is part of this file's tree."""
+        return node is self.source.tree or self.names.parent(node) is not None
+
+
+def tag_of(path: str) -> str:
+    """A short name for a file, to stand in front of positions."""
+    return f"{zlib.crc32(path.encode('utf-8', 'surrogateescape')):x}!"
+
+
+def _bindings(body: list[ast.stmt]) -> Iterator[tuple[str, Binding]]:
+    for node in body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name, Binding(definition=node)
+            case ast.ImportFrom():
+                yield from _imported_from(node)
+            case ast.Import():
+                yield from ((one.asname or one.name.partition(".")[0], _imported(one)) for one in node.names)
+            case ast.If() | ast.Try():
+                handlers = node.handlers if isinstance(node, ast.Try) else []
+                for block in (node.body, *(one.body for one in handlers), node.orelse):
+                    yield from _bindings(block)
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.For() | ast.With():
+                yield from ((name, Binding()) for name in _stored(node))
+
+
+def _imported_from(node: ast.ImportFrom) -> Iterator[tuple[str, Binding]]:
+    head = _dotted(node)
+    for one in node.names:
+        dotted = f"{head}{'' if head.endswith('.') else '.'}{one.name}"
+        yield one.asname or one.name, Binding(imported=dotted)
+
+
+def _imported(alias: ast.alias) -> Binding:
+    return Binding(imported=alias.name if alias.asname else alias.name.partition(".")[0])
+
+
+def _dotted(node: ast.ImportFrom) -> str:
+    return "." * node.level + (node.module or "")
+
+
+def _stored(node: ast.stmt) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

@@ -1,0 +1,269 @@
+"""Programs in several files: what one of them says of another."""
+
+from collections.abc import Mapping
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.engine import check, rewrite
+from devfix_codemods.flow.project import Project
+from devfix_codemods.outcomes import Changed, Checked, Options
+from devfix_codemods.rules import all_rules
+from devfix_codemods.source import Source
+
+from .conftest import InMemory
+
+ALL = Options(frozenset(rule.code for rule in all_rules()), unsafe=True)
+
+NET = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.fc(x)
+"""
+
+TRAIN = """
+    import torch
+    from torch import nn
+    from models import Net
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = Net(){moved}
+    criterion = nn.CrossEntropyLoss()
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        loss = criterion(model(x), y)
+        loss.backward()
+"""
+
+LOOP = """
+    import torch
+    from torch import nn
+    {imports}
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 2).to(device)
+    criterion = nn.CrossEntropyLoss()
+    for x, y in loader:
+        {moves}
+        loss = criterion(model(x), y)
+        loss.backward()
+"""
+
+
+def found(texts: Mapping[str, str | bytes], path: str = "train.py", *, alone: bool = False) -> list[str]:
+    """The codes and lines of what is found in one file of a project."""
+    files = InMemory({f"/p/{name}": text for name, text in texts.items()})
+    data = files.read(f"/p/{path}")
+    assert data is not None
+    outcome = check(Source(f"/p/{path}", data), ALL, None if alone else Project(files))
+    assert isinstance(outcome, Checked), outcome
+    return [f"{one.code}:{one.span.line}" for one in outcome.findings]
+
+
+def patched(texts: Mapping[str, str], path: str = "train.py") -> str:
+    """One file of a project after its fixes."""
+    files = InMemory({f"/p/{name}": text for name, text in texts.items()})
+    data = files.read(f"/p/{path}")
+    assert data is not None
+    outcome = rewrite(Source(f"/p/{path}", data), ALL, project=Project(files))
+    return outcome.data.decode() if isinstance(outcome, Changed) else data.decode()
+
+
+SILENT: dict[str, dict[str, str | bytes]] = {
+    "a model of another file that is moved": {"train.py": TRAIN.format(moved=".to(device)"), "models.py": NET},
+    "a model that another file builds and moves": {
+        "train.py": TRAIN.format(moved=".to(device)").replace("Net().to(device)", "build()").replace("Net", "build"),
+        "models.py": NET + "\n\n    def build():\n        return Net().to('cuda')\n",
+    },
+    "a model that moves itself": {
+        "train.py": TRAIN.format(moved=""),
+        "models.py": NET.replace("self.fc = nn.Linear(4, 2)", "self.fc = nn.Linear(4, 2)\n            self.cuda()"),
+    },
+    "a class of which nothing is known": {"train.py": TRAIN.format(moved="")},
+    "a class that is bound twice": {
+        "train.py": TRAIN.format(moved=""),
+        "models.py": NET + "\n    Net = wrap(Net)\n",
+    },
+    "a helper that moves": {
+        "train.py": LOOP.format(imports="from utils import to_device", moves="x, y = to_device((x, y), device)"),
+        "utils.py": """
+            def to_device(batch, device):
+                if isinstance(batch, (tuple, list)):
+                    return [to_device(one, device) for one in batch]
+                return batch.to(device)
+        """,
+    },
+    "a helper that moves each": {
+        "train.py": LOOP.format(imports="from utils import put", moves="x = put(x)\n        y = put(y)"),
+        "utils.py": "def put(x):\n    return x.cuda(non_blocking=True)\n",
+    },
+    "a loader class that moves": {
+        "train.py": LOOP.format(imports="from data import Ahead", moves="pass").replace(
+            "in loader", "in Ahead(loader, device)"
+        ),
+        "data.py": """
+            class Ahead:
+                def __init__(self, loader, device):
+                    self.loader, self.device = loader, device
+
+                def __iter__(self):
+                    for batch in self.loader:
+                        yield [one.to(self.device) for one in batch]
+        """,
+    },
+    "a trainer of a framework, through a class of the project": {
+        "train.py": """
+            import torch
+            from base import Base
+
+            class Task(Base):
+                def step(self, loader):
+                    for x, y in loader:
+                        x = x.to(self.device)
+                        loss = self.criterion(self.model(x), y)
+                        loss.backward()
+        """,
+        "base.py": "from .deeper import Module as Base\n",
+        "deeper.py": "import pytorch_lightning as pl\n\nclass Module(pl.LightningModule):\n    pass\n",
+    },
+    "a text dataset of another file": {
+        "train.py": LOOP.format(imports="from data import Pairs", moves="x = x.to(device)").replace(
+            "in loader", "in torch.utils.data.DataLoader(Pairs())"
+        ),
+        "data.py": """
+            import torch
+
+            class Pairs(torch.utils.data.Dataset):
+                def __getitem__(self, index):
+                    return torch.zeros(4), "text"
+        """,
+    },
+    "bytes that are no Python": {"train.py": TRAIN.format(moved=""), "models.py": b"\xff\xfe\x00class Net("},
+}
+
+
+@pytest.mark.parametrize("texts", SILENT.values(), ids=SILENT)
+def test_silent(texts: dict[str, str | bytes]) -> None:
+    assert found(texts) == []
+
+
+def test_two_files_that_import_each_other() -> None:
+    texts = {
+        "train.py": "from models import Net\n" + dedent(TRAIN.format(moved="")) + "\nlast = Net.first\n",
+        "models.py": "from train import last, device\n" + dedent(NET) + "\nfirst = last\nhere = device\n",
+    }
+    assert found(texts) == ["DVF202:12"]
+
+
+def test_a_file_that_imports_itself() -> None:
+    assert found({"train.py": "from train import f\nimport torch\nx = f(torch.zeros(2)).to('cuda')\n"}) == []
+
+
+def test_names_that_lead_round_in_a_circle() -> None:
+    texts = {
+        "train.py": TRAIN.format(moved=""),
+        "models.py": "from other import Net\n",
+        "other.py": "from models import Net\n",
+    }
+    assert found(texts) == []
+
+
+MODEL = {
+    "beside it": {"models.py": NET},
+    "in a package": {"models/__init__.py": "from .net import Net\n", "models/net.py": NET},
+    "under another name": {
+        "models/__init__.py": "from .net import Model as Net\n",
+        "models/net.py": NET.replace("class Net", "class Model"),
+    },
+    "through a star": {"models/__init__.py": "from .net import *\n", "models/net.py": NET},
+    "with a base in a third file": {
+        "models.py": NET.replace("import nn", "import nn\n    from base import Base").replace("nn.Module", "Base"),
+        "base.py": "from torch import nn\n\nclass Base(nn.Module):\n    pass\n",
+    },
+}
+
+
+@pytest.mark.parametrize("texts", MODEL.values(), ids=MODEL)
+def test_a_model_of_another_file_that_is_never_moved(texts: dict[str, str]) -> None:
+    assert found({"train.py": TRAIN.format(moved=""), **texts}) == ["DVF202:11"]
+    assert "model = Net().to(device)" in patched({"train.py": TRAIN.format(moved=""), **texts})
+
+
+def test_relative_imports() -> None:
+    train = TRAIN.format(moved="").replace("from models", "from .models")
+    assert found({"pkg/__init__.py": "", "pkg/train.py": train, "pkg/models.py": NET}, "pkg/train.py") == ["DVF202:11"]
+
+
+def test_a_whole_module_imported() -> None:
+    train = TRAIN.format(moved="").replace("from models import Net", "import models").replace("Net()", "models.Net()")
+    assert found({"train.py": train, "models.py": NET}) == ["DVF202:11"]
+
+
+def test_a_module_imported_from_its_package() -> None:
+    train = TRAIN.format(moved="").replace("from models", "from . import models #").replace("Net()", "models.Net()")
+    assert found({"pkg/__init__.py": "", "pkg/train.py": train, "pkg/models.py": NET}, "pkg/train.py") == ["DVF202:11"]
+
+
+def test_a_helper_that_forgets_one() -> None:
+    moves = "x, y = prepare(x, y, device)"
+    texts = {
+        "train.py": LOOP.format(imports="from utils import prepare", moves=moves),
+        "utils.py": "def prepare(x, y, device):\n    return x.to(device), y.long()\n",
+    }
+    assert found(texts) == ["DVF101:11"]
+    assert found(texts, alone=True) == []
+
+
+def test_a_device_of_another_file() -> None:
+    texts = {
+        "train.py": LOOP.format(imports="from config import DEVICE as where", moves="x = x.to(where)")
+        .replace('device = torch.device("cuda")', "")
+        .replace("to(device)", "to(where)"),
+        "config.py": "import torch\n\nDEVICE = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n",
+    }
+    assert "y = y.to(where)" in patched(texts)
+
+
+def test_a_dataset_of_another_file_says_what_its_items_are() -> None:
+    texts = {
+        "train.py": LOOP.format(imports="from data import Pairs", moves="x = x.to(device)").replace(
+            "in loader", "in torch.utils.data.DataLoader(Pairs())"
+        ),
+        "data.py": """
+            import torch
+
+            class Pairs(torch.utils.data.Dataset):
+                def __getitem__(self, index):
+                    return torch.zeros(4), torch.tensor(1)
+        """,
+    }
+    assert found(texts) == ["DVF101:11"]
+
+
+def test_nothing_is_said_of_lines_of_other_files() -> None:
+    texts = {
+        "train.py": "import torch\nfrom utils import both\nboth(torch.zeros(2), torch.zeros(2).to('cuda'))\n",
+        "utils.py": "\n\n\n\n\nimport torch\n\ndef both(a, b):\n    for x in a:\n        x.cuda()\n    return a + b\n",
+    }
+    assert found(texts) == []
+
+
+def test_the_project_outlives_an_edit() -> None:
+    files = InMemory({"/p/train.py": TRAIN.format(moved=""), "/p/models.py": NET})
+    project = Project(files)
+    first = Source("/p/train.py", files.read("/p/train.py") or b"")
+    assert isinstance(rewrite(first, ALL, project=project), Changed)
+    assert isinstance(rewrite(first, ALL, project=project), Changed)
+
+
+def test_what_the_answer_rests_on() -> None:
+    files = InMemory({"/p/train.py": TRAIN.format(moved=""), "/p/models.py": NET, "/p/other.py": NET})
+    project = Project(files)
+    check(Source("/p/train.py", files.read("/p/train.py") or b""), ALL, project)
+    assert project.consulted("/p/train.py") == {"/p/models.py"}
