@@ -165,6 +165,16 @@ def test_clean_program_stays(path: Path, unsafe: bool) -> None:
     assert outcome == Clean()
 
 
+@pytest.mark.parametrize("before", sorted(CORPUS.rglob("before.ipynb")), ids=lambda path: path.parent.name)
+def test_notebook_is_repaired_in_its_cells(before: Path) -> None:
+    outcome = rewrite(Source(before.name, before.read_bytes()), options(unsafe=False))
+    assert isinstance(outcome, Changed), outcome
+    expected = before.with_name("after.ipynb").read_bytes()
+    assert outcome.data == expected, difference(expected, outcome.data)
+    assert outcome.left == ()
+    assert rewrite(Source(before.name, expected), options(unsafe=True)) == Clean()
+
+
 # What they do without an accelerator
 
 

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 from devfix_codemods import outcomes
 from devfix_codemods.findings import Finding, Fix
+from devfix_codemods.notebooks.notebook import Notebook, is_notebook, read
 from devfix_codemods.outcomes import Options
 from devfix_codemods.source import Source
 
-from devfix.results import Checked, Failed, Note, Problem, Repair, Replacement, Result, Rewritten, Skipped, Target
+from devfix.results import Cell, Checked, Failed, Note, Problem, Repair, Replacement, Result, Rewritten, Skipped, Target
 
 RECURSION_LIMIT = 20_000
 """Long chains of calls and sums nest deeply; the default limit of 1 000 is for runaway recursion."""
@@ -112,7 +114,21 @@ def _defect(reason: str) -> str:
 
 
 def _problems(source: Source, findings: tuple[Finding, ...], detailed: bool) -> tuple[Problem, ...]:
-    return tuple(_problem(source, finding, detailed) for finding in findings)
+    if not findings:
+        return ()
+    if not is_notebook(source.path):
+        return tuple(_problem(source, finding, detailed) for finding in findings)
+    notebook = read(source.path, source.data)
+    problems = (_problem(notebook.source, finding, detailed) for finding in findings)
+    return tuple(msgspec.structs.replace(one, cells=_cells(notebook, one)) for one in problems)
+
+
+def _cells(notebook: Notebook, problem: Problem) -> tuple[Cell, ...]:
+    spans = [problem.span, *(note.span for note in problem.trail)]
+    spans += [problem.origin] if problem.origin is not None else []
+    spans += [edit.span for edit in problem.repair.edits] if problem.repair is not None else []
+    places = {notebook.place(line) for span in spans for line in (span.line, span.end_line)}
+    return tuple(Cell(number, first) for number, first in sorted(places, key=lambda place: place[1]))
 
 
 def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:

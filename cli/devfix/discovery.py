@@ -16,6 +16,8 @@ from devfix.results import Failed, Skipped, Target
 from devfix.settings import Choice, Overrides, Settings, SettingsTree
 
 STANDARD_INPUT = "-"
+NOTEBOOK_FACTOR = 32
+"""How much larger than other files a notebook may be: the pictures in its outputs are no code."""
 
 LEFT_OUT = frozenset(
     [
@@ -75,7 +77,6 @@ class Discovery:
     files: list[File] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     errors: list[Failed] = field(default_factory=list)
-    notebooks: int = 0
 
 
 def discover(names: Sequence[str], overrides: Overrides) -> Discovery:
@@ -118,12 +119,10 @@ class _Walk:
 
     def _named_file(self, target: Target, status: os.stat_result) -> None:
         settings = self._tree.of(os.path.dirname(target.path))
-        if target.path.endswith(".ipynb"):
-            self.found.skipped.append(Skipped(target, "notebooks are not supported yet"))
-        elif not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             self.found.errors.append(Failed(target, "not a regular file"))
-        elif status.st_size > settings.max_file_size:
-            self.found.errors.append(Failed(target, _too_large(status.st_size, settings)))
+        elif status.st_size > _limit(target.path, settings):
+            self.found.errors.append(Failed(target, _too_large(status.st_size, _limit(target.path, settings))))
         else:
             self._take(target, settings, status)
 
@@ -155,8 +154,6 @@ class _Walk:
             return
         if is_folder:
             self._folder(entry.path, label, place.ignores, place.top)
-        elif entry.name.endswith(".ipynb"):
-            self.found.notebooks += 1
         else:
             self._walked_file(entry, label, place)
 
@@ -170,8 +167,8 @@ class _Walk:
             return
         if entry.is_symlink() and not path.startswith(place.top.rstrip(os.sep) + os.sep):
             self.found.skipped.append(Skipped(target, "a symbolic link that leads out of the tree"))
-        elif status.st_size > place.settings.max_file_size:
-            self.found.skipped.append(Skipped(target, _too_large(status.st_size, place.settings)))
+        elif status.st_size > _limit(path, place.settings):
+            self.found.skipped.append(Skipped(target, _too_large(status.st_size, _limit(path, place.settings))))
         elif stat.S_ISREG(status.st_mode):
             self._take(target, place.settings, status)
 
@@ -265,6 +262,9 @@ def _leads_out(name: str, path: str) -> bool:
     return not _below(path, repository_of(folder) or folder)
 
 
-def _too_large(size: int, settings: Settings) -> str:
-    limit = settings.max_file_size
+def _limit(path: str, settings: Settings) -> int:
+    return settings.max_file_size * (NOTEBOOK_FACTOR if path.endswith(".ipynb") else 1)
+
+
+def _too_large(size: int, limit: int) -> str:
     return f"{size:,} bytes, over the limit of {limit:,} (max-file-size in [tool.devfix])"

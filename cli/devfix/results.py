@@ -1,5 +1,6 @@
 """What the application knows of a file once the library has seen it: records that are cached, sent and reported."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,21 @@ class Replacement(msgspec.Struct, frozen=True, array_like=True):
 
     span: Span
     text: str
+
+
+class Cell(msgspec.Struct, frozen=True, array_like=True):
+    """A cell of a notebook, and the line at which it begins in the notebook's program."""
+
+    number: int
+    first: int
+
+
+def place_in(cells: Sequence[Cell], line: int) -> tuple[int | None, int]:
+    """The number of the cell among `cells`, and the line in it, of a line of the program; without cells, the line."""
+    if not cells:
+        return None, line
+    cell = max((one for one in cells if one.first <= line), key=lambda one: one.first, default=cells[0])
+    return cell.number, max(line - cell.first + 1, 1)
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
@@ -31,7 +47,10 @@ class Repair(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Problem(msgspec.Struct, frozen=True, array_like=True):
-    """A finding with its repair worked out down to the characters."""
+    """A finding with its repair worked out down to the characters.
+
+    Of a notebook, positions are those of its program, and `cells` are the cells that they lie in.
+    """
 
     code: str
     name: str
@@ -41,6 +60,11 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
     trail: tuple[Note, ...] = ()
     repair: Repair | None = None
     advice: str | None = None
+    cells: tuple[Cell, ...] = ()
+
+    def place(self, line: int) -> tuple[int | None, int]:
+        """The number of the cell, None in a plain file, and the line in it."""
+        return place_in(self.cells, line)
 
     @property
     def fixable(self) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devfix_codemods.findings import Finding
+from devfix_codemods.notebooks.notebook import changed_cells, is_notebook
 
 from devfix import journal
 from devfix.analysis import Job, Task, with_only
@@ -248,8 +249,16 @@ def _written(result: Rewritten, temporary: str) -> Result:
 
 def _print_diff(result: Rewritten) -> None:
     name = result.target.label if result.target.content is not None else label_of(result.target.path)
-    patch = diff.unified(os.fsencode(name.lstrip(os.sep)), result.before, result.after)
+    patch = _patch(name.lstrip(os.sep), result)
     if wants_colour(sys.stdout):
         out().lines(diff.coloured(patch))
     else:
         write_bytes(patch)
+
+
+def _patch(name: str, result: Rewritten) -> bytes:
+    """A diff of the file, or for a notebook of each changed cell: `a/train.ipynb:cell 3`."""
+    if not is_notebook(name):
+        return diff.unified(os.fsencode(name), result.before, result.after)
+    cells = changed_cells(name, result.before, result.after)
+    return b"".join(diff.unified(os.fsencode(f"{name}:cell {cell}"), *texts) for cell, *texts in cells)

@@ -74,11 +74,16 @@ class _Run:
         return self._sieved(file, data)
 
     def _sieved(self, file: File, data: bytes) -> Result | Job:
+        from devfix_codemods.notebooks.notebook import is_notebook
         from devfix_codemods.triggers import triggered
 
         from devfix.selection import options_of, rules_of
 
-        if not triggered(data, rules_of(file.choice)) and b"devfix:" not in data:
+        if is_notebook(file.target.label):  # what its cells say is escaped there
+            concerned = b"torch" in data or b"transformers" in data
+        else:
+            concerned = bool(triggered(data, rules_of(file.choice))) or b"devfix:" in data
+        if not concerned:
             self._cache.keep_clean(file.target.path, file.mtime_ns, file.size, file.choice)
             return Checked(file.target, ())
         known = self._cache.by_content(file.target.path, data, file.mtime_ns, file.choice)

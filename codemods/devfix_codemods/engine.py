@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from devfix_codemods import suppressions
 from devfix_codemods.edits import lines
@@ -12,6 +13,8 @@ from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.project import Project
+from devfix_codemods.notebooks.cells import ForeignNotebookError
+from devfix_codemods.notebooks.notebook import is_notebook, read
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
@@ -39,12 +42,40 @@ class TextEdit:
 
 
 def check(source: Source, options: Options, project: Project | None = None) -> CheckOutcome:
-    """What is wrong in `source`, read as one of the files of `project`. Never raises."""
+    """What is wrong in `source`, read as one of the files of `project`. Never raises.
+
+    Of a notebook, positions are those of its `program`.
+    """
+    try:
+        return _check(program(source), options, project) if _concerns(source) else Checked(())
+    except ForeignNotebookError as error:
+        return Skipped(str(error))
+    except SourceError as error:
+        return Failed(str(error))
+    except Exception as error:  # a defect in one file must not end the run over the others
+        return Failed(f"{type(error).__name__}: {error}", internal=True)
+
+
+def program(source: Source) -> Source:
+    """What is analysed: `source` itself, or the cells of a notebook as one program.
+
+    Raises:
+        ForeignNotebookError: it is a notebook of another language.
+        SourceError: it is a notebook that cannot be read.
+    """
+    return read(source.path, source.data).source if is_notebook(source.path) else source
+
+
+def _concerns(source: Source) -> bool:
+    return not is_notebook(source.path) or b"torch" in source.data or b"transformers" in source.data
+
+
+def _check(source: Source, options: Options, project: Project | None) -> CheckOutcome:
     try:
         return _checked(source, options, project)
     except SourceError as error:
         return Failed(_explained(source, error))
-    except Exception as error:  # a defect in one file must not end the run over the others
+    except Exception as error:  # as in `check`
         return Failed(f"{type(error).__name__}: {error}", internal=True)
 
 
@@ -56,15 +87,29 @@ def rewrite(
     Fixes that the first ones expose are applied too, unless `accept` chooses. Never raises.
     """
     try:
-        return _rewritten(source, options, accept, lambda text: check(text, options, project))
-    except NotEditable as error:
+        if not _concerns(source):
+            return Clean()
+        look = partial(_check, options=options, project=project)
+        return _in_its_cells(source, _rewritten(program(source), options, accept, look))
+    except ForeignNotebookError as error:
+        return Skipped(str(error))
+    except (NotEditable, SourceError) as error:
         return Failed(str(error))
     except Exception as error:  # as in `check`
         return Failed(f"{type(error).__name__}: {error}; {_BUG}", internal=True)
 
 
+def _in_its_cells(source: Source, outcome: RewriteOutcome) -> RewriteOutcome:
+    if isinstance(outcome, Changed) and is_notebook(source.path):
+        return replace(outcome, data=read(source.path, source.data).written(outcome.data))
+    return outcome
+
+
 def text_edits(source: Source, fix: Fix) -> list[TextEdit]:
-    """What `fix` alone does to the lines of `source`; nothing where it cannot be applied."""
+    """What `fix` alone does to the lines of `source`; nothing where it cannot be applied.
+
+    Of a notebook, `source` is its `program`.
+    """
     try:
         after = Source(source.path, _apply(source, fix.edits))
     except EditError:

@@ -248,13 +248,6 @@ def test_a_pipe(tree: Path, good: Path, devfix: Devfix) -> None:
     assert (named.code, named.err) == (2, "error: pipe.py: not a regular file\n")
 
 
-def test_a_notebook(tree: Path, good: Path, devfix: Devfix) -> None:
-    (tree / "a.ipynb").write_text("{}")
-    assert devfix("check").err == ""
-    named = devfix("check", "a.ipynb")
-    assert (named.code, named.err) == (0, "skipped a.ipynb: notebooks are not supported yet\n")
-
-
 @pytest.mark.parametrize("name", ["with blank.py", "ünïcode.py", "new\nline.py", "esc\x1b[31m.py", "[bold]x.py"])
 def test_an_odd_name(name: str, tree: Path, devfix: Devfix) -> None:
     (tree / name).write_text(BUGGY)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from devfix_codemods.source import Span
 
 from devfix.reporting.terminal import Line, Piece, visible
-from devfix.results import Problem, Replacement
+from devfix.results import Cell, Problem, Replacement, place_in
 
 TAB = 4
+Opcode = tuple[str, int, int, int, int]
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -31,15 +32,22 @@ class Mark:
 
 
 def code_frame(lines: Sequence[str], problem: Problem, width: int) -> list[Line]:
-    """The lines of the sink (`^^^^`), of the origin and of every stop of the trail (`----`), in source order."""
+    """The lines of the sink (`^^^^`), of the origin and of every stop of the trail (`----`), in source order.
+
+    In a notebook, the number of each cell stands above its lines.
+    """
     marks = [mark for mark in marks_of(problem) if mark.span.line <= len(lines)]
     numbers = sorted({mark.span.line for mark in marks})
-    gutter = len(str(numbers[-1])) if numbers else 1
+    gutter = max((len(str(problem.place(number)[1])) for number in numbers), default=1)
     frame: list[Line] = [_gutter(gutter)]
     previous: int | None = None
     for number in numbers:
-        frame += _gap(lines, previous, number, gutter, width)
-        frame += _marked_line(lines[number - 1], number, [m for m in marks if m.span.line == number], gutter, width)
+        cell, shown = problem.place(number)
+        if cell is not None and (previous is None or problem.place(previous)[0] != cell):
+            frame.append(_cell_line(cell, gutter))
+        elif previous is not None:
+            frame += _gap(lines, previous, number, shown, gutter, width)
+        frame += _marked_line(lines[number - 1], shown, [m for m in marks if m.span.line == number], gutter, width)
         previous = number
     return frame
 
@@ -55,19 +63,38 @@ def marks_of(problem: Problem) -> list[Mark]:
     return [sink, *(Mark(span, "-", "note", "; ".join(texts)) for span, texts in labels.items())]
 
 
-def fix_frame(text: str, edits: Iterable[Replacement], width: int) -> list[Line]:
-    """The lines that the edits take away and those that they bring, each with its number in its own file."""
+def fix_frame(text: str, edits: Iterable[Replacement], width: int, cells: Sequence[Cell] = ()) -> list[Line]:
+    """The lines that the repair takes away and those that it brings, each with its number in its own file or cell."""
     before, after = split_lines(text), split_lines(apply(text, edits))
+    opcodes = difflib.SequenceMatcher(None, before, after).get_opcodes()
+    starts = _cells_after(cells, opcodes)
     gutter = len(str(max(len(before), len(after))))
     frame: list[Line] = []
-    for tag, old, old_end, new, new_end in difflib.SequenceMatcher(None, before, after).get_opcodes():
+    at: int | None = None
+    for tag, old, old_end, new, new_end in opcodes:
         if tag == "equal":
             continue
-        if tag == "insert" and old:
-            frame.append(_changed_line(before[old - 1], old, " ", gutter, width))
-        frame += [_changed_line(before[number], number + 1, "-", gutter, width) for number in range(old, old_end)]
-        frame += [_changed_line(after[number], number + 1, "+", gutter, width) for number in range(new, new_end)]
+        cell = place_in(cells, old or 1)[0]
+        first, first_after = starts.get(cell, (1, 1))
+        if cell is not None and cell != at:
+            frame.append(_cell_line(cell, gutter))
+        at = cell
+        if tag == "insert" and old >= first:
+            frame.append(_changed_line(before[old - 1], old - first + 1, " ", gutter, width))
+        taken, brought = range(old, old_end), range(new, new_end)
+        frame += [_changed_line(before[number], number - first + 2, "-", gutter, width) for number in taken]
+        frame += [_changed_line(after[number], number - first_after + 2, "+", gutter, width) for number in brought]
     return frame
+
+
+def _cells_after(cells: Sequence[Cell], opcodes: Iterable[Opcode]) -> dict[int | None, tuple[int, int]]:
+    """The lines at which each cell begins before and after, by its number; what comes before a cell stays."""
+    return {
+        cell.number: (cell.first, cell.first + new - old)
+        for _, old, old_end, new, _ in (code for code in opcodes if code[0] == "equal")
+        for cell in cells
+        if old < cell.first - 1 <= old_end
+    }
 
 
 def apply(text: str, edits: Iterable[Replacement]) -> str:
@@ -86,12 +113,12 @@ def split_lines(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
-def _gap(lines: Sequence[str], previous: int | None, number: int, gutter: int, width: int) -> list[Line]:
-    """Between two marked lines: nothing, the one line between them, or an ellipsis."""
-    if previous is None or number == previous + 1:
+def _gap(lines: Sequence[str], previous: int, number: int, shown: int, gutter: int, width: int) -> list[Line]:
+    """Between two marked lines: nothing, the one line between them, or an ellipsis. The second is `shown` as that."""
+    if number == previous + 1:
         return []
     if number == previous + 2:
-        return [_source_line(lines[previous], previous + 1, gutter, width)]
+        return [_source_line(lines[previous], shown - 1, gutter, width)]
     return [[("..." if gutter > 1 else "..", "gutter")]]
 
 
@@ -174,6 +201,10 @@ def _letter_cells(letter: str) -> int:
 
 def _gutter(width: int) -> Line:
     return [(f"{'':{width}} |", "gutter")]
+
+
+def _cell_line(cell: int, gutter: int) -> Line:
+    return [(f"{'':{gutter}} | cell {cell}", "gutter")]
 
 
 def _source_line(text: str, number: int, gutter: int, width: int) -> Line:

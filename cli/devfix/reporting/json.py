@@ -1,4 +1,7 @@
-"""The report for programs. Lines and columns count from 1, ends are exclusive, paths are those of the text report."""
+"""The report for programs. Lines and columns count from 1, ends are exclusive, paths are those of the text report.
+
+In a notebook, `cell` counts all cells from 1, and lines are those of the cell.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -7,7 +10,7 @@ from typing import Any
 import msgspec
 from devfix_codemods.source import Span
 
-from devfix.results import Checked, Failed, Problem, Repair, Replacement, Result, Rewritten
+from devfix.results import Checked, Failed, Problem, Repair, Result, Rewritten
 
 VERSION = 1
 
@@ -42,15 +45,14 @@ def finding(label: str, problem: Problem) -> dict[str, Any]:
     """One finding as the document has it."""
     return {
         "path": _text(label),
-        **_place(problem.span),
+        **_place(problem, problem.span),
         "code": problem.code,
         "name": problem.name,
         "message": _text(problem.message),
         "trail": [
-            {"path": _text(label), "line": note.span.line, "column": note.span.column + 1, "note": _text(note.text)}
-            for note in problem.trail
+            {"path": _text(label), **_start(problem, note.span), "note": _text(note.text)} for note in problem.trail
         ],
-        "fix": None if problem.repair is None else _fix(problem.repair),
+        "fix": None if problem.repair is None else _fix(problem, problem.repair),
         "advice": problem.advice,
     }
 
@@ -63,21 +65,19 @@ def _findings(result: Result) -> list[dict[str, Any]]:
     return []
 
 
-def _fix(repair: Repair) -> dict[str, Any]:
-    return {"safety": repair.safety, "title": _text(repair.title), "edits": [_edit(edit) for edit in repair.edits]}
+def _fix(problem: Problem, repair: Repair) -> dict[str, Any]:
+    edits = [{**_place(problem, edit.span), "new_text": _text(edit.text)} for edit in repair.edits]
+    return {"safety": repair.safety, "title": _text(repair.title), "edits": edits}
 
 
-def _edit(edit: Replacement) -> dict[str, Any]:
-    return {**_place(edit.span), "new_text": _text(edit.text)}
+def _place(problem: Problem, span: Span) -> dict[str, int]:
+    end = _start(problem, Span(span.end_line, span.end_column, span.end_line, span.end_column))
+    return {**_start(problem, span), "end_line": end["line"], "end_column": end["column"]}
 
 
-def _place(span: Span) -> dict[str, int]:
-    return {
-        "line": span.line,
-        "column": span.column + 1,
-        "end_line": span.end_line,
-        "end_column": span.end_column + 1,
-    }
+def _start(problem: Problem, span: Span) -> dict[str, int]:
+    cell, line = problem.place(span.line)
+    return {**({} if cell is None else {"cell": cell}), "line": line, "column": span.column + 1}
 
 
 def _text(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from devfix_codemods.source import Source, SourceError
+from devfix_codemods.notebooks.cells import ForeignNotebookError
+from devfix_codemods.notebooks.notebook import is_notebook, read
+from devfix_codemods.source import Source, SourceError, Span
 
 from devfix.reporting.frame import code_frame, fix_frame, split_lines
 from devfix.reporting.tally import Tally, has_fix, remaining
@@ -28,12 +30,12 @@ def finding(label: str, problem: Problem, text: str | None, width: int) -> list[
     if text is not None:
         lines += code_frame(split_lines(text), problem, width)
     else:
-        lines += [[(f"  line {note.span.line}: {one_line(note.text)}", "note")] for note in problem.trail]
+        lines += [[(f"  {_line_named(problem, note.span)}: {one_line(note.text)}", "note")] for note in problem.trail]
     return lines + _remedy(problem, text, width)
 
 
 def headline(label: str, problem: Problem) -> Line:
-    place = f"{one_line(label)}:{problem.span.line}:{problem.span.column + 1}: "
+    place = f"{one_line(label)}:{_place(problem)}: "
     words = (f"{problem.code} ", "code"), (f"{problem.name}", "name"), (f": {one_line(problem.message)}", "message")
     return [(place, "path"), *words]
 
@@ -90,11 +92,23 @@ def report_errors(errors: Sequence[Failed], printer: Printer) -> None:
 
 
 def text_of(target: Target) -> str | None:
-    """The text of a file for its code frames, or None where it cannot be had any more."""
+    """The text of a file for its code frames, or None where it cannot be had any more. Of a notebook, its program's."""
     try:
-        return Source(target.label, target.read()).text
-    except (OSError, SourceError):
+        source = Source(target.label, target.read())
+        return read(source.path, source.data).source.text if is_notebook(source.path) else source.text
+    except (OSError, SourceError, ForeignNotebookError):
         return None
+
+
+def _place(problem: Problem) -> str:
+    """`21:16`, or `cell 3:4:1` in a notebook."""
+    cell, line = problem.place(problem.span.line)
+    return f"{'' if cell is None else f'cell {cell}:'}{line}:{problem.span.column + 1}"
+
+
+def _line_named(problem: Problem, span: Span) -> str:
+    cell, line = problem.place(span.line)
+    return f"line {line}" if cell is None else f"cell {cell}, line {line}"
 
 
 def _fixed_line(problem: Problem) -> Line:
@@ -108,8 +122,7 @@ def _left_line(problem: Problem, unsafe: bool) -> Line:
 
 
 def _short(problem: Problem) -> Line:
-    place = f"{problem.span.line}:{problem.span.column + 1} "
-    return [(place, "faint"), (f"{problem.code} ", "code"), (problem.name, "name")]
+    return [(f"{_place(problem)} ", "faint"), (f"{problem.code} ", "code"), (problem.name, "name")]
 
 
 def _checked(tally: Tally) -> str:
@@ -135,7 +148,7 @@ def _remedy(problem: Problem, text: str | None, width: int) -> list[Line]:
         return [[("  = advice: ", "fix"), (one_line(advice), "")]] if advice else []
     lines = [_fix_title(repair)]
     if text is not None:
-        lines += [[("  ", ""), *line] for line in fix_frame(text, repair.edits, width - 2)]
+        lines += [[("  ", ""), *line] for line in fix_frame(text, repair.edits, width - 2, problem.cells)]
     return lines
 
 

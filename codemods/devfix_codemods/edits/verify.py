@@ -26,10 +26,11 @@ def problems(before: Source, after: Source) -> list[str]:
 
 def _refusal(source: Source) -> str | None:
     """Why the compiler refuses what the parser takes, such as a repeated keyword or a late `__future__`."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if source.path.endswith(".ipynb") else 0
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(source.text, source.path, "exec", dont_inherit=True)
+            compile(source.text, source.path, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return str(error)
     return None
