@@ -50,8 +50,8 @@ class Devices:
         self._program = program
         self._names = program.names
         self._kinds = _amp_devices.Devices(program)
-        self._bindings = self._kinds.bindings
-        self._values = DeviceValues(program, self._bindings)
+        self.bindings = self._kinds.bindings
+        self._values = DeviceValues(program, self.bindings)
 
     def at(self, statement: ast.stmt) -> tuple[DeviceExpression, ...]:
         """What names a device when `statement` starts, best first: names, then `self.device`, then `args.device`."""
@@ -73,7 +73,7 @@ class Devices:
         given = [
             one
             for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-            if all(other.node is one and other.value is None for other in self._bindings.of(function, one.arg))
+            if all(other.node is one and other.value is None for other in self.bindings.of(function, one.arg))
         ]
         evidence = self.evidence[function]
         yield from (f"{one.arg}.device" for one in given if self._is_tensor(one, evidence))
@@ -95,10 +95,10 @@ class Devices:
         bound = scope.bound_at(self._program, statement)
         found = []
         for name in bound:
-            owner = self._bindings.owner(name, statement)
+            owner = self.bindings.owner(name, statement)
             verdicts = self._values.verdicts(owner, name, statement) if owner is not None else frozenset[Verdict]()
             if owner is not None and _is_device(verdicts):
-                far = owner is not self._bindings.scope(statement)
+                far = owner is not self.bindings.scope(statement)
                 found.append(((far, name.strip("_").lower() != "device", len(name), name), verdicts))
         for (*_, name), verdicts in sorted(found, key=lambda one: one[0]):
             yield self._expression(name, statement, verdicts)
@@ -123,12 +123,12 @@ class Devices:
     ) -> frozenset[Verdict]:
         """What `self.name` gives in a method; empty where it may not be set yet."""
         key = f"self.{name}"
-        found = [one for each in self._lineage(owner) for one in self._bindings.of_class(each, key)]
-        found += [one for each in self._lineage(owner) for one in self._bindings.of(each, name)]
+        found = [one for each in self._lineage(owner) for one in self.bindings.of_class(each, key)]
+        found += [one for each in self._lineage(owner) for one in self.bindings.of(each, name)]
         verdicts = frozenset[Verdict]().union(*(self._values.given(one, key) for one in found))
         if found:
-            own = self._bindings.of(function, key)
-            here = any(self._bindings.dominates(one, statement) for one in own)
+            own = self.bindings.of(function, key)
+            here = any(self.bindings.dominates(one, statement) for one in own)
             return verdicts if here or (function.name not in _BEFORE_ALL and self._is_set(owner, name)) else frozenset()
         late = function.name not in _BEFORE_ALL or self._after_super(function, statement)
         inherited = self._has_property(owner, name) or self._inherits(owner, key)
@@ -146,7 +146,7 @@ class Devices:
     def _is_set(self, owner: ast.ClassDef, name: str) -> bool:
         """Whether every object has the attribute: the class, or what runs first in it, binds it on every path."""
         for each in self._lineage(owner):
-            if self._bindings.of(each, name) or any(_sets(one.body, f"self.{name}") for one in initializers(each)):
+            if self.bindings.of(each, name) or any(_sets(one.body, f"self.{name}") for one in initializers(each)):
                 return True
         return False
 
@@ -196,21 +196,21 @@ class Devices:
         if root == "self":
             owner = scope.class_around(self._program, statement)
             return owner is not None and scope.class_around(self._program, use) is owner
-        owner_of = self._bindings.owner(root, use)
-        same = owner_of is not None and owner_of is self._bindings.owner(root, statement)
+        owner_of = self.bindings.owner(root, use)
+        same = owner_of is not None and owner_of is self.bindings.owner(root, statement)
         return same and root in scope.bound_at(self._program, statement)
 
     def _attribute_is_bound(self, text: str, statement: ast.stmt, uses: list[ast.expr]) -> bool:
         """Not above the statement that sets it; in a constructor, below an earlier use."""
         function = scope.function_around(self._program, statement)
-        here = self._bindings.scope(statement)
-        own = self._bindings.of(here, text)
-        if own and not any(self._bindings.dominates(one, statement) for one in own):
+        here = self.bindings.scope(statement)
+        own = self.bindings.of(here, text)
+        if own and not any(self.bindings.dominates(one, statement) for one in own):
             return False
         if text.startswith("self."):
             if function is None or not _takes_self(function):
                 return False
-            above = any(self._bindings.scope(one) is here and one.lineno < statement.lineno for one in uses)
+            above = any(self.bindings.scope(one) is here and one.lineno < statement.lineno for one in uses)
             return function.name not in _BEFORE_ALL or above or bool(own)
         return True
 

@@ -1,0 +1,260 @@
+"""A checkpoint is loaded to wherever it was saved from.
+
+## What it does
+
+Finds `torch.load`, `torch.jit.load` and `torch.hub.load_state_dict_from_url` without `map_location`, and adds one: the
+function's own `map_location` parameter where there is one, `"cpu"` where the result only feeds `load_state_dict`, else
+the device at hand.
+
+## Why it fails
+
+Every tensor goes back to the device that it was saved from. On a machine without that device,
+
+    RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are
+    running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to
+    the CPU.
+
+and with fewer devices `Attempting to deserialize object on CUDA device 1 but torch.cuda.device_count() is 1`.
+
+## Before
+
+    model.load_state_dict(torch.load(path))
+
+## After
+
+    model.load_state_dict(torch.load(path, map_location="cpu"))
+
+## Fix safety
+
+Safe where the place cannot matter: the result is only given to `load_state_dict`, which copies into the parameters
+wherever they are, or moved on the spot. Safe, too, where a parameter called `map_location` was never used. Unsafe where
+the loaded values are used in other ways: by `map_location` they live elsewhere than today. Advice only where a whole
+model is loaded and no device is at hand. `weights_only` is never touched. Left alone: loads on a branch that asks for
+CUDA, what the same function has just saved, states of random generators, schedulers and scalers, and tests.
+
+## Since torch
+
+Any.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import Argument, RewriteCall
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.flow.classes import ClassTable
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tables import DATASET_BASES
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule
+from devfix_codemods.rules._amp import quoted
+from devfix_codemods.rules._devices import Devices
+from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
+from devfix_codemods.rules._looks import loads_to_anywhere
+
+_LOADERS = {
+    "torch.load": 1,
+    "torch.serialization.load": 1,
+    "torch.jit.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+    "torchvision.models.utils.load_state_dict_from_url": 2,
+    "torchvision._internally_replaced_utils.load_state_dict_from_url": 2,
+}
+"""Functions that take `map_location`, and its position."""
+
+_ASKS = re.compile(r"cuda|gpu|device|is_available|cpu|map_location|rank|distributed")
+_CHECKPOINT = re.compile(r"(?i)state_?dict|checkpoint|ckpt|weights|pretrained|params$|snapshot")
+_MODEL = re.compile(r"(?i)model|net$|network|encoder|decoder|generator|critic|actor|policy|backbone|classifier|agent")
+_TESTS = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The place for one load; `text` is None where only a person can tell."""
+
+    text: str | None
+    safety: Safety
+    reason: str
+
+
+def check(program: Program) -> Iterator[Finding]:
+    if _TESTS.search(program.source.path.replace("\\", "/")):
+        return
+    loads = [one for one in program.names.calls if _is_open(program, one)]
+    if not loads:
+        return
+    chooser = _Chooser(program)
+    for call in loads:
+        choice = chooser.choose(call)
+        if choice is not None:
+            yield _finding(program, call, choice)
+
+
+def _is_open(program: Program, call: ast.Call) -> bool:
+    """A load that leaves the place to the file."""
+    name = program.names.qualified(call.func) if _last(call.func) in _LAST else None
+    if name not in _LOADERS or not call.args or len(call.args) > _LOADERS[name]:
+        return False
+    starred = any(isinstance(one, ast.Starred) for one in call.args)
+    return not starred and not any(one.arg in {"map_location", None} for one in call.keywords)
+
+
+def _last(node: ast.expr) -> str | None:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+
+
+_LAST = frozenset({"load", "load_url", "load_state_dict_from_url"})
+
+
+class _Chooser:
+    """Where the loads of one file should put what they load."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._names = program.names
+        self._devices = Devices(program)
+        self._values = LoadedValues(program, self._devices.bindings)
+        self._classes = ClassTable(program.names)
+        self._host = quoted(program.source, "cpu")
+
+    def choose(self, call: ast.Call) -> _Choice | None:
+        """The place for `call`; None where the load is to be left alone."""
+        if self._is_decided(call):
+            return None
+        if (given := self._parameter(call)) is not None:
+            return given
+        uses = self._values.uses(call)
+        certain = self._certain(call, uses)
+        return certain if certain is not None or self._is_round_trip(call) else self._probable(call, uses)
+
+    def _certain(self, call: ast.Call, uses: Uses) -> _Choice | None:
+        """Where the place cannot matter to what comes after."""
+        if uses.kinds and uses.kinds <= {Use.MOVED, Use.READS} and uses.moved:
+            return _Choice(self._moved_to(call, uses), Safety.SAFE, "what is loaded is moved at once")
+        if uses.only_feeds:
+            return _Choice(self._host, Safety.SAFE, "`load_state_dict` copies into the parameters wherever they are")
+        if uses.kinds == {Use.READS} and uses.configures:
+            return _Choice(self._host, Safety.SAFE, "only the options of the model are read")
+        return None
+
+    def _probable(self, call: ast.Call, uses: Uses) -> _Choice | None:
+        if uses.kinds <= {Use.FEEDS_NUMBERS, Use.READS, Use.STATES}:
+            return None
+        if Use.FEEDS in uses.kinds:
+            return _Choice(self._host, Safety.UNSAFE, "its tensors are copied into the parameters")
+        owner = scope.class_around(self._program, call)
+        if owner is not None and self._classes.is_dataset(owner):
+            return self._of_dataset(owner, call)
+        if Use.STATES in uses.kinds:
+            return None
+        device = self._at_hand(call)
+        if device is not None:
+            return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
+        if Use.FEEDS_UNSURE in uses.kinds or self._says(call, _CHECKPOINT):
+            return _Choice(self._host, Safety.UNSAFE, "a checkpoint is taken apart on the host")
+        return self._whole_model(call)
+
+    def _of_dataset(self, owner: ast.ClassDef, call: ast.Call) -> _Choice | None:
+        """In `__getitem__`, which runs in a loader's worker: there is no device there."""
+        function = scope.function_around(self._program, call)
+        works = any(one.startswith(DATASET_BASES) for one in self._classes.bases(owner))
+        if not works or function is None or function.name != "__getitem__":
+            return None
+        return _Choice(self._host, Safety.UNSAFE, "a worker of a loader has no device")
+
+    def _whole_model(self, call: ast.Call) -> _Choice | None:
+        """A pickled model: on the host where the file knows no other place, else somebody must say."""
+        if not self._says(call, _MODEL):
+            return None
+        if self._is_host_only():
+            return _Choice(self._host, Safety.UNSAFE, "nothing in this file is on a device")
+        return _Choice(None, Safety.MANUAL, "say where the model should live")
+
+    def _parameter(self, call: ast.Call) -> _Choice | None:
+        """The `map_location` that the function around was given."""
+        function = scope.function_around(self._program, call)
+        if function is None or "map_location" not in scope.parameters(function):
+            return None
+        used = any(isinstance(one, ast.Name) and one.id == "map_location" for one in ast.walk(function))
+        safety = Safety.UNSAFE if used else Safety.SAFE
+        return _Choice("map_location", safety, "the function is given `map_location`")
+
+    def _moved_to(self, call: ast.Call, uses: Uses) -> str:
+        """The device that the loaded value is moved to, where its name is bound already; else the host."""
+        targets = {dotted(one.args[0]) if len(one.args) == 1 and not one.keywords else None for one in uses.moved}
+        target = targets.pop() if len(targets) == 1 else None
+        known = {one.text for one in self._devices.at(self._names.statement(call))} if target else set()
+        return target if target is not None and target in known else self._host
+
+    def _at_hand(self, call: ast.Call) -> str | None:
+        """A name for the device; not that of a model of transformers, which may still be loading."""
+        found = self._devices.first(self._names.statement(call), optional=True)
+        owner = scope.class_around(self._program, call)
+        loading = owner is not None and any(one.endswith("PreTrainedModel") for one in self._classes.bases(owner))
+        return found.text if found is not None and not (loading and found.text == "self.device") else None
+
+    def _is_decided(self, call: ast.Call) -> bool:
+        """On a branch that depends on the machine: somebody has thought of it."""
+        for around in self._names.ancestors(call):
+            if isinstance(around, ast.If | ast.IfExp) and _ASKS.search(ast.unparse(around.test).lower()):
+                return True
+            if isinstance(around, scope.Function | ast.ClassDef):
+                return False
+        return False
+
+    def _is_round_trip(self, call: ast.Call) -> bool:
+        """What the same function (or script) saved before, in this very process; what was kept in memory."""
+        around = scope.function_around(self._program, call) or self._program.tree
+        source = call.args[0]
+        wanted = ast.dump(source)
+        for one in ast.walk(around):
+            saves = isinstance(one, ast.Call) and _last(one.func) == "save" and len(one.args) > 1
+            if isinstance(one, ast.Call) and saves and ast.dump(one.args[1]) == wanted:
+                return True
+        return isinstance(source, ast.Name) and re.search(r"buf(?:fer|f)?$|bytes", source.id.lower()) is not None
+
+    def _says(self, call: ast.Call, words: re.Pattern[str]) -> bool:
+        """Whether the name that gets the value, or the path, speaks of it."""
+        statement = self._names.statement(call)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        names = [
+            dotted(part) or "" for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])
+        ]
+        return any(words.search(name.rpartition(".")[2]) for name in names)
+
+    def _is_host_only(self) -> bool:
+        """No word of an accelerator in the file."""
+        text = self._program.source.text
+        return not re.search(r"cuda|\.to\(|gpu|mps|xpu|npu|accelerat", text)
+
+
+def _finding(program: Program, call: ast.Call, choice: _Choice) -> Finding:
+    name = dotted(call.func) or "load"
+    fix = None
+    if choice.text is not None:
+        old = [Argument(index) for index in range(len(call.args))]
+        old += [Argument(index, one.arg) for index, one in enumerate(call.keywords, len(call.args))]
+        edit = RewriteCall(program.source.span(call), arguments=(*old, Argument(choice.text, "map_location")))
+        fix = Fix(choice.safety, f"Load to `{choice.text}`: {choice.reason}", (edit,))
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{name}` without `map_location` puts the tensors back where they were saved from: "
+        "it fails where that device is missing",
+        span=program.source.span(call),
+        fix=fix,
+        advice=None if fix else f"pass `map_location=`: {choice.reason}",
+    )
+
+
+RULE = Rule(
+    "DVF401",
+    "load-without-map-location",
+    ((b".load(",), (b"load_url(",), (b"load_state_dict_from_url(",), (b"import load",)),
+    check,
+    looks=loads_to_anywhere,
+)

@@ -1,0 +1,344 @@
+"""DVF401: loads that leave the place to the file."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
+
+CODE = "DVF401"
+
+SILENT = {
+    "a place by keyword, by position, by somebody else": """
+        import torch
+        def load(path, **options):
+            a = torch.load(path, map_location="cpu")
+            b = torch.load(path, None)
+            c = torch.load(path, **options)
+            model.load_state_dict(a)
+    """,
+    "other loaders": """
+        import json, pickle
+        import numpy as np
+        import torch
+        from safetensors.torch import load
+        model.load_state_dict(load(open("w", "rb").read()))
+        model.load_state_dict(pickle.load(open("w", "rb")))
+        weights = np.load("w.npy")
+        options = json.load(open("o"))
+    """,
+    "a function of that name": """
+        import torch
+        def load(path):
+            return path
+        model.load_state_dict(load("w.pt"))
+    """,
+    "on a branch that asks for the machine": """
+        import torch
+        def load(path, use_cuda):
+            if torch.cuda.is_available():
+                state = torch.load(path)
+            else:
+                state = torch.load(path, map_location="cpu")
+            other = torch.load(path) if use_cuda else torch.load(path, map_location="cpu")
+            model.load_state_dict(state)
+            model.load_state_dict(other)
+    """,
+    "numbers": """
+        import torch
+        def resume(folder):
+            scheduler.load_state_dict(torch.load(folder / "scheduler.pt"))
+            self.lr_scheduler.load_state_dict(torch.load(folder / "lr.pt"))
+            scaler.load_state_dict(torch.load(folder / "scaler.pt"))
+    """,
+    "states of random generators stay on the host": """
+        import torch
+        def restore(path, device):
+            states = torch.load(path)
+            torch.set_rng_state(states["rng_state"])
+            rng_state = torch.load(path)
+            torch.set_rng_state(rng_state)
+    """,
+    "what was saved into memory a moment ago": """
+        import io, torch
+        def copy(value, device):
+            memory = io.BytesIO()
+            torch.save(value, memory)
+            memory.seek(0)
+            return torch.load(memory)
+        def receive(buffer, device):
+            return torch.load(buffer)
+    """,
+    "data of a dataset": """
+        import torch
+        from torch_geometric.data import InMemoryDataset
+        class Molecules(InMemoryDataset):
+            def __init__(self, device):
+                self.device = device
+                self.data, self.slices = torch.load(self.processed_paths[0])
+    """,
+    "values of which nothing is known": """
+        import torch
+        def read(path):
+            return torch.load(path)
+        class Curve:
+            def load(self, path):
+                data = torch.load(path)
+                self.losses = data["losses"]
+                self.epoch = data["epoch"]
+    """,
+    "only plain entries": """
+        import torch
+        def epoch_of(path):
+            return torch.load(path)["epoch"]
+    """,
+    "the class itself keeps the state": """
+        import torch
+        class Sampler:
+            def load_state_dict(self, state):
+                self.state = state
+            def loads(self, path):
+                self.load_state_dict(torch.load(path))
+    """,
+    "a model of transformers may be on no device yet": """
+        import torch
+        from transformers import PreTrainedModel
+        class Talker(PreTrainedModel):
+            def load_speakers(self, path):
+                self.speakers = torch.load(path)
+    """,
+    "entries of a caller's object": """
+        import torch
+        def load_metadata(path, state):
+            metadata = torch.load(path)
+            for key in metadata:
+                state[key] = metadata.pop(key)
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_nothing_to_say(rule, program):
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize("path", ["tests/test_model.py", "pkg/testing/util.py", "test_load.py", "conftest.py"])
+def test_tests_are_left_alone(path):
+    source = Source(path, b"import torch\nmodel.load_state_dict(torch.load('w.pt'))\n")
+    assert check(source, Options(frozenset({CODE}))) == Checked(())
+
+
+SAFE = {
+    "on the spot": (
+        "model.load_state_dict(torch.load(path))",
+        'model.load_state_dict(torch.load(path, map_location="cpu"))',
+    ),
+    "the file's quotes": (
+        "model.load_state_dict(torch.load('w.pt')['state_dict'])",
+        "model.load_state_dict(torch.load('w.pt', map_location='cpu')['state_dict'])",
+    ),
+    "after the other keywords": (
+        """
+        state = torch.load(path, weights_only=True)
+        self.net.load_state_dict(state, strict=False)
+        """,
+        """
+        state = torch.load(path, weights_only=True, map_location="cpu")
+        self.net.load_state_dict(state, strict=False)
+        """,
+    ),
+    "with entries that hold no tensors": (
+        """
+        checkpoint = torch.load(path)
+        print(f"epoch {checkpoint['epoch']}")
+        start = checkpoint["epoch"] + 1
+        model = Net(**checkpoint["args"])
+        model.load_state_dict(checkpoint["model"])
+        optimizer.load_state_dict(checkpoint["optimizer"])
+        """,
+        """
+        checkpoint = torch.load(path, map_location="cpu")
+        print(f"epoch {checkpoint['epoch']}")
+        start = checkpoint["epoch"] + 1
+        model = Net(**checkpoint["args"])
+        model.load_state_dict(checkpoint["model"])
+        optimizer.load_state_dict(checkpoint["optimizer"])
+        """,
+    ),
+    "keys renamed in a loop": (
+        """
+        state = torch.load(path)
+        if "state_dict" in state:
+            state = state["state_dict"]
+        renamed = {}
+        for key, value in state.items():
+            renamed[key[7:] if key.startswith("module.") else key] = value
+        model.load_state_dict(renamed)
+        """,
+        """
+        state = torch.load(path, map_location="cpu")
+        if "state_dict" in state:
+            state = state["state_dict"]
+        renamed = {}
+        for key, value in state.items():
+            renamed[key[7:] if key.startswith("module.") else key] = value
+        model.load_state_dict(renamed)
+        """,
+    ),
+    "chosen by shape": (
+        """
+        own = model.state_dict()
+        given = torch.load(path)
+        given = {k: v for k, v in given.items() if k in own and v.shape == own[k].shape}
+        own.update(given)
+        model.load_state_dict(own)
+        """,
+        """
+        own = model.state_dict()
+        given = torch.load(path, map_location="cpu")
+        given = {k: v for k, v in given.items() if k in own and v.shape == own[k].shape}
+        own.update(given)
+        model.load_state_dict(own)
+        """,
+    ),
+    "only the options are read": (
+        'options = torch.load(path)["hyper_parameters"]',
+        'options = torch.load(path, map_location="cpu")["hyper_parameters"]',
+    ),
+    "moved on the spot": (
+        'device = torch.device("cuda")\nx = torch.load(path).to(device)',
+        'device = torch.device("cuda")\nx = torch.load(path, map_location=device).to(device)',
+    ),
+    "moved to something that is no name": (
+        "x = torch.load(path).to(places[0])\n",
+        'x = torch.load(path, map_location="cpu").to(places[0])\n',
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "repaired"), SAFE.values(), ids=SAFE)
+def test_where_the_place_cannot_matter(rule, program, repaired):
+    before, after = (_file(text) for text in (program, repaired))
+    assert rule.safeties(before) == [Safety.SAFE]
+    assert rule.fixed(before) == after
+
+
+def _file(text):
+    return f"import torch\n{dedent(text)}"
+
+
+@pytest.mark.parametrize(
+    ("loader", "call"),
+    [
+        ("import torch as th", "th.load(path"),
+        ("from torch import load", "load(path"),
+        ("import torch.utils.model_zoo as model_zoo", "model_zoo.load_url(url, progress=False"),
+        ("from torch.hub import load_state_dict_from_url", "load_state_dict_from_url(url"),
+        ("import torch", "torch.hub.load_state_dict_from_url(url, folder"),
+    ],
+)
+def test_all_that_loads(rule, loader, call):
+    program = f"{loader}\nmodel.load_state_dict({call}))\n"
+    assert rule.fixed(program) == program.replace("))", ', map_location="cpu"))')
+
+
+def test_through_functions_of_the_file(rule):
+    program = """
+        import torch
+        def strip(state):
+            return {k.replace("module.", ""): v for k, v in state.items()}
+        def restore(model, weights):
+            model.load_state_dict(weights)
+        def load(model, path):
+            state = torch.load(path)
+            restore(model, strip(state))
+    """
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
+def test_a_parameter_that_was_never_used(rule):
+    program = """
+        import torch
+        def load(path, map_location=None):
+            return torch.load(path)
+    """
+    assert rule.safeties(program) == [Safety.SAFE]
+    assert "torch.load(path, map_location=map_location)" in rule.fixed(program)
+
+
+def test_a_parameter_that_another_load_uses(rule):
+    program = """
+        import torch
+        def load(path, map_location=None):
+            try:
+                return torch.load(path, map_location=map_location)
+            except OSError:
+                return torch.load(path + ".bak")
+    """
+    assert 'path + ".bak", map_location=map_location' in rule.unchanged_unless_unsafe(program)
+
+
+UNSAFE = {
+    "assigned, not copied": (
+        "def load(self, path):\n    self.load_state_dict(torch.load(path), assign=True)",
+        'map_location="cpu"',
+    ),
+    "an average keeps what it is given": ("ema.load_state_dict(torch.load(path))", 'map_location="cpu"'),
+    "parts are used otherwise": (
+        "state = torch.load(path)\nmodel.load_state_dict(state['model'])\nreturned = other(state['memory'])",
+        "map_location='cpu'",
+    ),
+    "met by the model's own weights": (
+        """
+        state = torch.load(path)
+        state["embed"] = torch.cat([state["embed"], model.embed])
+        model.load_state_dict(state)
+        """,
+        'map_location="cpu"',
+    ),
+    "a device at hand": ("def load(path, device):\n    return torch.load(path)", "map_location=device"),
+    "a class that knows its device": (
+        """
+        class Index:
+            def __init__(self, device):
+                self.device = device
+            def load(self, path):
+                self.table = torch.load(path)
+        """,
+        "map_location=self.device",
+    ),
+    "the worker of a loader": (
+        """
+        from torch.utils.data import Dataset
+        class Features(Dataset):
+            def __getitem__(self, i):
+                return torch.load(self.paths[i])
+        """,
+        'map_location="cpu"',
+    ),
+    "a whole model where nothing has a device": (
+        "policy, mean = torch.load(path)\naction = policy(torch.zeros(4) - mean)",
+        'map_location="cpu"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "wanted"), UNSAFE.values(), ids=UNSAFE)
+def test_a_choice(rule, program, wanted):
+    assert wanted in rule.unchanged_unless_unsafe(_file(program))
+
+
+def test_advice_for_a_whole_model(rule):
+    finding = rule.finding("""
+        import torch
+        model = torch.load(path)
+        print(model(batch.cuda()))
+    """)
+    assert finding.fix is None
+    assert finding.advice == "pass `map_location=`: say where the model should live"
+
+
+def test_the_options_of_a_load_stay(rule):
+    assert "weights_only" not in rule.fixed("import torch\nmodel.load_state_dict(torch.load(p))\n")
