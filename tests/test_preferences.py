@@ -67,6 +67,20 @@ def test_cuda_or_the_host_is_what_is_declared() -> None:
     assert b"accelerator" not in after
 
 
+def test_a_device_is_declared_before_its_first_use() -> None:
+    program = PROGRAM.replace(b"criterion =", b"import math\n\ncriterion =")
+    after = rewritten(program, options(prefer=Prefer.CUDA))
+    assert (
+        after.index(b"import DataLoader") < after.index(CUDA) < after.index(b"model = ") < after.index(b"import math")
+    )
+
+
+def test_no_device_is_declared_where_torch_comes_too_late() -> None:
+    program = PROGRAM.replace(b"import torch\n", b"import math\n").replace(b"criterion =", b"import torch\ncriterion =")
+    outcome = rewrite(source(program), options())
+    assert not isinstance(outcome, Changed) or b"device = " not in outcome.data
+
+
 @pytest.mark.parametrize("target", [None, (2, 6), (2, 9)])
 def test_the_accelerator_where_it_is_preferred(target: tuple[int, int] | None) -> None:
     after = rewritten(PROGRAM, options(target))

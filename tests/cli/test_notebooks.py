@@ -105,12 +105,27 @@ def test_a_fix_stays_in_its_cell(tree: Path, devfix: Devfix) -> None:
         "import torch\nfrom torch import nn\ndevice = torch.device('cuda')",
         "model = nn.Linear(2, 2).to(device)\nloader = torch.utils.data.DataLoader(data)",
         "for x, y in loader:\n    x = x.to(device)\n    loss = nn.functional.mse_loss(model(x), y)",
-        "# the end",
+        "await model.report()  # the end",
     )
     (tree / "a.ipynb").write_bytes(small(*cells))
     assert devfix("rewrite").code == 0
     moved = cells[2].replace("x = x.to(device)", "x = x.to(device)\n    y = y.to(device)")
     assert (tree / "a.ipynb").read_bytes() == small(*cells[:2], moved, cells[3])
+
+
+def test_a_device_is_declared_in_the_cell_of_the_imports(tree: Path, devfix: Devfix) -> None:
+    cells = (
+        "import torch\nfrom torch import nn",
+        "model = nn.Linear(2, 2).to('cuda' if torch.cuda.is_available() else 'cpu')",
+        "import math\nloader = torch.utils.data.DataLoader(data)",
+        "for x, y in loader:\n    loss = nn.functional.mse_loss(model(x), y)",
+    )
+    (tree / "a.ipynb").write_bytes(small(*cells))
+    assert devfix("rewrite", "--unsafe").code == 0
+    after = ["".join(cell["source"]) for cell in json.loads((tree / "a.ipynb").read_bytes())["cells"]]
+    assert after[0] == f'{cells[0]}\n\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+    assert after[1] == "model = nn.Linear(2, 2).to(device)"
+    assert after[2] == cells[2]
 
 
 def test_a_cell_that_is_no_python_is_named(tree: Path, devfix: Devfix) -> None:

@@ -59,12 +59,16 @@ def test_what_stands_for_a_magic(text: str, python: str) -> None:
     assert unmasked(found.text, TOKEN, found.hidden) == text
 
 
-@pytest.mark.parametrize("text", ["%%bash\nls", "%%html\n<b>", "%%writefile a.py\nx = 1", "\n%%timeit\nx", "%%sh"])
+@pytest.mark.parametrize(
+    "text", ["%%bash\nls", "%%html\n<b>", "%%writefile a.py\nx = 1", "\n%%timeit\nx", "%%sh", "  x = 1\n  y = 2"]
+)
 def test_a_cell_of_something_else(text: str) -> None:
     assert masked(text, TOKEN, 0) is None
 
 
-@pytest.mark.parametrize("text", ["x = (", "print 'x'", "%cd ..\nx = (", "for x in y\n    pass", "x = '\ud800'"])
+@pytest.mark.parametrize(
+    "text", ["x = (", "print 'x'", "%cd ..\nx = (", "for x in y\n    pass", "  x = (", "x = '\ud800'"]
+)
 def test_what_is_neither(text: str) -> None:
     with pytest.raises(SyntaxError):
         masked(text, TOKEN, 0)

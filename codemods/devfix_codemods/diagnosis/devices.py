@@ -64,7 +64,7 @@ def movers_at(
     for text in _at_hand(project, program, file, statement, bound, anchors):
         yield Mover(f".to({text})", text)
     if scope.function_around(program, statement) is None:
-        edits = declare_device(program)
+        edits = declare_device(program, statement.lineno)
         if edits is not None and (wanted or "cuda").startswith("cuda"):
             yield Mover(".to(device)", "device", edits)
 

@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import dedent
 
 _OF_THIS_NAMESPACE = frozenset({"time", "capture", "prun", "debug"})
 """Cell magics that run the rest of the cell, as Python, where the other cells run."""
@@ -37,6 +38,8 @@ def masked(text: str, token: str, first: int) -> Masked | None:
     """
     magic = _CELL_MAGIC.match(text)
     if magic is not None and magic[1] not in _OF_THIS_NAMESPACE:
+        return None
+    if _is_indented(text):
         return None
     lines = text.split("\n")
     hidden: list[str] = []
@@ -68,6 +71,14 @@ def unmasked(text: str, token: str, hidden: tuple[str, ...]) -> str:
     if sorted(seen) != list(range(len(hidden))):
         raise ValueError("a magic would get lost")
     return restored
+
+
+def _is_indented(text: str) -> bool:
+    """Whether the whole cell is, which IPython allows and nobody else: it is Python once it is moved to the margin."""
+    first = text.lstrip("\r\n")
+    if first[:1] not in {" ", "\t"} or _refusal(text) is None:
+        return False
+    return _refusal(dedent(text)) is None
 
 
 def _refusal(text: str) -> SyntaxError | None:

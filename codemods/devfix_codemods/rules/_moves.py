@@ -143,13 +143,15 @@ def _declared(program: Program, meeting: Meeting, move: ast.AST | None, tail: st
         return None
     if isinstance(move.args[0], ast.Constant) or dotted(move.args[0]) is not None:
         return None
-    edits = declare_device(program)
+    named = _named_anew(program, move.args[0])
+    uses = [one.span.line for one in named] + [meeting.node.lineno, meeting.misplaced.node.lineno]
+    edits = declare_device(program, min(uses))
     if edits is None:
         return None
-    return Mover(f".to(device{tail})", "device", (*edits, *_named_anew(program, move.args[0])), Safety.UNSAFE)
+    return Mover(f".to(device{tail})", "device", (*edits, *named), Safety.UNSAFE)
 
 
-def _named_anew(program: Program, expression: ast.expr) -> list[Edit]:
+def _named_anew(program: Program, expression: ast.expr) -> list[ReplaceExpression]:
     """Every move by this very expression, now by the name."""
     wanted = ast.dump(expression)
     return [
@@ -166,10 +168,13 @@ def _is_cuda_or_cpu(place: Place) -> bool:
     return isinstance(place, Choice) and place.options == frozenset({Device("cuda"), Host()})
 
 
-def declare_device(program: Program) -> tuple[Edit, ...] | None:
-    """The edits that bind `device` at module level, or None where the name is taken or `torch` is not at hand."""
-    body = program.tree.body
-    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+def declare_device(program: Program, before: int) -> tuple[Edit, ...] | None:
+    """The edits that bind `device` at module level, after the imports that come before the line `before`.
+
+    None where the name is taken or `torch` is not at hand there.
+    """
+    above = (node for node in program.tree.body if (node.end_lineno or node.lineno) < before)
+    imports = [node for node in above if isinstance(node, (ast.Import, ast.ImportFrom))]
     has_torch = any(isinstance(one, ast.Import) and any(_binds_torch(alias) for alias in one.names) for one in imports)
     taken = any(
         isinstance(node, (ast.Name, ast.arg)) and _bound_name(node) == "device" for node in ast.walk(program.tree)
