@@ -1469,3 +1469,21 @@ def test_a_comment_silences_the_line(rule) -> None:
         "for x, y in loader:\n    x = x.to(device)\n    criterion(model(x), y)  # devfix: ignore[DVF101]\n"
     )
     assert rule.findings(program) == ()
+
+
+def test_items_that_a_dataset_may_have_placed(rule):
+    assert (
+        rule.findings("""
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        class Waves(Dataset):
+            def __len__(self): return 3
+            def __getitem__(self, index):
+                return warped(torch.linspace(0, 1, 5, device=device)), torch.ones(1, device=device)
+        model = torch.nn.Linear(5, 1).to(device)
+        for wave, target in DataLoader(Waves()):
+            loss = torch.nn.functional.mse_loss(model(wave), target)
+    """)
+        == ()
+    )

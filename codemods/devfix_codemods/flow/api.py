@@ -9,7 +9,7 @@ from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import is_model_factory, is_module_api, is_tokenizer_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.modules import Modules
-from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Symbol, may_be_device
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,
@@ -186,6 +186,9 @@ class Api(Modules):
         custom = any(key.arg in {"collate_fn", None} for key in node.keywords) or len(node.args) > 6
         prototype = _item_of(dataset[1]) if dataset and not custom else None
         elsewhere = self._may_place(arguments, state)
+        pinned = arguments.keywords.get("pin_memory")
+        if prototype is not None and pinned is not None and pinned[1].const is True:
+            self.record_pin(node, _somewhere(prototype), loads=True)
         return Value(Kind.LOADER, element=prototype, token=self.new_token(node), computed=elsewhere)
 
     def _may_place(self, arguments: Arguments, state: State) -> bool:
@@ -214,6 +217,12 @@ def _item_of(dataset: Value) -> Value | None:
     if dataset.kind is Kind.TENSOR or (dataset.kind is Kind.UNKNOWN and may_be_device(dataset.place)):
         return tensor(dataset.place)
     return dataset.element
+
+
+def _somewhere(item: Value) -> Place:
+    """The place of the first part of a dataset's item that may be on a device; else of the whole."""
+    parts = [value.place for _, value in item.items or ()]
+    return next((one for one in parts if may_be_device(one)), item.place)
 
 
 def _loss_role(name: str, index: int) -> str:

@@ -203,6 +203,8 @@ class Calls(Draws):
         if name in {"append", "insert"} and arguments.positional and arguments.positional[-1][1].kind is Kind.MODULE:
             self.attach(node, function.value, base, name, arguments.positional[-1][1], state)
             return NONE
+        if name == "pin_memory":
+            self.record_pin(node, state.place_of(base), loads=False)
         update = self._update(node, function, base, arguments, state)
         if name in tables.TENSOR_SHAPE_METHODS or name == "numpy":
             return Value(Kind.ARRAY) if name == "numpy" else NUMBER

@@ -148,6 +148,19 @@ class Draw:
     context: Context
 
 
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A call that pins memory of something at `place`, which may be a device.
+
+    `x.pin_memory()`, or a loader with `pin_memory=True` (`loads`) whose dataset gives tensors at `place`.
+    """
+
+    node: ast.Call
+    place: Place
+    loads: bool
+    context: Context
+
+
 @dataclass(slots=True)
 class Facts:
     """Everything that the rules may ask.
@@ -157,7 +170,7 @@ class Facts:
       of the function, `self` in `forward`;
     - `births`: what is at hand where a factory on the host is called, by each activation of the code around it;
     - `followers`: encodings given to a model that lives wherever its owner put it;
-    - `moves`, `attachments`, `updates`, `draws`: as their classes say;
+    - `moves`, `attachments`, `updates`, `draws`, `pins`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
     - `tensors`: identities of values that an operation uses as tensors;
     - `devices_at`, `owners_at`: device names, and names of objects, bound when a statement starts;
@@ -172,6 +185,7 @@ class Facts:
     attachments: list[Attachment] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
+    pins: list[Pin] = field(default_factory=list)
     batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
     births: dict[ast.Call, dict[Context, AtHand]] = field(default_factory=dict)
@@ -191,6 +205,7 @@ class Facts:
             attachments=list(self.attachments),
             updates=list(self.updates),
             draws=list(self.draws),
+            pins=list(self.pins),
             batches=dict(self.batches),
             tensors=set(self.tensors),
             births={call: dict(known) for call, known in self.births.items()},

@@ -240,6 +240,7 @@ class Functions(Calls):
                 token=token,
                 element=self._item_of(definition, node, arguments, state),
                 definition=definition,
+                computed=_places_items(self.classes.methods(definition).get("__getitem__")),
             )
         is_module = self.classes.is_module(definition)
         kind = Kind.MODULE if is_module else Kind.INSTANCE
@@ -336,6 +337,16 @@ def _is_property(definition: ast.AST) -> bool:
 def _is_part(value: Value) -> bool:
     """A value that `module.to` would carry along."""
     return value.kind is Kind.MODULE or value.qualified in tables.PARAMETER_CLASSES
+
+
+def _places_items(method: ast.AST | None) -> bool:
+    """Whether a dataset's `__getitem__` speaks of a device: then its items may be anywhere."""
+    return method is not None and any(
+        (isinstance(node, ast.keyword) and node.arg == "device")
+        or (isinstance(node, ast.Attribute) and node.attr in {"cuda", "device"})
+        or (isinstance(node, ast.Name) and node.id == "device")
+        for node in ast.walk(method)
+    )
 
 
 def _collated(value: Value) -> Value | None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence, dotted
-from devfix_codemods.flow.facts import AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, spelled
+from devfix_codemods.flow.facts import AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, Pin, spelled
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.project import Found, Project
 from devfix_codemods.flow.state import State
@@ -396,6 +396,11 @@ class Machine:
         if move.node not in self._seen_moves:
             self._seen_moves.add(move.node)
             self.facts.moves.append(move)
+
+    def record_pin(self, node: ast.Call, place: Place, *, loads: bool) -> None:
+        """Record that memory at `place` is pinned, where that may be a device."""
+        if may_be_device(place) and all(one.node is not node for one in self.facts.pins):
+            self.facts.pins.append(Pin(node, place, loads, self.frame.context))
 
     # -- small helpers on values
 

@@ -1,0 +1,213 @@
+"""DVF403: what cannot be pinned."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF403"
+
+SILENT = {
+    "a loader of host tensors": """
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+        loader = DataLoader(TensorDataset(torch.zeros(3)), pin_memory=True)
+        for (x,) in loader:
+            x = x.to("cuda", non_blocking=True)
+    """,
+    "pinned before the move, for CUDA alone": """
+        import torch
+        x = torch.zeros(3).pin_memory().to("cuda", non_blocking=True)
+    """,
+    "asked before": """
+        import torch
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        if device == "cuda":
+            x = torch.zeros(3).pin_memory().to(device, non_blocking=True)
+    """,
+    "pinned where there is CUDA": """
+        import torch
+        from torch.utils.data import DataLoader
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        loader = DataLoader(data, pin_memory=torch.cuda.is_available())
+        other = DataLoader(data, pin_memory=device.type == "cuda")
+        third = DataLoader(data, pin_memory=False)
+    """,
+    "a loader's user decides": """
+        import torch
+        from torch.utils.data import DataLoader
+        def make(data, device: torch.device, pin_memory=False):
+            return DataLoader(data, pin_memory=pin_memory and torch.cuda.is_available())
+    """,
+    "a file that never asks for CUDA": """
+        from torch.utils.data import DataLoader
+        loader = DataLoader(data, pin_memory=True)
+    """,
+    "a framework places the batches": """
+        import torch
+        import lightning as L
+        from torch.utils.data import DataLoader
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        loader = DataLoader(data, pin_memory=True)
+    """,
+    "a loader of another library": """
+        import torch
+        from dgl.dataloading import DataLoader
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        loader = DataLoader(graph, pin_memory=True)
+    """,
+    "a collate function of its own": """
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+        def collate(items):
+            return torch.stack([one[0].cpu() for one in items])
+        loader = DataLoader(TensorDataset(torch.zeros(3).cuda()), collate_fn=collate, pin_memory=True)
+    """,
+    "a tensor of unknown place": """
+        def pinned(x, y):
+            return x.pin_memory(), y.contiguous().pin_memory()
+    """,
+    "methods of other classes": """
+        import torch
+        class Batch:
+            def pin_memory(self, *names):
+                return self.apply(lambda x: x.pin_memory(), *names)
+        batch = Batch()
+        batch.pin_memory("x", "y")
+        batch.pin_memory(num_threads=2)
+    """,
+    "strings compared with strings": """
+        import torch
+        def make(device: str, name):
+            device_name = "cuda"
+            pin_memory = device == "cuda"
+            return dict(pin_memory=device_name != "cpu" and name == "cuda")
+    """,
+    "a parameter that is off": """
+        import torch
+        class Trainer:
+            def __init__(self, pin_memory=False):
+                self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                self.pin_memory = pin_memory
+    """,
+    "a parameter that is limited already": """
+        import torch
+        class Trainer:
+            def __init__(self, pin_memory=True):
+                self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                self.pin_memory = pin_memory and self.device.type != "cpu"
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT.keys())
+def test_silent(rule, program):
+    assert rule.findings(program) == ()
+
+
+def test_loader_of_device_tensors(rule):
+    program = """
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+        data = TensorDataset(x.to("cuda"), y)
+        loader = DataLoader(data, shuffle=True, pin_memory=True)
+    """
+    assert rule.safeties(program) == [Safety.SAFE]
+    assert "DataLoader(data, shuffle=True, pin_memory=False)" in rule.fixed(program)
+
+
+def test_tensor_on_a_device(rule):
+    program = """
+        import torch
+        x = torch.zeros(3, device="cuda")
+        y = x.pin_memory()
+        z = torch.ones(3).cuda().pin_memory()
+    """
+    assert rule.safeties(program) == [Safety.SAFE, Safety.SAFE]
+    fixed = rule.fixed(program)
+    assert "y = x\n" in fixed
+    assert "z = torch.ones(3).cuda()\n" in fixed
+
+
+def test_pinned_on_machines_without_cuda(rule):
+    program = """
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def batch(x, table):
+            a = table["x"].pin_memory().to(device)
+            return x.pin_memory().to(device, non_blocking=True)
+    """
+    assert rule.safeties(program) == [None, Safety.SAFE]
+    assert "return (x.pin_memory() if torch.cuda.is_available() else x).to(device, non_blocking=True)" in rule.fixed(
+        program
+    )
+
+
+def test_loader_that_always_pins(rule):
+    program = """
+        import torch
+        from torch.utils.data import DataLoader
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        loader = DataLoader(data, pin_memory=True)
+    """
+    assert 'DataLoader(data, pin_memory=device.type == "cuda")' in rule.unchanged_unless_unsafe(program)
+
+
+def test_loader_that_always_pins_with_no_device_at_hand(rule):
+    program = """
+        import torch
+        from torch.utils.data import DataLoader
+        def make(data):
+            return DataLoader(data, pin_memory=True)
+        def main():
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+    """
+    assert "pin_memory=torch.cuda.is_available())" in rule.unchanged_unless_unsafe(program)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("loader = make(pin_memory=device == 'cuda')", "pin_memory=device.type == 'cuda'"),
+        ("pin_memory = 'cpu' != device", "pin_memory = 'cpu' != device.type"),
+        ("kwargs['pin_memory'] = kwargs.get('pin_memory', device == 'cuda:0')", "str(device) == 'cuda:0'"),
+        ("options = {'pin_memory': device == 'cuda'}", "{'pin_memory': device.type == 'cuda'}"),
+    ],
+)
+def test_comparison_that_never_holds(rule, line, expected):
+    program = f"""
+        import torch
+        kwargs = {{}}
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        {line}
+    """
+    assert expected in rule.unchanged_unless_unsafe(program)
+
+
+def test_comparison_with_a_name_for_the_host(rule):
+    program = """
+        import torch
+        def infer(x, device):
+            buffer = "cpu"
+            pin_memory = (buffer != device)
+            return torch.empty(3, pin_memory=pin_memory)
+    """
+    assert "(buffer != str(device))" in rule.unchanged_unless_unsafe(program)
+
+
+def test_parameter_that_is_on(rule):
+    program = """
+        import torch
+        class Trainer:
+            def __init__(self, pin_memory=True):
+                self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                self.pin_memory = pin_memory
+    """
+    assert 'self.pin_memory = pin_memory and self.device.type != "cpu"' in rule.unchanged_unless_unsafe(program)
+
+
+def test_argument_of_pin_memory(rule):
+    program = """
+        import torch
+        def transfer(self, x):
+            return x.pin_memory(self.device).to(self.device, non_blocking=True)
+    """
+    assert "return x.pin_memory().to(self.device, non_blocking=True)" in rule.unchanged_unless_unsafe(program)
