@@ -5,17 +5,32 @@ The engine is imported when a file needs it: a run that the cache answers never 
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import msgspec
 from devfix_codemods import outcomes
 from devfix_codemods.findings import Finding, Fix
+from devfix_codemods.flow.project import Project
 from devfix_codemods.notebooks.notebook import Notebook, is_notebook, read
 from devfix_codemods.outcomes import Options
 from devfix_codemods.source import Source
 
-from devfix.results import Cell, Checked, Failed, Note, Problem, Repair, Replacement, Result, Rewritten, Skipped, Target
+from devfix.neighbours import DiskFiles
+from devfix.results import (
+    Cell,
+    Checked,
+    Failed,
+    Note,
+    Place,
+    Problem,
+    Repair,
+    Replacement,
+    Result,
+    Rewritten,
+    Skipped,
+    Target,
+)
 
 RECURSION_LIMIT = 20_000
 """Long chains of calls and sums nest deeply; the default limit of 1 000 is for runaway recursion."""
@@ -35,6 +50,12 @@ class Job:
     options: Options
     task: Task
     detailed: bool = True
+    place: Place | None = None
+
+    @property
+    def source(self) -> Source:
+        """The file under the name that its project knows it by."""
+        return Source(self.place.path if self.place is not None else self.target.label, self.data)
 
 
 def analyse(job: Job) -> Result:
@@ -53,13 +74,14 @@ def with_only(job: Job, wanted: Sequence[Finding]) -> Result:
     """
     from devfix_codemods import engine
 
-    first = engine.rewrite(Source(job.target.label, job.data), job.options, lambda finding: finding in wanted)
+    project = _project(job.place)
+    first = engine.rewrite(job.source, job.options, lambda finding: finding in wanted, project)
     if not isinstance(first, outcomes.Changed):
         return _rewrite_result(job, first)
     fixed, data, left = list(first.fixed), first.data, first.left
     exposed = _keys(wanted) - _keys(fixed)
     while exposed:
-        later = engine.rewrite(Source(job.target.label, data), job.options, _one_of(exposed))
+        later = engine.rewrite(replace(job, data=data).source, job.options, _one_of(exposed), project)
         if not isinstance(later, outcomes.Changed):
             break
         fixed, data, left = [*fixed, *later.fixed], later.data, later.left
@@ -78,29 +100,48 @@ def _keys(findings: Sequence[Finding]) -> set[tuple[str, str]]:
 def _checked(job: Job) -> Result:
     from devfix_codemods import engine
 
-    source = Source(job.target.label, job.data)
-    outcome = engine.check(source, job.options)
+    source, project = job.source, _project(job.place)
+    outcome = engine.check(source, job.options, project)
     if isinstance(outcome, outcomes.Checked):
         problems = _problems(source, outcome.findings, job.detailed)
-        return Checked(job.target, problems, outcome.ignored)
+        consulted = project.consulted(source.path) if project is not None else None
+        return Checked(job.target, problems, outcome.ignored, None if consulted is None else tuple(sorted(consulted)))
     return _unhandled(job.target, outcome)
 
 
 def _rewritten(job: Job) -> Result:
     from devfix_codemods import engine
 
-    return _rewrite_result(job, engine.rewrite(Source(job.target.label, job.data), job.options))
+    return _rewrite_result(job, engine.rewrite(job.source, job.options, project=_project(job.place)))
 
 
 def _rewrite_result(job: Job, outcome: outcomes.RewriteOutcome) -> Result:
-    source = Source(job.target.label, job.data)
+    source = job.source
     if isinstance(outcome, outcomes.Clean):
         return Checked(job.target, _problems(source, outcome.left, job.detailed))
     if isinstance(outcome, outcomes.Changed):
         fixed = _problems(source, outcome.fixed, job.detailed)
         left = _problems(Source(job.target.label, outcome.data), outcome.left, job.detailed)
-        return Rewritten(job.target, job.data, outcome.data, fixed, left, outcome.fixed)
+        return Rewritten(job.target, job.data, outcome.data, fixed, left, outcome.fixed, job.place)
     return _unhandled(job.target, outcome)
+
+
+_projects: dict[tuple[int, str], tuple[DiskFiles, Project]] = {}
+"""The projects of the run that this process works for: files parsed for one file of it serve the next."""
+
+
+def _project(place: Place | None) -> Project | None:
+    if place is None:
+        return None
+    key = (place.run, place.top)
+    if key not in _projects:
+        for other in [one for one in _projects if one[0] != place.run]:
+            del _projects[other]
+        new = DiskFiles(place.top)
+        _projects[key] = (new, Project(new))
+    files, project = _projects[key]
+    files.callers[place.path] = place.importers
+    return project
 
 
 def _unhandled(target: Target, outcome: outcomes.Skipped | outcomes.Failed) -> Result:

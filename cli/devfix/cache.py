@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -20,10 +21,11 @@ import platformdirs
 
 import devfix
 from devfix.ignoring import repository_of
+from devfix.neighbours import Basis, Stamp
 from devfix.results import Problem
 from devfix.settings import Choice
 
-_FORMAT = 1
+_FORMAT = 2
 _MOST_ENTRIES = 100_000
 _SETTLED_NS = 2_000_000_000
 """A file changed less than this before it was read could change again without its time changing: then only its
@@ -31,7 +33,10 @@ content is believed."""
 
 
 class Entry(msgspec.Struct, array_like=True):
-    """What is known of one file. `content` is a digest, empty where nothing in the file could concern a rule."""
+    """What is known of one file. `content` is a digest, empty where nothing in the file could concern a rule.
+
+    `basis` is what it rests on besides, or None where no other file could change what was found.
+    """
 
     mtime_ns: int
     size: int
@@ -40,12 +45,14 @@ class Entry(msgspec.Struct, array_like=True):
     problems: tuple[Problem, ...] = ()
     ignored: int = 0
     skipped: str | None = None
+    basis: Basis | None = None
 
 
 class _Book(msgspec.Struct, array_like=True):
     format: int
     fingerprint: bytes
     entries: dict[bytes, Entry]
+    stamps: dict[bytes, Stamp]
 
 
 class Cache:
@@ -53,7 +60,7 @@ class Cache:
 
     def __init__(self, location: Path | None) -> None:
         self._location = location
-        self._entries = _load(location) if location else {}
+        self._entries, self._stamps = _load(location) if location else ({}, {})
         self._opened_ns = time.time_ns()
         self._dirty = False
 
@@ -85,17 +92,32 @@ class Cache:
         found: tuple[Problem, ...] = (),
         ignored: int = 0,
         skipped: str | None = None,
+        basis: Basis | None = None,
     ) -> None:
         """Remember what the analysis of `data` gave."""
         times = (self._settled(mtime_ns), len(data))
-        self._keep(path, Entry(*times, _digest_of(choice), _digest(data), found, ignored, skipped))
+        self._keep(path, Entry(*times, _digest_of(choice), _digest(data), found, ignored, skipped, basis))
+
+    @property
+    def stamps(self) -> Mapping[str, Stamp]:
+        """What the files of earlier runs imported, by path."""
+        return {os.fsdecode(path): stamp for path, stamp in self._stamps.items()}
+
+    def keep_stamps(self, stamps: Mapping[str, Stamp]) -> None:
+        """Remember what files import, where they will not change again unnoticed."""
+        for path, stamp in stamps.items():
+            name = os.fsencode(path)
+            if self._settled(stamp.mtime_ns) != -1 and self._stamps.get(name) != stamp:
+                self._stamps[name] = stamp
+                self._dirty = True
 
     def save(self) -> None:
         """Write the cache, whole or not at all. Of two runs at once the later one's stays."""
         if self._location is None or not self._dirty:
             return
         entries = dict(list(self._entries.items())[-_MOST_ENTRIES:])
-        data = msgspec.msgpack.encode(_Book(_FORMAT, fingerprint(), entries))
+        stamps = dict(list(self._stamps.items())[-_MOST_ENTRIES:])
+        data = msgspec.msgpack.encode(_Book(_FORMAT, fingerprint(), entries, stamps))
         with contextlib.suppress(OSError):
             _replace(self._location, data)
 
@@ -142,12 +164,13 @@ def _stamps(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _load(location: Path) -> dict[bytes, Entry]:
+def _load(location: Path) -> tuple[dict[bytes, Entry], dict[bytes, Stamp]]:
     try:
         book = msgspec.msgpack.decode(location.read_bytes(), type=_Book)
     except (OSError, msgspec.DecodeError):
-        return {}
-    return book.entries if (book.format, book.fingerprint) == (_FORMAT, fingerprint()) else {}
+        return {}, {}
+    same = (book.format, book.fingerprint) == (_FORMAT, fingerprint())
+    return (book.entries, book.stamps) if same else ({}, {})
 
 
 def _replace(location: Path, data: bytes) -> None:

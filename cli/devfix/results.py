@@ -95,12 +95,26 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a file stands: the run, the folder above which nothing is imported from, and who imports the file."""
+
+    run: int
+    top: str
+    path: str
+    importers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Checked:
-    """What was found in a file, and how many findings its comments silence."""
+    """What was found in a file, and how many findings its comments silence.
+
+    `rests_on` are the other files that had a say in it; None where no other file could have.
+    """
 
     target: Target
     problems: tuple[Problem, ...]
     ignored: int = 0
+    rests_on: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,7 @@ class Rewritten:
     """What `rewrite` makes of a file that it changes.
 
     `fixed` are the findings that it repaired, at their positions in `before`, and `findings` the same as the library
-    knows them; `left` remain in `after`.
+    knows them; `left` remain in `after`. `place` is where the file stands in its project.
     """
 
     target: Target
@@ -117,6 +131,7 @@ class Rewritten:
     fixed: tuple[Problem, ...]
     left: tuple[Problem, ...] = ()
     findings: tuple[Finding, ...] = ()
+    place: Place | None = None
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,7 @@ def _what_holds(result: Rewritten, replay: "ReplayResult", choice: Choice) -> Re
 
 
 def _job(result: Rewritten, choice: Choice) -> Job:
-    return Job(result.target, result.before, options_of(choice), Task.REWRITE)
+    return Job(result.target, result.before, options_of(choice), Task.REWRITE, place=result.place)
 
 
 def _holds(result: "ReplayResult") -> bool:

@@ -5,6 +5,7 @@ order of the files, whatever finished first. The library is imported only when a
 """
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,9 +13,10 @@ from itertools import chain
 from devfix.analysis import Job, Task, analyse
 from devfix.cache import Cache, Entry
 from devfix.discovery import File
+from devfix.neighbours import Basis, Neighbours, path_of
 from devfix.pool import Lost, Pool, forks
 from devfix.reporting.progress import Advance
-from devfix.results import Checked, Failed, Result, Skipped
+from devfix.results import Checked, Failed, Place, Result, Skipped
 
 SECONDS_PER_FILE = 60.0
 _FEW_BYTES = 256 * 1024
@@ -44,12 +46,17 @@ class _Run:
         self._advance = advance
         self._results: dict[int, Result] = {}
         self._pending: dict[int, Job] = {}
+        self._neighbours = Neighbours(
+            (path for file in files if (path := path_of(file.target)) is not None), cache.stamps
+        )
+        self._started = time.time_ns()
 
     def results(self) -> list[Result]:
         try:
             for number, answer in self._answers(self._jobs()):
                 self._done(number, self._received(number, answer))
         finally:
+            self._cache.keep_stamps(self._neighbours.stamps)
             self._cache.save()
         return [self._results[number] for number in range(len(self._files))]
 
@@ -65,7 +72,7 @@ class _Run:
 
     def _at_hand(self, file: File) -> Result | Job:
         known = self._cache.by_time(file.target.path, file.mtime_ns, file.size, file.choice)
-        if known is not None and self._enough(known):
+        if known is not None and self._enough(known) and self._holds(file, known):
             return _remembered(file, known)
         try:
             data = file.target.read()
@@ -87,9 +94,19 @@ class _Run:
             self._cache.keep_clean(file.target.path, file.mtime_ns, file.size, file.choice)
             return Checked(file.target, ())
         known = self._cache.by_content(file.target.path, data, file.mtime_ns, file.choice)
-        if known is not None and self._enough(known):
+        if known is not None and self._enough(known) and self._holds(file, known):
             return _remembered(file, known)
-        return Job(file.target, data, options_of(file.choice), self._request.task, self._request.detailed)
+        options, request = options_of(file.choice), self._request
+        return Job(file.target, data, options, request.task, request.detailed, self._place(file))
+
+    def _place(self, file: File) -> Place | None:
+        """Where the file stands in its project; None for a text that has no name."""
+        path = path_of(file.target)
+        return self._neighbours.place(path, self._started) if path is not None else None
+
+    def _holds(self, file: File, known: Entry) -> bool:
+        """Whether the other files that the entry rests on are what they were."""
+        return known.basis is None or self._neighbours.basis(file.target.path, known.basis.others) == known.basis
 
     def _enough(self, known: Entry) -> bool:
         """A file with findings has to be rewritten from the start; one without has nothing to rewrite."""
@@ -118,9 +135,12 @@ class _Run:
     def _remember(self, file: File, data: bytes, result: Result) -> None:
         place = (file.target.path, data, file.mtime_ns, file.choice)
         if isinstance(result, Checked):
-            self._cache.keep(*place, found=result.problems, ignored=result.ignored)
+            self._cache.keep(*place, found=result.problems, ignored=result.ignored, basis=self._basis(file, result))
         elif isinstance(result, Skipped):
             self._cache.keep(*place, skipped=result.reason)
+
+    def _basis(self, file: File, result: Checked) -> Basis | None:
+        return None if result.rests_on is None else self._neighbours.basis(file.target.path, result.rests_on)
 
     def _done(self, number: int, result: Result) -> None:
         self._results[number] = result

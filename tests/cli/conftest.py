@@ -27,6 +27,7 @@ from devfix.__main__ import main
 from devfix_codemods import engine
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
 from devfix_codemods.rules import Rule
 from devfix_codemods.source import Source, SourceError, Span
@@ -36,7 +37,7 @@ FIXED = BUGGY.replace("wrong", "right")
 WORD = re.compile(r"\bwrong\b")
 
 
-def fake_check(source: Source, options: Options) -> CheckOutcome:
+def fake_check(source: Source, options: Options, project: Project | None = None) -> CheckOutcome:
     """The stand-in for `engine.check`. Some words in the file make it crash, hang or fail."""
     _misbehave(source.data)
     try:
@@ -51,7 +52,12 @@ def fake_check(source: Source, options: Options) -> CheckOutcome:
     return Checked(tuple(_finding(source, call) for call in calls))
 
 
-def fake_rewrite(source: Source, options: Options, accept: Callable[[Finding], bool] | None = None) -> RewriteOutcome:
+def fake_rewrite(
+    source: Source,
+    options: Options,
+    accept: Callable[[Finding], bool] | None = None,
+    project: Project | None = None,
+) -> RewriteOutcome:
     """The stand-in for `engine.rewrite`."""
     outcome = fake_check(source, options)
     if not isinstance(outcome, Checked):

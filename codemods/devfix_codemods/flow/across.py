@@ -91,12 +91,13 @@ class Across(Functions):
             batch = None
         if depth > _NESTING:
             return Value(value.kind, value.place, origin, computed=value.computed)
+        sources = value.sources if all(map(self.is_here, value.sources)) else ()
         items, element = value.items, value.element
         if items is not None:
             items = tuple((key, self._of_here(one, node, births, depth + 1)) for key, one in items)
         if element is not None:
             element = self._of_here(element, node, births, depth + 1)
-        return replace(value, origin=origin, batch=batch, items=items, element=element, spelled=None)
+        return replace(value, origin=origin, batch=batch, items=items, element=element, sources=sources, spelled=None)
 
     def top_level(self, unit: Unit) -> State | None:
         raise NotImplementedError

@@ -180,6 +180,11 @@ class Machine:
         """Whether `node` stands in the file whose code runs."""
         return self.project is None or self.unit.holds(node)
 
+    def _is_born_here(self, value: Value) -> bool:
+        """Whether a fix of this file could be written where the value was made."""
+        born = value.sources if value.origin is None else (value.origin.node, *value.sources)
+        return all(map(self.is_here, born))
+
     def enter(self, unit: Unit) -> Frame:
         """Make `unit` known, and give the frame of its top level."""
         return self._home(unit).frame
@@ -302,7 +307,7 @@ class Machine:
             mixed = one.place == UNKNOWN and bool(one.value.sources)
             if not (on_host or mixed) or one.value.kind in _NEVER_MEETS or (node, one.node) in self._followed:
                 continue
-            if one.value.origin is not None and not self.is_here(one.value.origin.node):
+            if not self._is_born_here(one.value):
                 continue
             self._followed.add((node, one.node))
             devices = self.device_names(state)
@@ -338,8 +343,7 @@ class Machine:
         state: State,
     ) -> None:
         key = (node, misplaced.node)
-        origin = misplaced.value.origin
-        if key in self._seen_meetings or (origin is not None and not self.is_here(origin.node)):
+        if key in self._seen_meetings or not self._is_born_here(misplaced.value):
             return
         self._seen_meetings.add(key)
         devices = self.device_names(state)

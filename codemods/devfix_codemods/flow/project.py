@@ -68,6 +68,7 @@ class Project:
 
     def lookup(self, unit: Unit, dotted: str, chain: int = 0) -> Found | None:
         """What `dotted`, imported in `unit`, is, where a file of the project defines it for certain."""
+        unit.asked = True
         place = imports.find(unit.path, dotted, self.files)
         if place is None or chain > CHAIN:
             return None
@@ -99,8 +100,14 @@ class Project:
                 self._running.discard(unit.path)
         return self._states[unit.path]
 
-    def consulted(self, path: str) -> frozenset[str]:
-        """The files on which the analysis of `path` may have depended so far, itself left out."""
+    def consulted(self, path: str) -> frozenset[str] | None:
+        """The files on which the analysis of `path` may have depended so far, itself left out.
+
+        None where nothing was asked of the project: not even a new file would change the analysis.
+        """
+        own = self._units.get(path)
+        if own is None or not own.asked:
+            return None
         seen: set[str] = set()
         pending = [path]
         while pending:

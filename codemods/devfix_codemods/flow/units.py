@@ -23,7 +23,10 @@ class Binding:
 
 
 class Unit:
-    """One file and what is read off its syntax. `tag` tells its positions from those of other files."""
+    """One file and what is read off its syntax. `tag` tells its positions from those of other files.
+
+    `asked` says that it was asked what an import means here, `uses` which files the answers came from.
+    """
 
     def __init__(self, source: Source, tag: str = "") -> None:
         self.source = source
@@ -31,6 +34,7 @@ class Unit:
         self.classes = ClassTable(self.names)
         self.traits = FileTraits(self.names)
         self.tag = tag
+        self.asked = False
         self.uses: set[str] = set()
 
     @property

@@ -1,0 +1,176 @@
+"""Files that say something of each other, on the disk."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from devfix import running
+
+from .conftest import Devfix, git
+
+Analysed = Callable[[], list[str]]
+
+NET = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+"""
+MANAGED = NET.replace("from torch import nn", "import pytorch_lightning as pl\nfrom torch import nn").replace(
+    "nn.Module)", "pl.LightningModule)"
+)
+TRAIN = """\
+import torch
+from torch import nn
+
+from models import Net
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = Net()
+criterion = nn.CrossEntropyLoss()
+for x, y in loader:
+    x, y = x.to(device), y.to(device)
+    loss = criterion(model(x), y)
+    loss.backward()
+"""
+OTHER = "import torch\n\nx = torch.zeros(2)\nx.to('cuda')\n"
+
+
+@pytest.fixture
+def analysed(monkeypatch: pytest.MonkeyPatch) -> Analysed:
+    """The names of the files that were analysed since the last call."""
+    seen: list[str] = []
+    honest = running.analyse
+
+    def watched(job: running.Job) -> object:
+        seen.append(job.target.label)
+        return honest(job)
+
+    monkeypatch.setattr(running, "analyse", watched)
+    monkeypatch.setattr(running, "forks", lambda: False)
+
+    def since() -> list[str]:
+        names = list(seen)
+        seen.clear()
+        return names
+
+    return since
+
+
+def write(folder: Path, texts: dict[str, str], age: float = 60) -> None:
+    """Files that were written a while ago."""
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        os.utime(path, (time.time() - age, time.time() - age))
+
+
+def codes(devfix: Devfix, *arguments: str, stdin: bytes | None = None) -> list[tuple[str, str]]:
+    ran = devfix("check", "--output-format", "json", *arguments, stdin=stdin)
+    return sorted((one["path"], one["code"]) for one in ran.json["findings"])
+
+
+FOUND = [("train.py", "DVF202")]
+
+
+def test_other_files_are_read_though_not_named(tree: Path, devfix: Devfix) -> None:
+    write(tree, {"train.py": TRAIN, "models.py": NET})
+    assert codes(devfix, "train.py") == FOUND
+    assert codes(devfix) == FOUND
+
+
+def test_a_file_by_itself(tree: Path, devfix: Devfix) -> None:
+    write(tree, {"train.py": TRAIN})
+    assert codes(devfix) == []
+
+
+def test_files_not_named_are_neither_reported_nor_edited(tree: Path, devfix: Devfix) -> None:
+    write(tree, {"train.py": TRAIN, "models.py": NET + OTHER})
+    assert codes(devfix, "train.py") == FOUND
+    assert devfix("rewrite", "train.py").code == 0
+    assert "model = Net().to(device)" in (tree / "train.py").read_text()
+    assert (tree / "models.py").read_text() == NET + OTHER
+
+
+def test_a_package_below_src(tree: Path, devfix: Devfix) -> None:
+    git(tree, "init", "-q")
+    train = TRAIN.replace("from models", "from pkg.models")
+    write(tree, {"scripts/train.py": train, "src/pkg/__init__.py": "", "src/pkg/models.py": NET})
+    assert codes(devfix, "scripts") == [("scripts/train.py", "DVF202")]
+
+
+def test_standard_input_stands_where_it_says(tree: Path, devfix: Devfix) -> None:
+    write(tree, {"sub/models.py": NET})
+    assert codes(devfix, "-", "--stdin-filename", "sub/train.py", stdin=TRAIN.encode()) == [("sub/train.py", "DVF202")]
+    assert codes(devfix, "-", stdin=TRAIN.encode()) == []
+
+
+def test_processes_and_order_change_nothing(tree: Path, devfix: Devfix) -> None:
+    texts = {f"train{number}.py": TRAIN for number in range(6)}
+    write(tree, {**texts, "models.py": NET})
+    whole = codes(devfix, "--no-cache", "--jobs", "1")
+    assert whole == [(name, "DVF202") for name in texts]
+    assert codes(devfix, "--no-cache", "--jobs", "3") == whole
+    assert codes(devfix, "--no-cache", *reversed(texts)) == whole
+
+
+def test_only_what_depends_on_a_changed_file_is_analysed_again(tree: Path, devfix: Devfix, analysed: Analysed) -> None:
+    write(tree, {"train.py": TRAIN, "models.py": NET, "other.py": OTHER})
+    devfix("check")
+    assert "train.py" in analysed()
+    devfix("check")
+    assert analysed() == []
+    write(tree, {"models.py": MANAGED}, age=30)
+    assert ("train.py", "DVF202") not in codes(devfix)
+    again = analysed()
+    assert "train.py" in again
+    assert "other.py" not in again
+
+
+def test_a_file_that_appears_is_seen(tree: Path, devfix: Devfix, analysed: Analysed) -> None:
+    write(tree, {"train.py": TRAIN})
+    assert codes(devfix) == []
+    write(tree, {"models.py": NET})
+    assert codes(devfix) == FOUND
+
+
+def test_a_file_that_goes_is_missed(tree: Path, devfix: Devfix, analysed: Analysed) -> None:
+    write(tree, {"train.py": TRAIN, "models.py": NET})
+    assert codes(devfix) == FOUND
+    (tree / "models.py").rename(tree / "renamed.py")
+    assert codes(devfix) == []
+
+
+def test_a_change_behind_a_re_export_is_seen(tree: Path, devfix: Devfix) -> None:
+    write(tree, {"train.py": TRAIN, "models/__init__.py": "from .net import Net\n", "models/net.py": NET})
+    assert codes(devfix) == FOUND
+    write(tree, {"models/net.py": NET.replace("self.fc =", "self.cuda()\n        self.fc =")}, age=30)
+    assert codes(devfix) == []
+
+
+HOSTILE: dict[str, Callable[[Path], object]] = {
+    "no Python": lambda path: path.write_text("class Net("),
+    "no text": lambda path: path.write_bytes(b"\xff\xfe\x00\x01"),
+    "a folder": lambda path: path.mkdir(),
+    "a link to nothing": lambda path: path.symlink_to("gone.py"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a pipe": lambda path: os.mkfifo(path),
+    "nested without end": lambda path: path.write_text("class Net:\n    x = " + "(" * 5000 + ")" * 5000),
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_neighbours_that_cannot_be_read(tree: Path, devfix: Devfix, make: Callable[[Path], object]) -> None:
+    write(tree, {"train.py": TRAIN})
+    make(tree / "models.py")
+    assert codes(devfix, "train.py") == []
