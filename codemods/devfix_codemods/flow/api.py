@@ -6,7 +6,7 @@ from dataclasses import replace
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
-from devfix_codemods.flow.library import is_model_factory, is_module_api, is_tokenizer_api
+from devfix_codemods.flow.library import is_metric_api, is_model_factory, is_module_api, is_tokenizer_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.modules import Modules
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
@@ -83,6 +83,8 @@ class Api(Modules):
             return self._torch_module(node, name, arguments, state)
         if name in {"torch.nn.Embedding.from_pretrained", "torch.nn.EmbeddingBag.from_pretrained"}:
             return self.new_module(node, HOST, state)
+        if is_metric_api(name):
+            return self._metric(node, name, arguments, state)
         if is_tokenizer_api(name):
             return Value(Kind.TOKENIZER)
         if is_model_factory(name):

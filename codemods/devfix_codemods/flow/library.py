@@ -16,6 +16,12 @@ def is_module_api(name: str) -> bool:
     )
 
 
+def is_metric_api(name: str) -> bool:
+    """A metric class of torchmetrics: a module, with the state that it accumulates in buffers of its own kind."""
+    head, _, last = name.rpartition(".")
+    return head.partition(".")[0] == "torchmetrics" and "functional" not in head and last[:1].isupper()
+
+
 def is_tokenizer_api(name: str) -> bool:
     """`transformers.AutoTokenizer.from_pretrained` and its relatives."""
     head, _, last = name.rpartition(".")

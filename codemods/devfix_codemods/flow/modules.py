@@ -7,6 +7,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Attachment, Meeting, Operand
+from devfix_codemods.flow.library import is_metric_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.moves import Moves
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, may_be_device
@@ -59,6 +60,14 @@ class Modules(Moves):
         needed = places - {ANYWHERE} or {ANYWHERE}
         known = len(needed) == 1 and not parts and bool(children)
         return self.new_module(node, needed.pop() if known else UNKNOWN, state, children)
+
+    def _metric(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        """A metric of torchmetrics accumulates on the host; a collection lives where its metrics live."""
+        children = {str(index): value for index, (_, value) in enumerate(arguments.all()) if value.kind is Kind.MODULE}
+        if name.endswith("MetricCollection"):
+            return replace(self._container(node, arguments, children, state), qualified=name)
+        place = UNKNOWN if children or state.default is not None else HOST
+        return replace(self.new_module(node, place, state), qualified=name)
 
     def _copy(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         first = arguments.first
@@ -138,9 +147,10 @@ class Modules(Moves):
         self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
     ) -> Value:
         name = function.attr
-        if name in {"generate", "forward", "__call__"}:
+        metric = is_metric_api(base.qualified or "")
+        if name in {"generate", "forward", "__call__"} or (metric and name == "update"):
             return self._module_call(node, function.value, base, arguments, state)
-        if name in tables.MODULE_METHODS_RETURNING_SELF:
+        if name in tables.MODULE_METHODS_RETURNING_SELF or (metric and name in {"clone", "reset"}):
             return base
         if name in {"add_module", "append", "insert", "extend"} and arguments.positional:
             added = arguments.positional[-1][1]

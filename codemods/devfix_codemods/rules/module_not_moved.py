@@ -41,17 +41,15 @@ Any.
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods import scope
-from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
-from devfix_codemods.findings import Finding, Fix, Step
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.findings import Finding, Step
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._built import is_metric, move_where_built
 from devfix_codemods.rules._looks import builds_and_runs
-from devfix_codemods.rules._moves import Mover, device_words, insertable, mover_for, names_at, text_of
+from devfix_codemods.rules._moves import device_words, insertable, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -62,7 +60,9 @@ def check(program: Program) -> Iterator[Finding]:
         origin = meeting.misplaced.value.origin
         if meeting.misplaced.role != "module" or meeting.misplaced.place != HOST or not insertable(meeting.context):
             continue
-        if origin is not None and origin.birth is Birth.MODULE and origin.node not in seen:
+        if origin is None or origin.birth is not Birth.MODULE or is_metric(program, origin.node):
+            continue
+        if origin.node not in seen:
             seen.add(origin.node)
             yield _finding(program, meeting, origin.node)
 
@@ -70,7 +70,7 @@ def check(program: Program) -> Iterator[Finding]:
 def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
     name = text_of(program, meeting.misplaced.node)
     anchor = text_of(program, meeting.anchor.node)
-    fix = _fix(program, meeting, birth)
+    fix = move_where_built(program, meeting, birth)
     built = program.source.span(birth)
     return Finding(
         code=RULE.code,
@@ -87,44 +87,6 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
         fix=fix,
         advice=None if fix else f"move `{name}` to the device of `{anchor}` before this call",
     )
-
-
-def _fix(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:
-    if not isinstance(birth, ast.Call):
-        return None
-    statement = program.names.statement(birth)
-    mover = mover_for(program, meeting, names_at(program, statement, meeting), blocking=True)
-    edits: tuple[Edit, ...]
-    if mover is not None:
-        edits = (*mover.edits, ReplaceExpression(program.source.span(birth), f"__node__{mover.suffix}"))
-    else:
-        later = _after_device(program, meeting, statement)
-        if later is None:
-            return None
-        mover, edits = later
-    return Fix(mover.safety, f"Move the module to `{mover.device}` where it is built", edits)
-
-
-def _after_device(program: Program, meeting: Meeting, statement: ast.stmt) -> tuple[Mover, tuple[Edit, ...]] | None:
-    """A line of its own right after the device gets its name, where that happens later in the same block."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return None
-    name = dotted(statement.targets[0])
-    block = scope.block_of(program, statement)
-    for later in block[block.index(statement) + 1 :]:
-        if not isinstance(later, ast.Assign) or len(later.targets) != 1:
-            continue
-        text = dotted(later.targets[0])
-        known = [one for one in meeting.devices if one.text == text and one.place == meeting.anchor.place]
-        if (
-            known
-            and name is not None
-            and text is not None
-            and later.lineno < program.names.statement(meeting.node).lineno
-        ):
-            insert = InsertStatement(program.source.span(later), "after", f"{name}.to({text})")
-            return Mover(f".to({text})", text), (insert,)
-    return None
 
 
 RULE = Rule(

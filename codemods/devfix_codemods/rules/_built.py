@@ -1,0 +1,56 @@
+"""Modules and metrics that are built on the host: the fix that moves them where they are built."""
+
+import ast
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.findings import Fix
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.library import is_metric_api
+from devfix_codemods.program import Program
+from devfix_codemods.rules._moves import Mover, mover_for, names_at
+
+
+def is_metric(program: Program, birth: ast.AST) -> bool:
+    """Whether a module is a metric of torchmetrics."""
+    return isinstance(birth, ast.Call) and is_metric_api(program.names.qualified(birth.func) or "")
+
+
+def move_where_built(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:
+    """`Net()` becomes `Net().to(device)`; a line of its own where the device gets its name later."""
+    if not isinstance(birth, ast.Call):
+        return None
+    statement = program.names.statement(birth)
+    mover = mover_for(program, meeting, names_at(program, statement, meeting), blocking=True)
+    edits: tuple[Edit, ...]
+    if mover is not None:
+        edits = (*mover.edits, ReplaceExpression(program.source.span(birth), f"__node__{mover.suffix}"))
+    else:
+        later = _after_device(program, meeting, statement)
+        if later is None:
+            return None
+        mover, edits = later
+    return Fix(mover.safety, f"Move the module to `{mover.device}` where it is built", edits)
+
+
+def _after_device(program: Program, meeting: Meeting, statement: ast.stmt) -> tuple[Mover, tuple[Edit, ...]] | None:
+    """A line of its own right after the device gets its name, where that happens later in the same block."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    name = dotted(statement.targets[0])
+    block = scope.block_of(program, statement)
+    for later in block[block.index(statement) + 1 :]:
+        if not isinstance(later, ast.Assign) or len(later.targets) != 1:
+            continue
+        text = dotted(later.targets[0])
+        known = [one for one in meeting.devices if one.text == text and one.place == meeting.anchor.place]
+        if (
+            known
+            and name is not None
+            and text is not None
+            and later.lineno < program.names.statement(meeting.node).lineno
+        ):
+            insert = InsertStatement(program.source.span(later), "after", f"{name}.to({text})")
+            return Mover(f".to({text})", text), (insert,)
+    return None
