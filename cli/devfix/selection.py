@@ -22,14 +22,19 @@ def options_of(choice: Choice) -> Options:
     selected = (EVERYTHING,) if choice.select is None else choice.select
     chosen = codes_of(selected, f"{choice.origin}: [tool.devfix] select: ")
     ignored = codes_of(choice.ignore, f"{choice.origin}: [tool.devfix] ignore or per-file-ignores: ")
-    return Options(chosen - ignored, choice.unsafe, choice.target_torch, choice.prefer)
+    return Options(chosen - ignored, choice.unsafe, choice.target_torch, choice.prefer, choice.guards)
 
 
 @cache
 def rules_of(choice: Choice) -> tuple[Rule, ...]:
-    """The rules themselves, by code."""
+    """The rules themselves, by code; guards come last."""
     selected = options_of(choice).select
-    return tuple(rule for rule in all_rules() if rule.code in selected)
+    asked = tuple(rule for rule in all_rules() if rule.code in selected)
+    if not choice.guards:
+        return asked
+    from devfix_codemods import guards
+
+    return (*asked, guards.RULE)
 
 
 def codes_of(selectors: Iterable[str], where: str = "") -> frozenset[str]:

@@ -62,6 +62,7 @@ class Choice:
     unsafe: bool = False
     target_torch: Version | None = None
     prefer: Prefer = Prefer.CUDA
+    guards: bool = False
     origin: str = field(default="", compare=False, repr=False)
 
 
@@ -94,6 +95,7 @@ class Settings:
     target_torch: Version | None = None
     declared_torch: Version | None = None
     prefer: Prefer = Prefer.CUDA
+    guards: bool = False
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] = ()
     max_file_size: int = 1024**2
@@ -106,7 +108,7 @@ class Settings:
     def choice(self) -> Choice:
         """The choice for a file that no `per-file-ignores` names."""
         target = self.target_torch or self.declared_torch
-        return Choice(self.select, self.ignore, self.unsafe, target, self.prefer, self.origin)
+        return Choice(self.select, self.ignore, self.unsafe, target, self.prefer, self.guards, self.origin)
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class Overrides:
     unsafe: bool | None = None
     target_torch: Version | None = None
     prefer: Prefer | None = None
+    guards: bool = False
     jobs: int | None = None
     force_exclude: bool = False
     config: str | None = None
@@ -133,6 +136,7 @@ class Overrides:
             unsafe=settings.unsafe if self.unsafe is None else self.unsafe,
             target_torch=self.target_torch or settings.target_torch,
             prefer=self.prefer or settings.prefer,
+            guards=self.guards,
             jobs=self.jobs or settings.jobs,
         )
 

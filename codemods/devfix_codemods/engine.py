@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from devfix_codemods import suppressions
+from devfix_codemods import guards, suppressions
 from devfix_codemods.edits import lines
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
@@ -127,7 +127,8 @@ def text_edits(source: Source, fix: Fix) -> list[TextEdit]:
 
 def _checked(source: Source, options: Options, project: Project | None) -> Checked | Skipped | Failed:
     rules = all_rules()
-    active = triggered(source.data, [rule for rule in rules if rule.code in options.select])
+    asked = [rule for rule in rules if rule.code in options.select]
+    active = triggered(source.data, [*asked, guards.RULE] if options.guards else asked)
     if not active and suppressions.MARKER not in source.data:
         return Checked(())
     comments = suppressions.read(source)

@@ -11,13 +11,14 @@ class Options:
     """What to look for and what may be applied.
 
     `target_torch` is the (major, minor) release that written code must run on; None stands for any. `prefer` says what
-    a declared device is.
+    a declared device is. `guards` asks for assertions where a model is set up.
     """
 
     select: frozenset[str]
     unsafe: bool = False
     target_torch: tuple[int, int] | None = None
     prefer: Prefer = Prefer.CUDA
+    guards: bool = False
 
 
 @dataclass(frozen=True, slots=True)

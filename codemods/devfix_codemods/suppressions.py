@@ -15,6 +15,9 @@ from devfix_codemods.source import Source, Span
 CODE, NAME = "DVF001", "unused-ignore"
 MARKER = b"devfix:"
 
+_ASKED_FOR = frozenset({"DVF002"})
+"""Codes of what is only looked for when somebody asks: a comment that names one may wait for that."""
+
 _DIRECTIVE = re.compile(r"#\s*devfix:\s*([^#]*)")
 _IGNORE = re.compile(r"ignore(?:\s*\[([^\]]*)\](?:\s.*)?)?")
 _SKIP = re.compile(r"skip-file(?:\s.*)?")
@@ -133,6 +136,8 @@ def _unused(
             yield _about(ignore, "nothing is found on this line", "Remove the comment.")
         return
     for code in ignore.codes:
+        if code in _ASKED_FOR:
+            continue
         if code not in rules:
             yield _about(ignore, f"there is no rule {code}", f"Remove {code} from the comment.")
         elif code in select and (ignore, code) not in used:

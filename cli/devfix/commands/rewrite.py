@@ -1,5 +1,6 @@
 """`devfix rewrite`."""
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,10 @@ from devfix.formats import OutputFormat
 
 Diff = Annotated[bool, typer.Option("--diff", "--dry-run", help="Show the patch, write nothing.")]
 AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that have uncommitted changes.")]
+AddGuards = Annotated[
+    bool,
+    typer.Option("--add-guards", help="Also assert that each model is on its device before its loop."),
+]
 Replay = Annotated[bool, typer.Option("--replay", help="Run each changed script before and after its patch.")]
 ReplayCommand = Annotated[
     str | None,
@@ -25,6 +30,7 @@ def rewrite(
     paths: options.Paths = None,
     diff: Diff = False,
     unsafe: options.Unsafe = None,
+    add_guards: AddGuards = False,
     allow_dirty: AllowDirty = False,
     replay: Replay = False,
     replay_command: ReplayCommand = None,
@@ -61,6 +67,7 @@ def rewrite(
     overrides = options.overrides_of(
         select, ignore, exclude, unsafe, target_torch, prefer, jobs, force_exclude, config, isolated
     )
+    overrides = dataclasses.replace(overrides, guards=add_guards)
     ask = options.ask_of(paths, overrides, output_format, quiet, no_cache, stdin_filename)
     if not replay and replay_command is None:
         return run(ask, Mode(diff, allow_dirty))
