@@ -57,6 +57,7 @@ ALONE = {
     ),
     "unknown parameters": HEAD + "from models import Net\nmodel = Net().to(device)\n" + LOOP,
     "a part goes elsewhere": HEAD + "model = nn.Linear(2, 2).to(device)\nmodel.table.cpu()\n" + LOOP,
+    "a layer goes elsewhere": HEAD + "model = nn.Sequential(nn.Linear(2, 2)).to(device)\nmodel[0].cpu()\n" + LOOP,
     "given to somebody": HEAD + "model = nn.Linear(2, 2).to(device)\nprepare(model)\n" + LOOP,
     "made anew by somebody": HEAD + "model = nn.Linear(2, 2).to(device)\nmodel = quantize(model)\n" + LOOP,
     "cast and moved": HEAD + "model = nn.Linear(2, 2).to(device)\nmodel.to('cpu', torch.half)\n" + LOOP,
@@ -144,6 +145,7 @@ BETWEEN = {
     "prints": "print(model, sum(p.numel() for p in model.parameters()))\n",
     "a helper that counts": "total = count_parameters(model)\n",
     "a scheduler": "scheduler = make_scheduler(model, 3)\n",
+    "a frozen layer": "for p in model.layers[-1].norm.parameters():\n    p.requires_grad = False\n",
     "frozen layers": "for p in model.parameters():\n    p.requires_grad = False\n",
 }
 
@@ -174,8 +176,9 @@ def test_what_counts_as_a_use(text: str) -> None:
     assert guarded(HEAD + set_up + text) == HEAD + set_up + GUARD + text
 
 
-def test_a_function_of_the_file_that_loops() -> None:
-    function = "def run(net, batches):\n    for x in batches:\n        net(x)\n\n\n"
+@pytest.mark.parametrize("step", ["net(x)", "step(x, net)", "step(x, model=net)"])
+def test_a_function_of_the_file_that_loops(step: str) -> None:
+    function = f"def run(net, batches):\n    for x in batches:\n        {step}\n\n\n"
     set_up, use = "model = nn.Linear(2, 2).to(device)\n", "run(model, batches)\n"
     assert guarded(HEAD + function + set_up + use) == HEAD + function + set_up + GUARD + use
 

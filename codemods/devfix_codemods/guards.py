@@ -182,10 +182,11 @@ class _Block:
             return False
         function, parameter = found
         return any(
-            isinstance(one.func, ast.Name) and one.func.id == parameter
+            isinstance(node, ast.Name) and node.id == parameter
             for loop in ast.walk(function)
             if isinstance(loop, _LOOPS)
-            for one in _calls(loop)
+            for call in _calls(loop)
+            for node in (call.func, *call.args, *(one.value for one in call.keywords))
         )
 
     def _function_of(self, call: ast.Call) -> tuple[scope.Function, str] | None:
@@ -211,9 +212,8 @@ class _Block:
             return not isinstance(node.ctx, ast.Load)
         if not isinstance(node, ast.Call):
             return False
-        method = dotted(node.func) or ""
-        if method.startswith(f"{self._name}."):
-            return method.count(".") > 1 or method.rpartition(".")[2] not in _HARMLESS_METHODS
+        if isinstance(node.func, ast.Attribute) and self._is_model(_owner(node.func)):
+            return node.func.attr not in _HARMLESS_METHODS
         return self._is_given(node)
 
     def _is_given(self, call: ast.Call) -> bool:
@@ -288,6 +288,13 @@ def _device_text(call: ast.Call) -> str | None:
     """The name that a move is given, `args.device`; None where it is given an expression."""
     given = next((one.value for one in call.keywords if one.arg == "device"), call.args[0] if call.args else None)
     return None if given is None else dotted(given)
+
+
+def _owner(node: ast.expr) -> ast.expr:
+    """`model` of `model.layers[0].to`."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node
 
 
 def _calls(node: ast.AST) -> Iterable[ast.Call]:
