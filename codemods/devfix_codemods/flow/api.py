@@ -188,8 +188,7 @@ class Api(Modules):
         custom = any(key.arg in {"collate_fn", None} for key in node.keywords) or len(node.args) > 6
         prototype = _item_of(dataset[1]) if dataset and not custom else None
         elsewhere = self._may_place(arguments, state)
-        pinned = arguments.keywords.get("pin_memory")
-        if prototype is not None and pinned is not None and pinned[1].const is True:
+        if prototype is not None:
             self.record_pin(node, _somewhere(prototype), loads=True)
         return Value(Kind.LOADER, element=prototype, token=self.new_token(node), computed=elsewhere)
 

@@ -150,9 +150,9 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A call that pins memory of something at `place`, which may be a device.
+    """A call that wants the host's memory, but gets something at `place`, which may be a device.
 
-    `x.pin_memory()`, or a loader with `pin_memory=True` (`loads`) whose dataset gives tensors at `place`.
+    `x.pin_memory()`, or a loader (`loads`) whose dataset gives tensors at `place`: it must not pin or fork.
     """
 
     node: ast.Call

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.flow.facts import AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, Pin, spelled
-from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Relation, Symbol, may_be_device, relation
+from devfix_codemods.flow.places import HOST, UNKNOWN, Choice, Device, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.project import Found, Project
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.tables import canonical
@@ -402,8 +402,9 @@ class Machine:
             self.facts.moves.append(move)
 
     def record_pin(self, node: ast.Call, place: Place, *, loads: bool) -> None:
-        """Record that memory at `place` is pinned, where that may be a device."""
-        if may_be_device(place) and all(one.node is not node for one in self.facts.pins):
+        """Record that memory at `place` is pinned, or loaded, where the program names an accelerator for it."""
+        options = place.options if isinstance(place, Choice) else {place}
+        if any(isinstance(one, Device) for one in options) and all(one.node is not node for one in self.facts.pins):
             self.facts.pins.append(Pin(node, place, loads, self.frame.context))
 
     # -- small helpers on values

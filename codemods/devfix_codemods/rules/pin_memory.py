@@ -101,7 +101,7 @@ def _found(program: Program, node: ast.AST, message: str, fix: Fix | None, advic
 
 
 def _of_device(program: Program, pin: Pin) -> Finding | None:
-    if is_guarded(program, pin.node):
+    if is_guarded(program, pin.node) or (pin.loads and not _is_true(_keyword(pin.node))):
         return None
     where = describe(pin.place)
     if pin.loads:
