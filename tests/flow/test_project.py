@@ -267,3 +267,26 @@ def test_what_the_answer_rests_on() -> None:
     project = Project(files)
     check(Source("/p/train.py", files.read("/p/train.py") or b""), ALL, project)
     assert project.consulted("/p/train.py") == {"/p/models.py"}
+
+
+INHERITED = {
+    "class Task(Base):\n    pass\n\nTask(torch.zeros(2)).use(torch.zeros(2).cuda())\n": [],
+    "class Task(Base):\n    def run(self):\n        return self.use(torch.zeros(2).cuda())\n": [],
+    "class Task(Base):\n    def run(self, device):\n        x = torch.zeros(2)\n        return self.use(x).to(device)\n": [],
+}
+
+
+@pytest.mark.parametrize("text", INHERITED)
+def test_methods_that_another_file_gives(text: str) -> None:
+    texts = {
+        "train.py": f"import torch\nfrom base import Base\n\n{text}for x in loader:\n    x.to('cuda')\n",
+        "base.py": """
+            class Base:
+                def __init__(self, x):
+                    self.x = x
+
+                def use(self, y):
+                    return self.x + y
+        """,
+    }
+    assert found(texts) == []

@@ -87,6 +87,7 @@ class Machine:
         self.root = root
         self.project = project
         self._homes: dict[Unit, _Home] = {}
+        self._found_homes: dict[ast.AST, Unit] = {}
         self._become(root, self._home(root))
         self.frame = self.module_frame
         self.calls: list[Function | ast.Lambda] = []
@@ -172,9 +173,11 @@ class Machine:
 
     def home_of(self, definition: ast.AST) -> Unit:
         """The file in which something that can be called is defined."""
-        if self.unit.holds(definition):
+        if self.project is None or self.unit.holds(definition):
             return self.unit
-        return next((one for one in self._homes if one.holds(definition)), self.unit)
+        if definition not in self._found_homes:
+            self._found_homes[definition] = self.project.home_of(definition) or self.root
+        return self._found_homes[definition]
 
     def is_here(self, node: ast.AST) -> bool:
         """Whether `node` stands in the file whose code runs."""
