@@ -269,11 +269,11 @@ def test_what_the_answer_rests_on() -> None:
     assert project.consulted("/p/train.py") == {"/p/models.py"}
 
 
-INHERITED = {
-    "class Task(Base):\n    pass\n\nTask(torch.zeros(2)).use(torch.zeros(2).cuda())\n": [],
-    "class Task(Base):\n    def run(self):\n        return self.use(torch.zeros(2).cuda())\n": [],
-    "class Task(Base):\n    def run(self, device):\n        x = torch.zeros(2)\n        return self.use(x).to(device)\n": [],
-}
+INHERITED = (
+    "class Task(Base):\n    pass\n\nTask(torch.zeros(2)).use(torch.zeros(2).cuda())\n",
+    "class Task(Base):\n    def run(self):\n        return self.use(torch.zeros(2).cuda())\n",
+    "class Task(Base):\n    def run(self, where):\n        x = torch.zeros(2)\n        return self.use(x).to(where)\n",
+)
 
 
 @pytest.mark.parametrize("text", INHERITED)

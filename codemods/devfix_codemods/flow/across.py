@@ -6,13 +6,13 @@ from dataclasses import replace
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.functions import Functions
 from devfix_codemods.flow.machine import DEPTH, Arguments
-from devfix_codemods.flow.places import UNKNOWN
+from devfix_codemods.flow.places import HOST, UNKNOWN, may_be_device
 from devfix_codemods.flow.project import Found
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import Birth, Kind, Origin, Value
 
-STEPS_ABROAD = 60_000
+STEPS_ABROAD = 40_000
 """Expressions evaluated in other files on behalf of one, before calls into them are no longer followed."""
 
 _NESTING = 4
@@ -59,7 +59,8 @@ class Across(Functions):
         owner: Value | None,
     ) -> Value:
         """Follow a call into another file. What it gives back was born, for the caller, at the call."""
-        if definition in self.calls or len(self.calls) >= DEPTH or self.steps_abroad > STEPS_ABROAD:
+        tired = definition in self.calls or len(self.calls) >= DEPTH or self.steps_abroad > STEPS_ABROAD
+        if tired or not self._is_worthwhile(home, definition, arguments):
             return self.unknown_call(node, arguments, state)
         self._load(home, state)
         before, outermost = self.steps, self.unit is self.root
@@ -68,6 +69,14 @@ class Across(Functions):
         if outermost:
             self.steps_abroad += self.steps - before
         return self._of_here(result, node, frozenset({Birth.MODULE, Birth.MOVE}))
+
+    def _is_worthwhile(self, home: Unit, definition: ast.AST, arguments: Arguments) -> bool:
+        """Whether the call may place something, or is given something whose place is known."""
+        if any(_has_place(value) for _, value in arguments.all()):
+            return True
+        if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        return definition.name == "__init__" or home.interest.in_function(definition)
 
     def _load(self, unit: Unit, state: State) -> None:
         """Give the code of `unit` the names and objects that its top level makes."""
@@ -101,3 +110,10 @@ class Across(Functions):
 
     def top_level(self, unit: Unit) -> State | None:
         raise NotImplementedError
+
+
+def _has_place(value: Value) -> bool:
+    return value.batch is not None or value.place == HOST or may_be_device(value.place) or value.kind in _PLACED
+
+
+_PLACED = frozenset({Kind.MODULE, Kind.LOADER, Kind.DATASET, Kind.BATCH, Kind.ENCODING})

@@ -7,7 +7,6 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.facts import Context
-from devfix_codemods.flow.interest import Interest
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
 from devfix_codemods.flow.project import Project
@@ -21,9 +20,7 @@ class Functions(Calls):
 
     def __init__(self, root: Unit, project: Project | None = None) -> None:
         super().__init__(root, project)
-        self.interest = Interest(
-            root.source.tree, root.names, self.facts.evidence, self.classes, in_project=project is not None
-        )
+        self.interest = root.interest
         self.observed: dict[tuple[ast.AST, str], Value] = {}
 
     def method_of(self, value: Value, name: str) -> ast.AST | None:

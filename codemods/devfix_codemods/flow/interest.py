@@ -6,6 +6,7 @@ that. What is called from elsewhere is followed all the same.
 """
 
 import ast
+from collections.abc import Callable
 from functools import cached_property
 
 from devfix_codemods.flow import tables
@@ -26,14 +27,13 @@ _SEEDS = (
     | {"device", "set_default_device", "set_default_tensor_type", "autocast", "GradScaler"}
 )
 """Last parts of the names of calls at which a fact can start. Generous: `np.zeros` counts."""
-_SOUNDS_LIKE_PLACING = ("device", "cuda", "gpu", "model", "net", "loader", "batch", "load", "tensor")
 _BUILTINS = frozenset({"range", "type", "complex"})
 
 
 class Interest:
     """Answers for the functions and classes of one file. In doubt, they matter.
 
-    `in_project` says that calls of imported functions are followed.
+    `elsewhere` says of an imported name, by its dotted path, whether it is a module or a function that can hold a fact.
     """
 
     def __init__(
@@ -43,13 +43,14 @@ class Interest:
         evidence: dict[ast.AST, Evidence],
         classes: ClassTable,
         *,
-        in_project: bool = False,
+        elsewhere: Callable[[str], bool] = lambda dotted: False,
     ) -> None:
         self._tree = tree
         self._names = names
         self._evidence = evidence
         self._classes = classes
-        self._in_project = in_project
+        self._elsewhere = elsewhere
+        self._answers: dict[str, bool] = {}
 
     def in_function(self, definition: Function) -> bool:
         """Whether running `definition` by itself can give a fact."""
@@ -106,13 +107,20 @@ class Interest:
                 return frozenset(found - {"__init__", "forward"})
             found |= more
 
+    def seeds(self, definition: Function) -> bool:
+        """Whether `definition` itself makes, moves, encodes or averages something, as this file alone tells."""
+        return definition in self._evidence and self._seeds_here(self._evidence[definition])
+
     def _seeds(self, definition: Function) -> bool:
         own = self._evidence[definition]
-        if not _SEEDS.isdisjoint(own.methods) or not _SEEDS.isdisjoint(own.called - _BUILTINS):
+        if self._seeds_here(own):
             return True
-        if self._in_project and any(map(self._places_elsewhere, own.called)):
+        if any(map(self._places_elsewhere, own.called)):
             return True
         return bool(own.built) and not self._constructs(definition) and any(map(self._is_module, own.built))
+
+    def _seeds_here(self, own: Evidence) -> bool:
+        return not _SEEDS.isdisjoint(own.methods) or not _SEEDS.isdisjoint(own.called - _BUILTINS)
 
     def _constructs(self, definition: Function) -> bool:
         owner = self._names.parent(definition)
@@ -122,16 +130,20 @@ class Interest:
         root, _, rest = text.partition(".")
         if not rest and root in self._local_modules:
             return True
-        if self._in_project and root in self._names.module.relatives:
-            return True
         found = self._names.module.imports.get(root, ())
-        return any(self._in_project or one.qualified.startswith("torch") for one in found)
+        return any(one.qualified.startswith("torch") for one in found) or self._places_elsewhere(text)
 
-    def _places_elsewhere(self, name: str) -> bool:
-        """An imported function that sounds as if it built or moved something."""
+    def _places_elsewhere(self, text: str) -> bool:
+        """Something imported from another file of the project that builds or moves something."""
         module = self._names.module
-        imported = name in module.relatives or name in module.imports
-        return imported and any(word in name.lower() for word in _SOUNDS_LIKE_PLACING)
+        root, dot, rest = text.partition(".")
+        candidates = [one.qualified for one in module.imports.get(root, ())]
+        name = module.relatives.get(root) or (candidates[0] if len(candidates) == 1 else None)
+        if name is None:
+            return False
+        if text not in self._answers:
+            self._answers[text] = self._elsewhere(f"{name}{dot}{rest}")
+        return self._answers[text]
 
     @cached_property
     def _local_modules(self) -> frozenset[str]:

@@ -123,6 +123,15 @@ class Project:
             pending.extend(unit.uses if unit is not None else ())
         return frozenset(seen - {path})
 
+    def _matters(self, unit: Unit, dotted: str) -> bool:
+        """Whether a call of what is imported can matter for where values live."""
+        found = self.lookup(unit, dotted)
+        if found is None or found.definition is None:
+            return False
+        if isinstance(found.definition, ast.ClassDef):
+            return found.unit.classes.is_module(found.definition) or found.unit.classes.is_dataset(found.definition)
+        return found.unit.interest.seeds(found.definition)
+
     def _member(self, unit: Unit, name: str, chain: int) -> Found | None:
         bindings = unit.bindings.get(name, [])
         imported = [one.imported for one in bindings if one.imported is not None]
@@ -145,6 +154,7 @@ class Project:
 
     def _new(self, source: Source) -> Unit:
         unit = Unit(source, tag=tag_of(source.path))
+        unit.elsewhere = partial(self._matters, unit)
         unit.classes.elsewhere, unit.classes.tables = partial(self.parent, unit), self._tables
         self._tables.update(dict.fromkeys(unit.names.classes, unit.classes))
         self._bytes += len(source.data)

@@ -2,12 +2,13 @@
 
 import ast
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from devfix_codemods.flow.classes import ClassTable, FileTraits
 from devfix_codemods.flow.evidence import Evidence, gather
+from devfix_codemods.flow.interest import Interest
 from devfix_codemods.flow.names import Names
 from devfix_codemods.source import Source
 
@@ -34,6 +35,7 @@ class Unit:
         self.classes = ClassTable(self.names)
         self.traits = FileTraits(self.names)
         self.tag = tag
+        self.elsewhere: Callable[[str], bool] = lambda dotted: False
         self.asked = False
         self.uses: set[str] = set()
 
@@ -44,6 +46,10 @@ class Unit:
     @cached_property
     def evidence(self) -> dict[ast.AST, Evidence]:
         return gather(self.source.tree, self.names)
+
+    @cached_property
+    def interest(self) -> Interest:
+        return Interest(self.source.tree, self.names, self.evidence, self.classes, elsewhere=self.elsewhere)
 
     @cached_property
     def owners(self) -> dict[ast.AST, ast.ClassDef]:
