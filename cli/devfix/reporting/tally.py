@@ -5,14 +5,20 @@ from dataclasses import dataclass
 
 from devfix.results import Checked, Failed, Problem, Result, Rewritten
 
+GUARD = "DVF002"
+
 
 @dataclass(frozen=True)
 class Tally:
-    """Files that were handled and files that could not be; what was fixed; the findings that remain and their fixes."""
+    """Files that were handled and files that could not be; what was fixed; the findings that remain and their fixes.
+
+    Guards repair nothing: those that were added are counted by themselves.
+    """
 
     files: int
     failed: int
     fixed: int
+    guards: int
     changed_files: int
     problems: int
     problem_files: int
@@ -27,7 +33,8 @@ class Tally:
         return Tally(
             files=sum(isinstance(result, Checked | Rewritten) for result in results),
             failed=len(errors),
-            fixed=sum(len(result.fixed) for result in changed),
+            fixed=sum(not is_guard(problem) for result in changed for problem in result.fixed),
+            guards=sum(is_guard(problem) for result in changed for problem in result.fixed),
             changed_files=len(changed),
             problems=len(problems),
             problem_files=sum(bool(remaining(result)) for result in results),
@@ -46,3 +53,8 @@ def remaining(result: Result) -> tuple[Problem, ...]:
 
 def has_fix(problem: Problem, safety: str) -> bool:
     return problem.repair is not None and problem.repair.safety == safety
+
+
+def is_guard(problem: Problem) -> bool:
+    """Whether it stands for an assertion that was asked for, and not for a bug."""
+    return problem.code == GUARD

@@ -7,7 +7,7 @@ from devfix_codemods.notebooks.notebook import is_notebook, read
 from devfix_codemods.source import Source, SourceError, Span
 
 from devfix.reporting.frame import code_frame, fix_frame, split_lines
-from devfix.reporting.tally import Tally, has_fix, remaining
+from devfix.reporting.tally import Tally, has_fix, is_guard, remaining
 from devfix.reporting.terminal import Line, Printer, one_line
 from devfix.results import Checked, Failed, Problem, Repair, Result, Rewritten, Skipped, Target
 
@@ -44,8 +44,7 @@ def report_rewritten(results: Sequence[Result], unsafe: bool, printer: Printer) 
     """For each file what was fixed in it and what is left."""
     for result in results:
         if isinstance(result, Rewritten):
-            heading = f": {len(result.fixed)} fixed" + (f", {len(result.left)} left" if result.left else "")
-            printer.line((one_line(result.target.label), "path"), (heading, ""))
+            printer.line((one_line(result.target.label), "path"), (f": {_done(result)}", ""))
         elif remaining(result):
             printer.line((one_line(result.target.label), "path"), (f": {len(remaining(result))} left", ""))
         if isinstance(result, Rewritten):
@@ -54,10 +53,13 @@ def report_rewritten(results: Sequence[Result], unsafe: bool, printer: Printer) 
 
 
 def rewrite_summary(tally: Tally, verb: str, unsafe: bool) -> Line:
-    """`Fixed 2 bugs in 1 file (120 checked); 1 left: 1 with --unsafe.`"""
-    if not tally.fixed and not tally.problems:
+    """`Fixed 2 bugs and added 1 guard in 1 file (120 checked); 1 left: 1 with --unsafe.`"""
+    if not tally.changed_files and not tally.problems:
         return [("Nothing to fix", "good"), (f" ({_checked(tally)}).", "")]
-    done = f"{verb} {count(tally.fixed, 'bug')} in {count(tally.changed_files, 'file')}"
+    added = (
+        f" and {'add' if verb.startswith('Would') else 'added'} {count(tally.guards, 'guard')}" if tally.guards else ""
+    )
+    done = f"{verb} {count(tally.fixed, 'bug')}{added} in {count(tally.changed_files, 'file')}"
     by_hand = tally.problems - (0 if unsafe else tally.unsafe)
     ways = [f"{tally.unsafe} with --unsafe"] if tally.unsafe and not unsafe else []
     ways += [f"{by_hand} by hand (see `devfix check`)"] if by_hand else []
@@ -111,9 +113,18 @@ def _line_named(problem: Problem, span: Span) -> str:
     return f"line {line}" if cell is None else f"cell {cell}, line {line}"
 
 
+def _done(result: Rewritten) -> str:
+    """`2 fixed, 1 added, 1 left`."""
+    added = sum(map(is_guard, result.fixed))
+    parts = [f"{len(result.fixed) - added} fixed"] if added < len(result.fixed) else []
+    parts += [f"{added} added"] if added else []
+    parts += [f"{len(result.left)} left"] if result.left else []
+    return ", ".join(parts)
+
+
 def _fixed_line(problem: Problem) -> Line:
     title = problem.repair.title if problem.repair is not None else problem.message
-    return [("  fixed ", "good"), *_short(problem), (f": {one_line(title)}", "")]
+    return [("  added " if is_guard(problem) else "  fixed ", "good"), *_short(problem), (f": {one_line(title)}", "")]
 
 
 def _left_line(problem: Problem, unsafe: bool) -> Line:

@@ -1,5 +1,6 @@
 """The report for people."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -148,8 +149,7 @@ def test_advice_stands_where_no_fix_does() -> None:
 
 
 def tally(**counts: int) -> Tally:
-    names = ["files", "failed", "fixed", "changed_files", "problems", "problem_files", "safe", "unsafe", "silenced"]
-    return Tally(**(dict.fromkeys(names, 0) | counts))
+    return Tally(**(dict.fromkeys((field.name for field in fields(Tally)), 0) | counts))
 
 
 @pytest.mark.parametrize(
@@ -188,6 +188,11 @@ def test_the_summary_of_a_check(counts: dict[str, int], unsafe: bool, text: str)
     [
         ({"files": 3}, False, "Nothing to fix (3 files checked)."),
         ({"files": 3, "fixed": 2, "changed_files": 1}, False, "Fixed 2 bugs in 1 file (3 files checked)."),
+        (
+            {"files": 3, "fixed": 2, "guards": 1, "changed_files": 1},
+            False,
+            "Fixed 2 bugs and added 1 guard in 1 file (3 files checked).",
+        ),
         (
             {"files": 3, "problems": 3, "unsafe": 1},
             False,
