@@ -36,6 +36,8 @@ SILENT = {
     "updated on the host": loop(ACCURACY, "metric.update(out.cpu(), y.cpu())"),
     "given numbers": loop("metric = torchmetrics.MeanMetric()", "metric.update(out.mean().item())"),
     "only asked": loop(ACCURACY, "metric.compute()"),
+    "one that keeps lists": loop("metric = torchmetrics.RetrievalMRR()"),
+    "a curve without thresholds": loop('metric = torchmetrics.AUROC(task="binary")'),
     "not of torchmetrics": loop("metric = Accuracy()"),
     "a functional one": loop("metric = torchmetrics.functional.accuracy"),
     "built and given away": loop(ACCURACY + "\nregister(metric)", "pass"),

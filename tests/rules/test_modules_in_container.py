@@ -128,6 +128,19 @@ SILENT = {
         self.choices = {"a": nn.Linear(2, 2), "b": nn.Linear(3, 3)}
         self.head = self.choices[block]
     """),
+    "a module dict in the other case": net("""
+        self.nets = {} if block else nn.ModuleDict()
+        self.nets["a"] = nn.Linear(2, 2)
+    """),
+    "put into another list as well": net("""
+        layers = []
+        self.ordered = []
+        for i in range(n):
+            layer = nn.Linear(2, 2)
+            layers.append(layer)
+            self.ordered.append(layer)
+        self.layers = nn.Sequential(*layers)
+    """),
     "a base class that adds them by name": HEAD
     + dedent("""
         class Base(nn.Module):
@@ -171,6 +184,11 @@ ADVICE = {
         "`self.nets.get` is used",
     ),
     "keys that are no strings": ("self.nets = {2: nn.Linear(2, 2)}", "", "surely a module"),
+    "set by a pair": (
+        "self.nets = dict()\nfor i in range(n):\n    self.nets[(i, block)] = nn.Linear(2, 2)",
+        "",
+        "surely a module",
+    ),
     "a key that a module dict refuses": ("self.nets = {'type': nn.Linear(2, 2)}", "", "surely a module"),
     "a key with a dot": ("self.nets = {'a.b': nn.Linear(2, 2)}", "", "surely a module"),
     "something else beside them": ("self.nets = [nn.Linear(2, 2), torch.relu]", "", "surely a module"),

@@ -66,7 +66,8 @@ class Modules(Moves):
         children = {str(index): value for index, (_, value) in enumerate(arguments.all()) if value.kind is Kind.MODULE}
         if name.endswith("MetricCollection"):
             return replace(self._container(node, arguments, children, state), qualified=name)
-        place = UNKNOWN if children or state.default is not None else HOST
+        lists = any(word in name.rpartition(".")[2] for word in tables.METRICS_OF_LISTS)
+        place = UNKNOWN if lists or children or state.default is not None else HOST
         return replace(self.new_module(node, place, state), qualified=name)
 
     def _copy(self, node: ast.Call, arguments: Arguments, state: State) -> Value:

@@ -283,3 +283,16 @@ MODULE_DICT_ATTRIBUTES = frozenset(
     "state_dict to to_empty train training type update values xpu zero_grad".split()
 )
 """Names that a `ModuleDict` refuses as keys: it has attributes of these names."""
+
+METRICS_OF_LISTS = (
+    "Retrieval",
+    "CatMetric",
+    "SpearmanCorrCoef",
+    "KendallRankCorrCoef",
+    "AUROC",
+    "ROC",
+    "AveragePrecision",
+    "PrecisionRecallCurve",
+    "BERTScore",
+)
+"""Metrics of torchmetrics that keep what they get in lists, wherever it is. Source: torchmetrics 1.9."""

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tables import MODULE_DICT_ATTRIBUTES
+from devfix_codemods.flow.tables import CONTAINER_MODULES, MODULE_DICT_ATTRIBUTES
 from devfix_codemods.program import Program
 from devfix_codemods.rules._container_uses import READERS, Holder, Uses, calls
 from devfix_codemods.rules._module_values import ModuleValues, Sort, joined
@@ -59,12 +59,14 @@ class Containers:
                 found.setdefault(one.attribute, []).append(one)
         for attribute, holders in found.items():
             inner: list[ast.expr] = []
-            added = [sort for use in self._uses.of(attribute) for sort in self._grown(use, inner)]
+            container = holders[0].container
+            added = [sort for use in self._uses.of(attribute) for sort in self._grown(use, inner, container)]
+            registered = self._is_registered_elsewhere(attribute)
             for one in holders:
                 self._fill(one)
                 one.sorts.extend(added)
                 one.inner.extend(inner)
-                one.hidden |= Sort.HELD in one.sorts
+                one.hidden |= registered or Sort.HELD in one.sorts
             if any({Sort.MODULE, Sort.LIKELY} & set(one.sorts) and not one.hidden for one in holders):
                 self._uses.judge(attribute, holders)
                 yield from (one for one in holders if not one.hidden)
@@ -125,18 +127,18 @@ class Containers:
         elif function is not None:
             for one in ast.walk(function):
                 if isinstance(one, ast.Name) and one.id == holder.local:
-                    holder.sorts.extend(self._into_local(one, holder.inner))
+                    holder.sorts.extend(self._into_local(one, holder.inner, holder.container))
 
-    def _into_local(self, node: ast.Name, inner: list[ast.expr]) -> Iterator[Sort]:
+    def _into_local(self, node: ast.Name, inner: list[ast.expr], container: str) -> Iterator[Sort]:
         parent = self._names.parent(node)
         if isinstance(node.ctx, ast.Store) and isinstance(parent, ast.Assign):
             yield from self._elements(parent.value, inner)
         elif isinstance(node.ctx, ast.Store):
             yield Sort.UNKNOWN
         else:
-            yield from self._grown(node, inner)
+            yield from self._grown(node, inner, container)
 
-    def _grown(self, use: ast.expr, inner: list[ast.expr]) -> Iterator[Sort]:
+    def _grown(self, use: ast.expr, inner: list[ast.expr], container: str) -> Iterator[Sort]:
         """What one use of a container adds to it."""
         parent = self._names.parent(use)
         call = self._names.parent(parent) if isinstance(parent, ast.Attribute) else None
@@ -149,6 +151,8 @@ class Containers:
         elif isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
             statement = self._names.parent(parent)
             known = isinstance(statement, ast.Assign) and parent in statement.targets
+            if container == "ModuleDict" and not _is_key(parent.slice):
+                yield Sort.UNKNOWN
             yield from self._element(statement.value, inner) if known else [Sort.UNKNOWN]  # type: ignore[union-attr]
 
     def _elements(self, node: ast.expr, inner: list[ast.expr]) -> Iterator[Sort]:
@@ -186,6 +190,18 @@ class Containers:
         if joined(sorts) is Sort.MODULE:
             inner.append(node)
         yield from sorts
+
+    def _is_registered_elsewhere(self, attribute: str) -> bool:
+        """Whether the attribute is a module container already, in another branch or later on."""
+        values = [
+            arm
+            for use in self._uses.of(attribute)
+            if isinstance(parent := self._names.parent(use), ast.Assign) and use in parent.targets
+            for arm in _arms(parent.value)
+        ]
+        return any(
+            isinstance(one, ast.Call) and self._values.qualified(one.func) in CONTAINER_MODULES for one in values
+        )
 
     def _registers_by_name(self) -> bool:
         """Whether the class registers parts by name, or answers for its parameters itself."""

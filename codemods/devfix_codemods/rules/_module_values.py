@@ -203,7 +203,9 @@ class ModuleValues:
         if function is None or node.id in scope.parameters(function):
             return Sort.UNKNOWN
         found: list[Sort] = []
+        takers: set[str] = set()
         for one in ast.walk(function):
+            takers |= _put_into(one, node.id)
             if isinstance(one, ast.Name) and one.id == node.id and isinstance(one.ctx, ast.Store):
                 parent = self._names.parent(one)
                 if not (isinstance(parent, ast.Assign) and one in parent.targets):
@@ -213,7 +215,17 @@ class ModuleValues:
                 found.append(self.sort(parent.value, depth + 1))
             elif _kept_in_self(one, node.id):
                 return Sort.HELD
+        if len(takers) > 1:
+            return Sort.HELD
         return joined(found) if found else Sort.UNKNOWN
+
+
+def _put_into(node: ast.AST, name: str) -> set[str]:
+    """`layers` of `layers.append(name)`: what is put into two lists is registered by one of them, or by neither."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "append":
+        return set()
+    given = any(isinstance(one, ast.Name) and one.id == name for one in node.args)
+    return {ast.unparse(node.func.value)} if given else set()
 
 
 def _named_bases(definition: ast.ClassDef) -> list[str]:
