@@ -1,0 +1,29 @@
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+from torch.nn.parallel.distributed import DistributedDataParallel as DDP
+
+
+def build(rank):
+    device = torch.device(f"cuda:{rank}") if torch.cuda.is_available() else torch.device("cpu")
+    model = nn.GRU(3, 5, batch_first=True)
+    model = DDP(model.to(device), device_ids=[rank] if torch.cuda.is_available() else None, find_unused_parameters=True)
+    return model, device
+
+
+def main(rank=0):
+    torch.manual_seed(43)
+    name = "nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(name, store=dist.HashStore(), rank=rank, world_size=1)
+    try:
+        model, device = build(rank)
+        outputs, _ = model(torch.randn(4, 7, 3, device=device))
+        loss = outputs.pow(2).mean()
+        loss.backward()
+    finally:
+        dist.destroy_process_group()
+    print(f"loss {loss.item():.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""DVF208: DataParallel and DistributedDataParallel."""
+
+from textwrap import indent
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF208"
+
+HEAD = """\
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+"""
+
+
+def worker(body: str, head: str = HEAD) -> str:
+    return head + "\ndef main(rank, device, args, given):\n" + indent(body, " " * 4) + "\n"
+
+
+SILENT = {
+    "moved where it is built": worker("model = Net().to(rank)\nmodel = DDP(model, device_ids=[rank])"),
+    "moved before": worker("model = Net()\nmodel.cuda(rank)\nmodel = DDP(model, device_ids=[rank])"),
+    "moved in the call": worker("model = Net()\nmodel = DDP(model.to(rank), device_ids=[rank])"),
+    "moved by a helper": worker("model = Net()\nprepare(model)\nmodel = DDP(model, device_ids=[rank])"),
+    "given": worker("model = DDP(given, device_ids=[rank]).to(rank)"),
+    "of another function": worker("model = build(args)\nmodel = DDP(model, device_ids=[rank])"),
+    "no device ids": worker("model = DDP(Net()).to(rank)"),
+    "none for device ids": worker("model = DDP(Net(), device_ids=None)"),
+    "data parallel moved after": worker("model = nn.DataParallel(Net(), device_ids=[0, 1]).to(device)"),
+    "data parallel moved later": worker("model = nn.DataParallel(Net())\nmodel.cuda()"),
+    "a default device": worker(
+        "torch.set_default_device(rank)\nmodel = Net()\nmodel = DDP(model, device_ids=[rank])",
+    ),
+    "batch norms converted": worker(
+        "model = Net().to(rank)\nmodel = nn.SyncBatchNorm.convert_sync_batchnorm(model)\n"
+        "model = DDP(model, device_ids=[rank])"
+    ),
+    "wrapped twice in branches": worker(
+        "for model in given:\n    if args:\n        model = DDP(model, device_ids=None)\n"
+        "    else:\n        model = DDP(model, device_ids=[rank])"
+    ),
+    "a class that moves itself": worker(
+        "model = Net()\nmodel = DDP(model, device_ids=[rank])",
+        HEAD.replace("nn.Linear(2, 2)", "nn.Linear(2, 2).cuda()"),
+    ),
+    "a class that is told its device": worker("model = Net(device=rank)\nmodel = DDP(model, device_ids=[rank])"),
+    "another library's": worker(
+        "model = Net()\nmodel = DDP(model, device_ids=[rank])",
+        "from apex.parallel import DistributedDataParallel as DDP\n",
+    ),
+    "nccl alone needs a card": worker(
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "model = Net().to(device)\nmodel = DDP(model, device_ids=[rank])"
+    ),
+    "over gloo where CUDA was asked for": worker(
+        'dist.init_process_group("gloo")\n'
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\nmodel = Net().to(device)\n'
+        "if torch.cuda.is_available():\n    model = DDP(model, device_ids=[device])"
+    ),
+    "the same index": worker('model = Net().to("cuda:1")\nmodel = nn.DataParallel(model, device_ids=[1, 2])'),
+    "a device by choice": worker(
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\nmodel = Net().to(device)\n'
+        "model = nn.DataParallel(model, device_ids=list(range(2)))"
+    ),
+    "parameters asked where no replica runs": HEAD
+    + "    @property\n    def device(self):\n        return next(self.parameters()).device\n"
+    + "\n# nn.DataParallel\n",
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT.keys())
+def test_silent(rule, program):
+    assert rule.findings(program) == ()
+
+
+def test_replicas_must_be_spoken_of(rule):
+    assert rule.findings(REPLICA.replace("nn.DataParallel(Net())", "Net()")) == ()
+
+
+CONVERTED = "model = nn.SyncBatchNorm.convert_sync_batchnorm(model)"
+ASKED = "model = DDP(model, device_ids=[rank] if torch.cuda.is_available() else None)"
+GLOO = """\
+dist.init_process_group("gloo")
+device = torch.device(f"cuda:{rank}" if torch.cuda.is_available() else "cpu")"""
+
+FIXED = {
+    "chain": (
+        "model = Net()\nmodel = DDP(model, device_ids=[rank]).to(device)",
+        "model = Net()\nmodel = DDP(model.to(device), device_ids=[rank])",
+    ),
+    "chain by cuda": (
+        "model = Net()\nmodel = DDP(model, [rank], find_unused_parameters=True).cuda(rank)",
+        "model = Net()\nmodel = DDP(model.to(rank), [rank], find_unused_parameters=True)",
+    ),
+    "never moved": (
+        "model = Net()\nmodel = DDP(model, device_ids=[args.gpu])",
+        "model = Net()\nmodel = DDP(model.to(args.gpu), device_ids=[args.gpu])",
+    ),
+    "moved too late": (
+        "model = Net()\nmodel = DDP(model, device_ids=[rank])\nmodel.to(rank)",
+        "model = Net()\nmodel = DDP(model.to(rank), device_ids=[rank])\nmodel.to(rank)",
+    ),
+    "built in the call": (
+        "model = DDP(Net(), device_ids=[rank])",
+        "model = DDP(Net().to(rank), device_ids=[rank])",
+    ),
+    "converted before": (
+        f"model = Net()\n{CONVERTED}\nmodel = DDP(model, device_ids=[rank])",
+        f"model = Net()\n{CONVERTED}\nmodel = DDP(model.to(rank), device_ids=[rank])",
+    ),
+    "a number for a list": (
+        "model = Net().to(rank)\nmodel = DDP(model, device_ids=0)",
+        "model = Net().to(rank)\nmodel = DDP(model, device_ids=[0])",
+    ),
+    "on the host over gloo": (
+        f"{GLOO}\nmodel = Net().to(device)\nmodel = DDP(model, device_ids=[rank])",
+        f"{GLOO}\nmodel = Net().to(device)\n{ASKED}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED.keys())
+def test_fixed(rule, before, after):
+    assert rule.fixed(worker(before)) == worker(after)
+
+
+ADVICE = {
+    "device ids for cards alone": (
+        "model = Net()\nmodel = DDP(model, device_ids=[rank] if torch.cuda.is_available() else None).to(device)"
+    ),
+    "another index": 'model = Net().to("cuda:1")\nmodel = nn.DataParallel(model, device_ids=[0, 1])',
+    "another number": "model = Net()\nmodel.cuda(2)\nmodel = DDP(model, device_ids=[0])",
+    "a configured device": (
+        "device = torch.device(args.device)\nmodel = Net().to(device)\n"
+        "model = nn.DataParallel(model, device_ids=list(range(args.gpus)))"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", ADVICE.values(), ids=ADVICE.keys())
+def test_advice_alone(rule, body):
+    assert rule.safeties(worker(body)) == [Safety.MANUAL]
+
+
+REPLICA = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, lengths, x, mask=None):
+        device = next(self.parameters()).device
+        noise = torch.zeros(x.size(), device=device)
+        return self.shift(x) + noise
+
+    def shift(self, y):
+        return y.float() + torch.ones(1, device=next(self.parameters()).device)
+
+    def export(self, x):
+        return x.new_zeros(1, device=next(self.parameters()).device)
+
+
+model = nn.DataParallel(Net())
+"""
+
+
+def test_replicas_take_the_device_of_an_input(rule):
+    fixed = rule.unchanged_unless_unsafe(REPLICA)
+    assert fixed == REPLICA.replace("next(self.parameters()).device", "x.device", 1).replace(
+        "torch.ones(1, device=next(self.parameters()).device)", "torch.ones(1, device=y.device)"
+    )
+
+
+def test_an_input_that_is_moved_there_gets_advice_alone(rule):
+    program = REPLICA.replace("noise = torch.zeros", "x = x.to(device)\n        noise = torch.zeros")
+    assert sorted(map(str, rule.safeties(program))) == ["manual", "unsafe"]
