@@ -23,6 +23,7 @@ class Program:
         self.source = source
         self.project = project
         self.accelerator = accelerator
+        self._undone: frozenset[ast.Call] = frozenset()
 
     @property
     def tree(self) -> ast.Module:
@@ -47,4 +48,11 @@ class Program:
     @cached_property
     def facts(self) -> Facts:
         """What the abstract interpreter saw: meetings, moves, calls."""
-        return interpret(self.unit, self.project)
+        return interpret(self.unit, self.project, self._undone)
+
+    def undoing(self, calls: frozenset[ast.Call]) -> "Program":
+        """The file read as if `calls`, which move or make tensors, left them on the host: what would these meet?"""
+        other = Program(self.source, self.project, accelerator=self.accelerator)
+        other.unit = self.unit
+        other._undone = calls
+        return other

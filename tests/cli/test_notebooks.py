@@ -102,7 +102,7 @@ def test_standard_input(tree: Path, devfix: Devfix) -> None:
 
 def test_a_fix_stays_in_its_cell(tree: Path, devfix: Devfix) -> None:
     cells = (
-        "import torch\nfrom torch import nn\ndevice = torch.device('cuda')",
+        "import torch\nfrom torch import nn\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'cpu')",
         "model = nn.Linear(2, 2).to(device)\nloader = torch.utils.data.DataLoader(data)",
         "for x, y in loader:\n    x = x.to(device)\n    loss = nn.functional.mse_loss(model(x), y)",
         "await model.report()  # the end",

@@ -131,3 +131,17 @@ def test_an_argument_that_does_not_parse_is_refused(sheet):
     file = sheet("f(a)\n")
     with pytest.raises(InvalidCode):
         file.edited(RewriteCall(file.expression("f(a)"), None, (A("k=1"),)))
+
+
+def test_another_method_of_the_same_receiver(sheet):
+    text = "def f():\n    return (\n        a.b(\n            c.cuda(),\n        )\n        .cuda()  # why\n    )\n"
+    file = sheet(text)
+    outer = RewriteCall(file.expression("a.b(…", 2), None, (A("d"),), "to")
+    inner = RewriteCall(file.expression("c.cuda()"), None, (A("d"),), "to")
+    assert file.edited(outer, inner) == text.replace(".cuda()", ".to(d)")
+
+
+def test_a_function_has_no_other_method(sheet):
+    file = sheet("f(a)\n")
+    with pytest.raises(AnchorMissing):
+        file.edited(RewriteCall(file.expression("f(a)"), None, None, "to"))

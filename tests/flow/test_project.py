@@ -46,7 +46,7 @@ LOOP = """
     from torch import nn
     {imports}
 
-    device = torch.device("cuda")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = nn.Linear(4, 2).to(device)
     criterion = nn.CrossEntropyLoss()
     for x, y in loader:
@@ -223,7 +223,7 @@ def test_a_helper_that_forgets_one() -> None:
 def test_a_device_of_another_file() -> None:
     texts = {
         "train.py": LOOP.format(imports="from config import DEVICE as where", moves="x = x.to(where)")
-        .replace('device = torch.device("cuda")', "")
+        .replace('device = torch.device("cuda" if torch.cuda.is_available() else "cpu")', "")
         .replace("to(device)", "to(where)"),
         "config.py": "import torch\n\nDEVICE = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n",
     }

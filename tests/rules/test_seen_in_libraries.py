@@ -72,7 +72,7 @@ SILENT = {
     """,
     "a loader over indices that were moved": """
         import torch
-        device = torch.device("cuda")
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         A = load().to(device)
         indices = split.train_index.to(device)
         model = Net().to(device)
@@ -84,7 +84,7 @@ SILENT = {
     "a dataset of tensors that something unknown made on the device": """
         import torch
         from data import windows
-        device = torch.device("cuda")
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         x, y = windows(series, 12, device)
         loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y))
         model = Net().to(device)

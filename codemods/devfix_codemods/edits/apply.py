@@ -74,6 +74,7 @@ class _Pass(cst.CSTTransformer):
         for edit in edits:
             if isinstance(edit, RewriteCall) and isinstance(new, cst.Call):
                 new = new if edit.function is None else calls.with_function(new, edit.function)
+                new = new if edit.method is None else calls.with_method(new, edit.method)
                 new = new if edit.arguments is None else calls.with_arguments(new, edit.arguments)
         for edit in edits:
             if isinstance(edit, ReplaceExpression):

@@ -15,6 +15,12 @@ def with_function(call: cst.Call, function: str) -> cst.Call:
     return call.with_changes(func=brackets.fit(fragments.expression(function), brackets.ATOM))
 
 
+def with_method(call: cst.Call, method: str) -> cst.Call:
+    """`call` of another method of the same receiver."""
+    assert isinstance(call.func, cst.Attribute)  # the plan refuses other calls
+    return call.with_changes(func=call.func.with_changes(attr=cst.Name(method)))
+
+
 def with_arguments(call: cst.Call, arguments: Sequence[Argument]) -> cst.Call:
     """`call` with another argument list, laid out as the old one was."""
     args = list(call.args)

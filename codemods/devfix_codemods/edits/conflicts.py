@@ -59,7 +59,8 @@ def _contradicts(first: Edit, second: Edit) -> bool:
     if isinstance(first, ReplaceExpression):
         return isinstance(second, ReplaceExpression)
     if isinstance(first, RewriteCall) and isinstance(second, RewriteCall):
-        return _differ(first.function, second.function) or _differ(first.arguments, second.arguments)
+        callees = (first.function or first.method, second.function or second.method)
+        return _differ(*callees) or _differ(first.arguments, second.arguments)
     return isinstance(first, MoveImportedName) and isinstance(second, MoveImportedName) and first.name == second.name
 
 

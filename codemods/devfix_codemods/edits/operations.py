@@ -52,14 +52,16 @@ class Argument:
 class RewriteCall:
     """Give the call at `span` another callee (`function`, or None to keep it) and another argument list.
 
-    `arguments` is None to keep the list. Original arguments keep their own formatting, comments and stars; an
-    argument that changes neither place nor keyword is untouched. A decorator written as a bare name is not a call:
+    `method` is another method of the same receiver, which stays as it is. `arguments` is None to keep the list.
+    Original arguments keep their own formatting, comments and stars; an argument that changes neither place nor keyword
+    is untouched. A decorator written as a bare name is not a call:
     use `ReplaceExpression`.
     """
 
     span: Span
     function: str | None = None
     arguments: tuple[Argument, ...] | None = None
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

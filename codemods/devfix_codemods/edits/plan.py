@@ -70,7 +70,7 @@ def _plan_expressions(plan: Plan, document: Document, edits: Sequence[Edit]) -> 
 
 
 def _fits(edit: RewriteCall, node: cst.CSTNode) -> bool:
-    if not isinstance(node, cst.Call):
+    if not isinstance(node, cst.Call) or (edit.method is not None and not isinstance(node.func, cst.Attribute)):
         return False
     indices = (argument.value for argument in edit.arguments or ())
     return all(isinstance(index, str) or 0 <= index < len(node.args) for index in indices)

@@ -30,6 +30,8 @@ class Api(Modules):
     def _api_call(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         if name == "torch.device":
             return self._device(node, arguments, state)
+        if node in self.undone:
+            return self.left_on_host(node, state)
         if name == "torch.accelerator.current_accelerator":
             return Value(Kind.DEVICE, denotes=_ACCELERATOR, qualified="torch.device", origin=Origin(Birth.CALL, node))
         if name in tables.FACTORIES:

@@ -10,7 +10,7 @@ from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import returns_tensors
 from devfix_codemods.flow.machine import Arguments
-from devfix_codemods.flow.places import HOST, UNKNOWN, may_be_device
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, may_be_device
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,
@@ -198,6 +198,8 @@ class Calls(Draws):
         self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
     ) -> Value:
         name = function.attr
+        if name in {"type", "type_as"} and (moved := self._retyped(node, name, base, arguments, state)) is not None:
+            return moved
         if base.kind is Kind.UNKNOWN and (text := dotted(function)) and text in self.module_evidence():
             return self._module_call(node, function, replace(base, kind=Kind.MODULE), arguments, state)
         if name in {"append", "insert"} and arguments.positional and arguments.positional[-1][1].kind is Kind.MODULE:
@@ -210,9 +212,6 @@ class Calls(Draws):
             return Value(Kind.ARRAY) if name == "numpy" else NUMBER
         if name in tables.NEW_METHODS and base.kind is Kind.TENSOR:
             return replace(tensor(base.place, Origin(Birth.FACTORY, node)), sources=base.sources)
-        if name == "type_as" and base.kind is Kind.TENSOR:
-            other = arguments.first
-            return replace(tensor(state.place_of(other), Origin(Birth.MOVE, node)), sources=other.sources)
         bare = name.rstrip("_")
         if bare in tables.TENSOR_METHODS_ONE_PLACE and base.kind in {Kind.TENSOR, Kind.UNKNOWN}:
             return self._tensor_operation(node, function, base, arguments, update, state)
@@ -230,6 +229,18 @@ class Calls(Draws):
         if base.kind is Kind.ENCODING:
             return NOTHING
         return self.unknown_call(node, arguments, state)
+
+    def _retyped(self, node: ast.Call, name: str, base: Value, arguments: Arguments, state: State) -> Value | None:
+        """`x.type_as(y)`, `x.type(torch.cuda.FloatTensor)`: a type may also be a place."""
+        if node in self.undone:
+            return self.left_on_host(node, state)
+        if name == "type_as" and base.kind is Kind.TENSOR:
+            other = arguments.first
+            return replace(tensor(state.place_of(other), Origin(Birth.MOVE, node)), sources=other.sources)
+        if name == "type_as":
+            return None
+        place = _place_of_type(arguments) if base.kind is Kind.TENSOR else None
+        return replace(base, place=place, origin=Origin(Birth.MOVE, node), sources=()) if place is not None else None
 
     def _tensor_operation(
         self,
@@ -284,6 +295,17 @@ class Calls(Draws):
         known = base.element
         element = added if known is None else known if known == added else replace(added, place=UNKNOWN, batch=None)
         state.env[function.value.id] = Value(Kind.SEQUENCE, element=element)
+
+
+def _place_of_type(arguments: Arguments) -> Place | None:
+    """Where `x.type(t)` puts a tensor: legacy types and their names say it, dtypes leave it where it is (None)."""
+    first = arguments.first
+    text = first.const if first.kind is Kind.STRING else first.qualified if first.kind is Kind.API else None
+    if not isinstance(text, str):
+        return None if first.kind is Kind.DTYPE or not arguments.positional else UNKNOWN
+    if not text.endswith("Tensor"):
+        return None
+    return Device("cuda") if text.startswith("torch.cuda.") else HOST
 
 
 def _may_name_device(expression: ast.expr, value: Value) -> bool:

@@ -48,11 +48,15 @@ class ClassTable:
         )
 
     def is_managed(self, definition: ast.ClassDef) -> bool:
-        """Derived from a framework class that places values itself."""
-        return any(
+        """Derived from a framework class that places values itself; or from an unknown one, with Lightning's hooks."""
+        bases = self.bases(definition)
+        if any(
             base.startswith(tables.MANAGED_BASES) or base.endswith(("LightningModule", "LightningDataModule"))
-            for base in self.bases(definition)
-        )
+            for base in bases
+        ):
+            return True
+        foreign = any(base not in _PLAIN_BASES and not base.startswith("torch.") for base in bases)
+        return foreign and len(tables.LIGHTNING_HOOKS.intersection(self.methods(definition))) > 1
 
     def is_dataset(self, definition: ast.ClassDef) -> bool:
         if any(base.startswith(tables.DATASET_BASES) or base.endswith("Dataset") for base in self.bases(definition)):

@@ -29,9 +29,13 @@ ROUNDS = (3, 2, 1)
 """How often a loop body runs at nesting depth 0, 1, 2 and more; fewer where the state settles earlier."""
 
 
-def interpret(unit: Unit, project: Project | None = None) -> Facts:
-    """Run the analysis over one file, as part of `project`."""
+def interpret(unit: Unit, project: Project | None = None, undone: frozenset[ast.Call] = frozenset()) -> Facts:
+    """Run the analysis over one file, as part of `project`.
+
+    `undone` are calls that are read as if they left their tensors on the host: moves, and factories with a device.
+    """
     machine = Interpreter(unit, project)
+    machine.undone = undone
     try:
         machine.run()
         if machine.unplaced and machine.inferred:
@@ -53,6 +57,7 @@ class Interpreter(Across):
         """A second run that knows where modules live by what their calls got in the first."""
         second = Interpreter(self.root, self.project)
         second.imported_devices.update(self.imported_devices)
+        second.undone = self.undone
         second.inferred = {token: place for token, place in self.inferred.items() if place != UNKNOWN}
         return second
 

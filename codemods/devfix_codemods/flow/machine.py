@@ -90,6 +90,7 @@ class Machine:
         self._found_homes: dict[ast.AST, Unit] = {}
         self._become(root, self._home(root))
         self.frame = self.module_frame
+        self.undone: frozenset[ast.Call] = frozenset()
         self.calls: list[Function | ast.Lambda] = []
         self.steps = 0
         self.steps_abroad = 0
@@ -270,6 +271,11 @@ class Machine:
         known = self.facts.births.setdefault(node, {})
         if self.frame.context not in known:
             known[self.frame.context] = AtHand(self.tensors_at_hand(state), self.device_names(state))
+
+    def left_on_host(self, node: ast.Call, state: State) -> Value:
+        """What a call gives that is read as if it left its tensor on the host."""
+        self.note_birth(node, state)
+        return Value(Kind.TENSOR, HOST, Origin(Birth.FACTORY, node), sources=(node,))
 
     def as_tensor(self, value: Value, name: str, *, parameter: bool = False) -> Value:
         """An unknown object that is used as a tensor under `name` is one, wherever it lives."""

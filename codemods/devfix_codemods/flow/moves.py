@@ -52,6 +52,8 @@ class Moves(Expressions):
         self.record_move(Move(node, function.value, base, before, target, function.attr, used, self.frame.context))
         if self._is_object(base, function):
             return self._move_object(node, replace(base, kind=Kind.MODULE), target, state)
+        if node in self.undone:
+            return self.left_on_host(node, state)
         if base.kind is Kind.UNKNOWN and base.token in state.objects:
             return self._move_object(node, base, target, state)
         if base.batch is not None:

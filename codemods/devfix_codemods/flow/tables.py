@@ -160,10 +160,19 @@ MANAGED_BASES = (
     "composer.",
     "catalyst.",
     "ignite.",
+    "transformers.Trainer",
+    "transformers.Seq2SeqTrainer",
+    "trl.",
+    "sentence_transformers.SentenceTransformerTrainer",
 )
 """Libraries that place values themselves: devfix inserts no move inside classes derived from theirs."""
 
-MANAGING_PACKAGES = frozenset({"accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric"})
+LIGHTNING_HOOKS = frozenset({"training_step", "validation_step", "test_step", "predict_step", "configure_optimizers"})
+"""Methods by which a class derived from one in another file shows that Lightning runs it."""
+
+MANAGING_PACKAGES = frozenset(
+    {"accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric", "fairscale", "colossalai"}
+)
 """Packages whose import says that they may place what the file builds."""
 
 DATASET_BASES = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torch.utils.data.dataset.")

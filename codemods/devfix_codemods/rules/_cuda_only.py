@@ -8,16 +8,20 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.scope import Function, block_of
 
-_ASKS = re.compile(
-    r"cuda|gpu|device|accelerator|hip\b|rocm|mps|\bcpu|_cpu|cpu_|xpu|npu|nccl|distributed|\bdist\b|\bddp|rank|world_size"
-    r"|amp\b|fp16|half|bf16|fp8|apex|triton|is_available",
-    re.IGNORECASE,
+_DEVICES = (
+    r"cuda|gpu|device|torch\.accelerator|(?<![a-z])(?:hip|rocm|mps|cpu|xpu|npu)(?![a-z])|nccl|triton|is_available"
 )
-_MEANT = re.compile(r"cuda|gpu|nccl|triton|kernel|bench|profil|latency|tensorrt|graph_capture", re.IGNORECASE)
-_SKIPS = re.compile(r"cuda|gpu|skip|device|accelerator|triton|kernel|numba", re.IGNORECASE)
+_ASKS = re.compile(_DEVICES, re.IGNORECASE)
+_ASKS_ROUNDABOUT = re.compile(
+    rf"{_DEVICES}|distributed|\bdist\.|(?<![a-z])(?:ddp|amp|fp16|float16|half|bf16|fp8|apex)(?![a-z])", re.IGNORECASE
+)
+"""What conditions say that hold only where CUDA is; in the callers of a function, only the plain words count."""
+
+_MEANT = re.compile(r"cuda|gpu|nccl|triton|bench|profil|latency|tensorrt|graph_capture", re.IGNORECASE)
+_SKIPS = re.compile(r"cuda|gpu|skip|device|accelerator|triton|numba", re.IGNORECASE)
 _CUDA_PACKAGES = re.compile(
     r"(^|[._])(triton|cupy|numba\.cuda|pycuda|cuda|tensorrt|torch2trt|transformer_engine|flash_attn|xformers|apex|amp_C"
-    r"|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
+    r"|cugraph|cudf|cuml|rmm|colossalai|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
     r"($|[._])|_cuda($|\.)|_triton($|\.)|cuda_"
 )
 _TESTS = re.compile(
@@ -47,7 +51,11 @@ def _imported(program: Program) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
-def is_guarded(program: Program, node: ast.AST, depth: int = 2) -> bool:
+_CALLERS = 2
+"""How far up the callers of a function are asked."""
+
+
+def is_guarded(program: Program, node: ast.AST, depth: int = _CALLERS) -> bool:
     """Whether the code around `node` asks for CUDA before, or says by its name that it is about CUDA.
 
     Either branch of a condition that speaks of devices counts; so does an exit above, a `try` that catches, and that
@@ -55,11 +63,12 @@ def is_guarded(program: Program, node: ast.AST, depth: int = 2) -> bool:
     """
     inner = node
     called = False
+    asks = _ASKS_ROUNDABOUT if depth == _CALLERS else _ASKS
     for outer in program.names.ancestors(node):
         if (
             (not called and _catches(outer, inner))
-            or _asks(outer, inner)
-            or (isinstance(inner, ast.stmt) and _exits_before(program, inner))
+            or _asks(outer, inner, asks)
+            or (isinstance(inner, ast.stmt) and _exits_before(program, inner, asks))
         ):
             return True
         if isinstance(outer, ast.ClassDef) and _MEANT.search(outer.name):
@@ -74,22 +83,18 @@ def is_guarded(program: Program, node: ast.AST, depth: int = 2) -> bool:
     return False
 
 
-def speaks_of_devices(node: ast.AST) -> bool:
-    """Whether a condition is about devices, or about something that is there with CUDA only."""
-    return _ASKS.search(ast.unparse(node)) is not None
-
-
-def _asks(outer: ast.AST, inner: ast.AST) -> bool:
+def _asks(outer: ast.AST, inner: ast.AST, words: re.Pattern[str]) -> bool:
+    tests: list[ast.expr] = []
     match outer:
         case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
-            return test is not inner and speaks_of_devices(test)
+            tests = [test] if test is not inner else []
         case ast.BoolOp(values=values):
-            return any(speaks_of_devices(one) for one in values[: values.index(inner)]) if inner in values else False
+            tests = values[: values.index(inner)] if inner in values else []
         case ast.match_case():
             return True
         case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
-            return any(speaks_of_devices(test) for part in parts for test in part.ifs)
-    return False
+            tests = [test for part in parts for test in part.ifs]
+    return any(words.search(ast.unparse(one)) for one in tests)
 
 
 def _catches(outer: ast.AST, inner: ast.AST) -> bool:
@@ -102,15 +107,15 @@ def _catches(outer: ast.AST, inner: ast.AST) -> bool:
     return False
 
 
-def _exits_before(program: Program, statement: ast.stmt) -> bool:
+def _exits_before(program: Program, statement: ast.stmt, words: re.Pattern[str]) -> bool:
     """`assert torch.cuda.is_available()`, `if device == "cpu": return` above in the same block."""
     for one in block_of(program, statement):
         if one is statement:
             return False
-        if isinstance(one, ast.Assert) and speaks_of_devices(one.test):
-            return True
-        if isinstance(one, ast.If) and _leaves(one) and speaks_of_devices(one.test):
-            return True
+        if isinstance(one, ast.Assert) or (isinstance(one, ast.If) and _leaves(one)):
+            partly = isinstance(one.test, ast.BoolOp) and isinstance(one.test.op, ast.And)
+            if (isinstance(one, ast.Assert) or not partly) and words.search(ast.unparse(one.test)):
+                return True
         if _chooses_cuda(program, one):
             return True
     return False

@@ -70,7 +70,8 @@ class DeviceValues:
         if isinstance(binding.node, ast.arg):
             return self._parameter(binding, key, named, annotated)
         if isinstance(binding.node, (ast.Import, ast.ImportFrom)):
-            return {Verdict.DEVICE if named and isinstance(binding.node, ast.ImportFrom) else Verdict.OTHER}
+            used = named and isinstance(binding.node, ast.ImportFrom) and self.is_used(key, binding.node)
+            return {Verdict.DEVICE if used else Verdict.OTHER}
         value = self._value(binding.value) if binding.value is not None else {Verdict.OTHER}
         if Verdict.OTHER in value and annotated is True:
             return {Verdict.DEVICE}

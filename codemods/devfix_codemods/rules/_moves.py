@@ -182,8 +182,12 @@ def declare_device(program: Program, before: int) -> tuple[Edit, ...] | None:
     if not imports or not has_torch or taken:
         return None
     anchor = program.source.span(imports[-1])
-    declaration = ACCELERATOR_DECLARATION if program.accelerator else DECLARATION
-    return (InsertStatement(anchor, "after", declaration, spaced=True),)
+    return (InsertStatement(anchor, "after", declaration(program), spaced=True),)
+
+
+def declaration(program: Program) -> str:
+    """The statement that binds `device` to what is there."""
+    return ACCELERATOR_DECLARATION if program.accelerator else DECLARATION
 
 
 def _binds_torch(alias: ast.alias) -> bool:

@@ -61,7 +61,7 @@ _ELSEWHERE = re.compile(r"^(device|devices|use_cuda|cuda|use_gpu|is_available|ma
 
 def check(program: Program) -> Iterator[Finding]:
     calls = [(one, name) for one in program.names.calls if (name := _api(program, one)) is not None]
-    if not calls or is_cuda_only(program) or is_test(program):
+    if not calls or is_cuda_only(program) or is_test(program) or b"nccl" in program.source.data:
         return
     for call, name in calls:
         if not is_guarded(program, call):
@@ -118,6 +118,8 @@ def _runs_elsewhere(program: Program, node: ast.AST) -> bool:
     """Whether the function or class around `node` provides for a device that may be another, and nowhere for CUDA
     alone."""
     around = class_around(program, node) or function_around(program, node) or program.tree
+    if _KERNELS.search(ast.unparse(around)):
+        return False
     return provides_for_others(around) and not names_cuda_alone(program, around)
 
 

@@ -1,0 +1,153 @@
+"""Where a file spells CUDA out, and how each such place is told another device."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+
+_CUDA = re.compile(r"cuda(:0)?$")
+_LEGACY = {
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Char": "int8",
+    "Byte": "uint8",
+    "Bool": "bool",
+}
+_PLACED = tables.FACTORIES | tables.LIKE_FACTORIES | {"torch.as_tensor", "torch.asarray"}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One place at which CUDA is spelled out.
+
+    `call` moves a value (`receiver`), or makes a tensor (`receiver` is None). `literal` is the expression that names
+    CUDA, where there is one: another device stands in its place. `dtype` is what a type string also says.
+    """
+
+    call: ast.Call
+    receiver: ast.expr | None
+    literal: ast.expr | None = None
+    dtype: str | None = None
+
+
+def sites(program: Program) -> Iterator[Site]:
+    """All of them in a file, in source order; those that name a card other than the first are somebody's choice."""
+    for call in program.names.calls:
+        found = _site(program, call)
+        if found is not None:
+            yield found
+
+
+def _site(program: Program, call: ast.Call) -> Site | None:
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        if function.attr == "cuda":
+            return _by_method(program, call, function)
+        if function.attr == "to":
+            literal = _argument(call, 0, "device")
+            named = literal is not None and names_cuda(program, literal)
+            return Site(call, function.value, literal) if named and not _is_api(program, function.value) else None
+        if function.attr == "type" and len(call.args) == 1:
+            dtype = _legacy_type(program, call.args[0])
+            return Site(call, function.value, call.args[0], dtype) if dtype else None
+    return _by_factory(program, call)
+
+
+def _by_method(program: Program, call: ast.Call, function: ast.Attribute) -> Site | None:
+    """`x.cuda()`, `x.cuda(0)`, `x.cuda(non_blocking=True)`, but for methods of classes that are no values."""
+    if _is_api(program, function.value) or isinstance(call.func, ast.Name):
+        return None
+    if isinstance(function.value, ast.Call) and dotted(function.value.func) == "super":
+        return None
+    device = _argument(call, 0, "device")
+    if device is None and not any(one.arg is None for one in call.keywords):
+        return Site(call, function.value)
+    return Site(call, function.value, device) if device is not None and _is_first_card(program, device) else None
+
+
+def _by_factory(program: Program, call: ast.Call) -> Site | None:
+    name = tables.canonical(program.names.qualified(call.func) or "")
+    if _legacy_type(program, call.func) is not None and not call.keywords:
+        return Site(call, None, call.func)
+    if name not in _PLACED and not name.startswith("torch.nn."):
+        is_new = isinstance(call.func, ast.Attribute) and call.func.attr in tables.NEW_METHODS
+        if not is_new:
+            return None
+    literal = next((one.value for one in call.keywords if one.arg == "device"), None)
+    return Site(call, None, literal) if literal is not None and names_cuda(program, literal) else None
+
+
+def names_cuda(program: Program, node: ast.expr) -> bool:
+    """`"cuda"`, `"cuda:0"`, `torch.device("cuda")`."""
+    if isinstance(node, ast.Call) and program.names.qualified(node.func) == "torch.device":
+        return bool(node.args) and names_cuda(program, node.args[0])
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and _CUDA.match(node.value) is not None
+
+
+def _is_first_card(program: Program, node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return program.names.qualified(node.func) == "torch.cuda.current_device" or names_cuda(program, node)
+    return names_cuda(program, node) or (isinstance(node, ast.Constant) and node.value in {0, None})
+
+
+def _legacy_type(program: Program, node: ast.expr) -> str | None:
+    """The dtype of `torch.cuda.FloatTensor`, of its name in a string, or None."""
+    text = node.value if isinstance(node, ast.Constant) else program.names.qualified(node) if _is_dotted(node) else None
+    if not isinstance(text, str) or not text.startswith("torch.cuda.") or not text.endswith("Tensor"):
+        return None
+    return _LEGACY.get(text.removeprefix("torch.cuda.").removesuffix("Tensor"))
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute))
+
+
+def _is_api(program: Program, node: ast.expr) -> bool:
+    return program.names.qualified(node) is not None
+
+
+def _argument(call: ast.Call, index: int, keyword: str) -> ast.expr | None:
+    for one in call.keywords:
+        if one.arg == keyword:
+            return one.value
+    return call.args[index] if len(call.args) > index and not isinstance(call.args[0], ast.Starred) else None
+
+
+# The edit
+
+
+def placed_on(program: Program, site: Site, device: str) -> Edit | None:
+    """The edit that puts `device` in the place of CUDA; None where the text of the call cannot be taken over."""
+    call = site.call
+    if site.dtype is not None:
+        return RewriteCall(program.source.span(call), None, (Argument(device), Argument(f"torch.{site.dtype}")), "to")
+    if site.receiver is None and site.literal is call.func:
+        return _host_constructor(program, site, device)
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
+        named = [(len(call.args) + index, one.arg) for index, one in enumerate(call.keywords)]
+        kept = [Argument(index, name) for index, name in named if name != "device"]
+        flag = [Argument(1, "non_blocking")] if len(call.args) > 1 else []
+        return RewriteCall(program.source.span(call), None, (Argument(device), *flag, *kept), "to")
+    assert site.literal is not None
+    return ReplaceExpression(program.source.span(site.literal), device)
+
+
+def _host_constructor(program: Program, site: Site, device: str) -> Edit | None:
+    """`torch.cuda.FloatTensor(…)` as `torch.FloatTensor(…).to(device)`: legacy constructors take no other device."""
+    text = program.source.segment(program.source.span(site.call))
+    callee = program.source.segment(program.source.span(site.call.func))
+    if ".cuda." not in callee:
+        return None
+    return ReplaceExpression(
+        program.source.span(site.call), f"{callee.replace('.cuda.', '.')}{text[len(callee) :]}.to({device})"
+    )

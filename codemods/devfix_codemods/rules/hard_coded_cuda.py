@@ -1,0 +1,169 @@
+"""CUDA is spelled out where a device is at hand.
+
+## What it does
+
+Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor(…)` and `.type(torch.cuda.FloatTensor)` that
+nothing guards, where a tensor, a device or a model is at hand that says where to go, and lets the value follow it. A
+script that chooses no device anywhere gets one.
+
+## Why it fails
+
+On a machine without CUDA:
+
+    AssertionError: Torch not compiled with CUDA enabled
+    RuntimeError: Found no NVIDIA driver on your system.
+
+With several cards, `.cuda()` is the current one, which need not be the card of the other operand:
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!
+
+## Before
+
+    def forward(self, x):
+        noise = torch.randn(x.shape[0], 8).cuda()
+        return self.decode(torch.cat([x, noise], dim=1))
+
+## After
+
+    def forward(self, x):
+        noise = torch.randn(x.shape[0], 8).to(x.device)
+        return self.decode(torch.cat([x, noise], dim=1))
+
+## Fix safety
+
+Safe where the value meets the tensor that it now follows in an operation which needs one place: a program that works
+today has both on the same card. Unsafe where the device is chosen otherwise: one in scope, a parameter that is a
+tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places.
+
+Left alone: whatever asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
+tests and benchmarks, defaults of parameters, process-wide settings, and cards other than the first.
+
+## Since torch
+
+Any.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import InsertStatement, RemoveStatement, ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule
+from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
+from devfix_codemods.rules._cuda_policy import Policy, constants
+from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
+from devfix_codemods.rules._cuda_targets import Managed, Targets
+from devfix_codemods.rules._moves import text_of
+
+
+def check(program: Program) -> Iterator[Finding]:
+    found = list(sites(program))
+    literals = list(constants(program))
+    if not (found or literals) or is_cuda_only(program) or is_test(program):
+        return
+    open_sites = [one for one in found if not is_guarded(program, one.call)]
+    if open_sites:
+        yield from _of_sites(program, open_sites)
+    yield from _that_ask_a_tensor(program, found)
+    yield from _of_constants(program, [one for one in literals if not is_guarded(program, one)])
+
+
+def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
+    """What follows something at hand first; the rest by a policy for the script or the function."""
+    managed, left = Managed(program), []
+    targets = Targets(program, [one for one in found if managed.advice(one) is None])
+    for site in found:
+        advice, target = managed.advice(site), None
+        if advice is not None:
+            yield _finding(program, site, None, advice)
+        elif (target := targets.of(site)) is not None:
+            edit = placed_on(program, site, target.device)
+            fix = Fix(target.safety, f"Follow `{target.device}`", (edit,)) if edit is not None else None
+            yield _finding(program, site, fix, None if fix else f"use `{target.device}`")
+        else:
+            left.append(site)
+    policy = Policy(program, left)
+    for site in left:
+        if not managed.is_file and (fix := policy.fix(site)) is not None:
+            yield _finding(program, site, fix, None)
+
+
+def _that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[Finding]:
+    """`if x.is_cuda: y = y.cuda()`, which takes `y` to the current card and not to that of `x`."""
+    for site in found:
+        statement = program.names.statement(site.call)
+        branch = program.names.parent(statement)
+        if not isinstance(branch, ast.If) or branch.orelse or len(branch.body) != 1 or site.literal is not None:
+            continue
+        test = branch.test
+        asked = dotted(test.value) if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
+        plain = isinstance(statement, ast.Assign) and statement.value is site.call and site.receiver is not None
+        if asked is None or not plain or _holds_comment(program, branch):
+            continue
+        assert isinstance(statement, ast.Assign)
+        assert site.receiver is not None
+        text = program.source.segment(program.source.span(statement))
+        text = f"{text.removesuffix('.cuda()')}.to({asked}.device)"
+        whole = program.source.span(branch)
+        edits = (InsertStatement(whole, "before", text), RemoveStatement(whole))
+        safety = Safety.SAFE if _is_made_above(program, branch, site.receiver) else Safety.UNSAFE
+        if text.count("\n") == 0 and dotted(site.receiver) != asked:
+            yield _finding(program, site, Fix(safety, f"Follow `{asked}` to any device", edits), None)
+
+
+def _holds_comment(program: Program, node: ast.stmt) -> bool:
+    return "#" in program.source.segment(program.source.span(node))
+
+
+def _is_made_above(program: Program, branch: ast.If, receiver: ast.expr) -> bool:
+    """Whether the statement above gives the name a new tensor of torch."""
+    block = scope.block_of(program, branch)
+    above = block[block.index(branch) - 1] if block[0] is not branch else None
+    if not isinstance(above, ast.Assign) or [dotted(one) for one in above.targets] != [dotted(receiver)]:
+        return False
+    made = above.value.func if isinstance(above.value, ast.Call) else above.value
+    return (program.names.qualified(made) or "").startswith("torch.")
+
+
+def _of_constants(program: Program, literals: list[ast.expr]) -> Iterator[Finding]:
+    """`device = "cuda"` at the top of a script."""
+    policy = Policy(program, [])
+    for literal in literals:
+        inner = literal.args[0] if isinstance(literal, ast.Call) else literal
+        if policy.allows_constants and inner is not None:
+            edit = ReplaceExpression(program.source.span(inner), '__node__ if torch.cuda.is_available() else "cpu"')
+            fix = Fix(Safety.UNSAFE, "Take CUDA only where it is there", (edit,))
+            yield Finding(
+                code=RULE.code,
+                name=RULE.name,
+                message="the device is CUDA, whether it is there or not",
+                span=program.source.span(literal),
+                fix=fix,
+            )
+
+
+def _finding(program: Program, site: Site, fix: Fix | None, advice: str | None) -> Finding:
+    value = text_of(program, site.receiver) if site.receiver is not None else text_of(program, site.call.func)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"CUDA is spelled out for `{_short(value)}`, wherever the rest is",
+        span=program.source.span(site.call),
+        fix=fix,
+        advice=advice,
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+RULE = Rule(
+    "DVF501",
+    "hard-coded-cuda",
+    ((b".cuda(",), (b'"cuda',), (b"'cuda",), (b"torch.cuda.", b"Tensor")),
+    check,
+)

@@ -1,0 +1,475 @@
+"""DVF501: CUDA spelled out where a device is at hand."""
+
+import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
+
+CODE = "DVF501"
+
+SILENT = {
+    "under a condition": """
+        import torch
+        def f(x, use_cuda):
+            h = torch.zeros(3)
+            if use_cuda:
+                h = h.cuda()
+            return x.view(3) + h
+    """,
+    "where it is there": """
+        import torch
+        def f(x):
+            h = torch.zeros(3)
+            if torch.cuda.is_available():
+                h = h.cuda()
+            return x.view(3) + h
+    """,
+    "in one branch of an expression": """
+        import torch
+        def f(x, cuda):
+            return x.view(3) + (torch.zeros(3).cuda() if cuda else torch.zeros(3))
+    """,
+    "after an assertion": """
+        import torch
+        def f(x, device):
+            assert x.is_cuda
+            return x.view(3) + torch.zeros(3).cuda()
+    """,
+    "after an exit": """
+        import torch
+        def f(x, device):
+            if device.type == "cpu":
+                return x
+            return x.view(3) + torch.zeros(3).cuda()
+    """,
+    "all callers ask": """
+        import torch
+        def f(x):
+            return x.view(3) + torch.zeros(3).cuda()
+        def g(x):
+            return f(x) if x.is_cuda else x
+    """,
+    "a function for CUDA": """
+        import torch
+        def to_gpu(batch, device):
+            return [x.cuda() for x in batch]
+        def move_to_cuda(sample, device):
+            return sample.cuda()
+    """,
+    "a method for CUDA": """
+        import torch
+        class Batch:
+            def __init__(self, x, device):
+                self.x, self.device = x, device
+            def cuda(self):
+                self.x = self.x.cuda()
+                return self
+    """,
+    "a test that is skipped": """
+        import torch
+        @requires_cuda
+        def check(device):
+            x = torch.zeros(3).cuda()
+    """,
+    "a file of kernels": """
+        import torch
+        import triton
+        def f(x: torch.Tensor):
+            out = torch.empty(3).cuda()
+            return x + out
+    """,
+    "an extension": """
+        import torch
+        import fused_norm_cuda
+        def f(x: torch.Tensor):
+            return x + torch.empty(3).cuda()
+    """,
+    "a default of a parameter": """
+        import torch
+        def f(n, device="cuda"):
+            return torch.zeros(n, device=device)
+    """,
+    "a card of its own": """
+        import torch
+        def f(x: torch.Tensor):
+            return x + torch.zeros(3).to("cuda:1")
+    """,
+    "a card that is chosen": """
+        import torch
+        def f(x: torch.Tensor, gpu, rank):
+            return x.cuda(gpu) + torch.zeros(3).cuda(rank)
+    """,
+    "types for the whole process": """
+        import torch
+        torch.set_default_tensor_type(torch.cuda.FloatTensor)
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    """,
+    "a type by condition": """
+        import torch
+        Tensor = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+        def f(x):
+            return Tensor(3) + x
+    """,
+    "the amp of CUDA": """
+        import torch
+        def f(x: torch.Tensor, device):
+            with torch.autocast("cuda"):
+                return x + 1
+    """,
+    "a library function without anything to follow": """
+        import torch
+        def make(n):
+            return torch.zeros(n).cuda()
+    """,
+    "the input itself, for a model that is nowhere": """
+        import torch
+        class Runner:
+            def run(self, image: torch.Tensor):
+                return self.net(image.cuda())
+    """,
+    "a dataset": """
+        import torch
+        class Rows(torch.utils.data.Dataset):
+            def __getitem__(self, i):
+                return self.rows[i].cuda(), torch.zeros(3).cuda()
+    """,
+    "a host tensor beside it": """
+        import torch
+        def f(points: torch.Tensor, net):
+            image = torch.zeros(3).cuda()
+            points = points.cpu()
+            return net(image)
+    """,
+    "several cards": """
+        import torch
+        from torch import nn
+        if __name__ == "__main__":
+            torch.distributed.init_process_group("nccl")
+            model = nn.Linear(3, 3).cuda()
+    """,
+    "half precision": """
+        import torch
+        from torch import nn
+        if __name__ == "__main__":
+            model = nn.Linear(3, 3).half().cuda()
+            model(torch.zeros(3).half().cuda())
+    """,
+    "a script under DeepSpeed": """
+        import deepspeed
+        import torch
+        if __name__ == "__main__":
+            model = Net().cuda()
+            model(torch.zeros(3).cuda())
+    """,
+    "a script in which CUDA is also named where torch does not read it": """
+        import torch
+        from graphs import Loader
+        if __name__ == "__main__":
+            model = Net().cuda()
+            loader = Loader(torch.arange(3).cuda(), device="cuda")
+    """,
+    "a part that is built in a module": """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.Linear(3, 3).cuda()
+                self.last = nn.Linear(3, 3).cuda()
+    """,
+    "an imported name that is no device": """
+        import torch
+        from tools import torch_device
+        class Net(torch.nn.Module):
+            def run(self, data):
+                with torch_device(self):
+                    return self.net(data.cuda())
+    """,
+    "a model in shared memory": """
+        import torch
+        def play(shared, queue):
+            shared.eval()
+            net = build()
+            levels = torch.linspace(0, 1, 8).cuda()
+            net.load_state_dict(shared.state_dict())
+            return net(levels)
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_is_silent(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize("path", ["tests/models.py", "test_loss.py", "benchmarks/run.py", "pkg/loss_test.py"])
+def test_who_runs_tests_chose_the_machine(path: str) -> None:
+    program = b"import torch\ndef f(x: torch.Tensor):\n    return x + torch.zeros(3).cuda()\n"
+    assert check(Source(path, program), Options(frozenset({CODE}))) == Checked(())
+
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+MEETS = {
+    "a factory": ("h = torch.zeros(3).cuda()\n    return x + h", "torch.zeros(3).to(x.device)"),
+    "a factory with a device": (
+        "h = torch.zeros(3, device='cuda')\n    return x + h",
+        "torch.zeros(3, device=x.device)",
+    ),
+    "the first card": ("return torch.cat([x, torch.ones(1).cuda(0)])", "torch.ones(1).to(x.device)"),
+    "by name": ("return x * torch.ones(1).to('cuda:0')", "torch.ones(1).to(x.device)"),
+    "by an object": ("return x * torch.ones(1).to(torch.device('cuda'))", "torch.ones(1).to(x.device)"),
+    "not blocking": (
+        "return x * torch.ones(1).cuda(non_blocking=True)",
+        "torch.ones(1).to(x.device, non_blocking=True)",
+    ),
+    "a type": ("return x * torch.ones(1).type(torch.cuda.LongTensor)", "torch.ones(1).to(x.device, torch.int64)"),
+    "the name of a type": (
+        "return x * torch.ones(1).type('torch.cuda.HalfTensor')",
+        "torch.ones(1).to(x.device, torch.float16)",
+    ),
+    "a legacy constructor": ("return x * torch.cuda.FloatTensor([1, 2])", "torch.FloatTensor([1, 2]).to(x.device)"),
+    "in steps": (
+        "h = torch.arange(3)\n    h = h.float().cuda().view(1, 3)\n    return x @ h",
+        "h.float().to(x.device).view",
+    ),
+    "over lines": (
+        "h = torch.zeros(\n        3,  # wide\n    ).cuda()\n    return x + h",
+        "torch.zeros(\n        3,  # wide\n    ).to(x.device)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), MEETS.values(), ids=MEETS)
+def test_follows_the_tensor_it_meets(rule, body: str, expected: str) -> None:
+    program = f"{HEAD}def f(x: torch.Tensor):\n    {body}\n"
+    assert expected in rule.fixed(program)
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
+def test_follows_the_input_of_a_module(rule) -> None:
+    program = HEAD + (
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.net = nn.Linear(3, 2)\n"
+        "    def forward(self, x):\n"
+        "        return self.net(x) + torch.randn(x.shape[0], 2).cuda()\n"
+    )
+    assert "torch.randn(x.shape[0], 2).to(x.device)" in rule.fixed(program)
+
+
+def test_follows_what_was_moved_to_a_device(rule) -> None:
+    program = HEAD + "def f(x, device):\n    x = x.to(device)\n    return x * torch.ones(3).cuda()\n"
+    assert "torch.ones(3).to(device)" in rule.fixed(program)
+
+
+def test_not_one_that_may_be_none(rule) -> None:
+    program = HEAD + (
+        "def f(x: torch.Tensor = None):\n    h = torch.zeros(3).cuda()\n    return h if x is None else x + h\n"
+    )
+    assert "x.device" not in "".join(str(one.fix) for one in rule.findings(program))
+
+
+IN_SCOPE = {
+    "a parameter": ("def f(data, device):\n    return go(data.cuda())\n", "data.to(device)"),
+    "a name": (
+        "device = torch.device(name)\ndef f(data):\n    return go(data.to('cuda'))\n",
+        "data.to(device)",
+    ),
+    "an attribute": (
+        (
+            "class Run:\n    def __init__(self, device):\n        self.device = device\n"
+            "    def go(self, data):\n        return self.net(data.cuda())\n"
+        ),
+        "data.to(self.device)",
+    ),
+    "an option": (
+        "def f(args, net, data):\n    net.to(args.device)\n    return go(data.cuda())\n",
+        "data.to(args.device)",
+    ),
+    "the accelerator": (
+        (
+            "from accelerate import Accelerator\ndef f(pipe):\n    accelerator = Accelerator()\n"
+            "    a = b.to(accelerator.device)\n    return pipe.to('cuda')\n"
+        ),
+        "pipe.to(accelerator.device)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "expected"), IN_SCOPE.values(), ids=IN_SCOPE)
+def test_a_device_in_scope_is_a_choice(rule, program: str, expected: str) -> None:
+    assert expected in rule.unchanged_unless_unsafe(HEAD + program)
+
+
+def test_another_name_for_cuda_is_no_choice(rule) -> None:
+    program = HEAD + "class Net(nn.Module):\n    device = 'cuda'\n    def go(self, data):\n        return data.cuda()\n"
+    assert rule.findings(program) == ()
+
+
+def test_goes_where_its_model_is(rule) -> None:
+    program = HEAD + "def run(model, x):\n    model.eval()\n    return model(x.cuda())\n"
+    assert "model(x.to(next(model.parameters()).device))" in rule.unchanged_unless_unsafe(program)
+
+
+def test_goes_where_the_tensor_beside_it_is(rule) -> None:
+    program = HEAD + "def loss(x: torch.Tensor):\n    band = torch.arange(9).cuda()\n    return power(x, band)\n"
+    assert "torch.arange(9).to(x.device)" in rule.unchanged_unless_unsafe(program)
+
+
+def test_is_filled_from_a_tensor(rule) -> None:
+    program = HEAD + "def f(x: torch.Tensor):\n    y = torch.zeros(9).cuda()\n    y[:3] = x * 2\n    return y\n"
+    assert "torch.zeros(9).to(x.device)" in rule.unchanged_unless_unsafe(program)
+
+
+# Guarded by the place of another
+
+
+def test_asks_where_another_tensor_is(rule) -> None:
+    program = HEAD + "def f(x, y):\n    h = torch.zeros(3)\n    if x.is_cuda:\n        h = h.cuda()\n    return y + h\n"
+    assert rule.fixed(program) == program.replace(
+        "    if x.is_cuda:\n        h = h.cuda()\n", "    h = h.to(x.device)\n"
+    )
+
+
+def test_asks_where_another_tensor_is_for_something_given(rule) -> None:
+    program = HEAD + "def f(x, h, y):\n    if x.is_cuda:\n        h = h.cuda()\n    return y + h\n"
+    assert "    h = h.to(x.device)\n    return" in rule.unchanged_unless_unsafe(program)
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        "if x.is_cuda:\n        h = h.cuda()\n    else:\n        h = h + 1",
+        "if x.is_cuda:\n        # the kernel wants it so\n        h = h.cuda()",
+        "if x.is_cuda:\n        x = x.cuda()",
+        "if x.is_cuda and y:\n        h = h.cuda()",
+    ],
+)
+def test_does_more_than_follow(rule, branch: str) -> None:
+    assert rule.findings(f"{HEAD}def f(x, h, y):\n    {branch}\n    return y + h\n") == ()
+
+
+# Scripts
+
+
+def test_a_script_gets_a_device(rule) -> None:
+    program = HEAD + (
+        "model = nn.Linear(3, 3).cuda()\nfor x in torch.zeros(4, 3):\n    model(x.cuda()).sum().backward()\n"
+    )
+    after = rule.unchanged_unless_unsafe(program)
+    declared = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+    assert after == program.replace(".cuda()", ".to(device)").replace("nn\n", f"nn\n\n{declared}\n", 1)
+
+
+def test_a_main_block_gets_a_device_of_its_own(rule) -> None:
+    program = HEAD + (
+        "class Net(nn.Module):\n    pass\n"
+        "if __name__ == '__main__':\n"
+        "    # try it\n"
+        "    model = Net().cuda()\n"
+        "    model(torch.zeros(3).cuda())\n"
+    )
+    after = rule.unchanged_unless_unsafe(program)
+    assert after.endswith(
+        "__':\n"
+        '    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "    # try it\n"
+        "    model = Net().to(device)\n"
+        "    model(torch.zeros(3).to(device))\n"
+    )
+
+
+def test_a_function_that_runs_a_model_gets_a_device_of_its_own(rule) -> None:
+    program = HEAD + (
+        "def predict(path, loader):\n"
+        "    model = build(path)\n"
+        "    model.cuda()\n"
+        "    model.eval()\n"
+        "    return [model(x.cuda()) for x in loader]\n"
+    )
+    after = rule.unchanged_unless_unsafe(program)
+    assert after.count("device = torch.device(") == 1
+    assert "    model.to(device)\n" in after
+    assert "[model(x.to(device)) for x in loader]" in after
+
+
+def test_the_device_of_a_script_is_a_constant(rule) -> None:
+    program = HEAD + "device = 'cuda'\nmodel = nn.Linear(3, 3).to(device)\n"
+    assert "device = 'cuda' if torch.cuda.is_available() else \"cpu\"\n" in rule.unchanged_unless_unsafe(program)
+
+
+# Frameworks
+
+
+def test_a_lightning_module_is_only_told(rule) -> None:
+    program = """
+        import pytorch_lightning as pl
+        import torch
+        class Net(pl.LightningModule):
+            def training_step(self, batch, index):
+                noise = torch.randn(3).to("cuda")
+                return self.loss(batch["x"].float() + noise)
+    """
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert "drop the move" in finding.advice
+
+
+def test_a_module_with_the_hooks_of_lightning_is_only_told(rule) -> None:
+    program = """
+        import torch
+        from ours import BaseModule
+        class Net(BaseModule):
+            def training_step(self, batch, index):
+                return self.loss(batch["x"].float() + torch.randn(3).cuda())
+            def configure_optimizers(self):
+                return torch.optim.SGD(self.parameters(), lr=0.1)
+    """
+    assert [one.fix for one in rule.findings(program)] == [None]
+
+
+PLACED = {
+    "prepared": """
+        import torch
+        from accelerate import Accelerator
+        accelerator = Accelerator()
+        model, loader = accelerator.prepare(model, loader)
+        model = model.cuda()
+    """,
+    "device_map": """
+        from transformers import AutoModel
+        model = AutoModel.from_pretrained(name, device_map="auto")
+        model.to("cuda")
+    """,
+    "offloaded": """
+        import torch
+        pipe = load(name)
+        pipe.enable_model_cpu_offload()
+        pipe.to("cuda")
+    """,
+}
+
+
+@pytest.mark.parametrize("program", PLACED.values(), ids=PLACED)
+def test_what_a_framework_has_placed_is_only_told(rule, program: str) -> None:
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert "drop the move" in finding.advice
+
+
+def test_a_device_that_is_not_kept_is_only_told(rule) -> None:
+    program = """
+        import torch
+        class Operator:
+            def __init__(self, data, device):
+                self.sigma = torch.tensor(data.sigma).to(device)
+                self.index(data)
+            def index(self, data):
+                self.rows = torch.tensor(data.rows).cuda()
+    """
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert finding.advice == "keep the `device` of the constructor as `self.device`, and use it here"
