@@ -7,13 +7,17 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.functions import Functions
 from devfix_codemods.flow.machine import DEPTH, Arguments
 from devfix_codemods.flow.places import HOST, UNKNOWN, may_be_device
-from devfix_codemods.flow.project import Found
+from devfix_codemods.flow.project import Entry, Found
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import Birth, Kind, Origin, Value
 
 STEPS_ABROAD = 40_000
 """Expressions evaluated in other files on behalf of one, before calls into them are no longer followed."""
+
+MOST_ENTRIES = 200
+MOST_OF_ONE = 3
+"""How many calls into other files, and of one function there, are remembered for those files."""
 
 _NESTING = 4
 """How deep the parts of a value that another file gave are told apart."""
@@ -60,19 +64,34 @@ class Across(Functions):
     ) -> Value:
         """Follow a call into another file. What it gives back was born, for the caller, at the call."""
         tired = definition in self.calls or len(self.calls) >= DEPTH or self.steps_abroad > STEPS_ABROAD
-        if tired or not self._is_worthwhile(home, definition, arguments):
+        if tired or not self._is_worthwhile(home, definition, arguments, owner):
             return self.unknown_call(node, arguments, state)
         self._load(home, state)
         before, outermost = self.steps, self.unit is self.root
         with self.at(home):
+            self._note_entry(home, definition, arguments, state, owner)
             result = self.follow(definition, node, arguments, state, owner)
         if outermost:
             self.steps_abroad += self.steps - before
         return self._of_here(result, node, frozenset({Birth.MODULE, Birth.MOVE}))
 
-    def _is_worthwhile(self, home: Unit, definition: ast.AST, arguments: Arguments) -> bool:
+    def _note_entry(
+        self, home: Unit, definition: ast.AST, arguments: Arguments, state: State, owner: Value | None
+    ) -> None:
+        """Remember with which values the functions of another file are called: they tell it of its callers."""
+        if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)) or len(self.entries) >= MOST_ENTRIES:
+            return
+        env = self.bind(definition, arguments, state, owner)
+        known = [one for one in self.entries if one.definition is definition]
+        if len(known) < MOST_OF_ONE and all(one.env != env for one in known):
+            owned = home.owners.get(definition)
+            name = owned.name if owned is not None else None
+            self.entries.append(Entry(home.path, name, definition, env, dict(state.objects)))
+
+    def _is_worthwhile(self, home: Unit, definition: ast.AST, arguments: Arguments, owner: Value | None) -> bool:
         """Whether the call may place something, or is given something whose place is known."""
-        if any(_has_place(value) for _, value in arguments.all()):
+        made_here = owner is not None and owner.kind is Kind.INSTANCE
+        if made_here or any(_has_place(value) for _, value in arguments.all()):
             return True
         if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False

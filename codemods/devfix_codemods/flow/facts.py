@@ -161,6 +161,20 @@ class Pin:
     context: Context
 
 
+@dataclass(frozen=True, slots=True)
+class Abroad:
+    """A module built on the host in this file that meets what is on a device in another one.
+
+    `meeting` stands at the call of this file that leads there. `path` and `line` are those of the operation, and
+    `anchor` is the text that the other file gives the value it meets.
+    """
+
+    meeting: Meeting
+    path: str
+    line: int
+    anchor: str
+
+
 @dataclass(slots=True)
 class Facts:
     """Everything that the rules may ask.
@@ -170,6 +184,7 @@ class Facts:
       of the function, `self` in `forward`;
     - `births`: what is at hand where a factory on the host is called, by each activation of the code around it;
     - `followers`: encodings given to a model that lives wherever its owner put it;
+    - `abroad`: modules of this file that meet moved values in another;
     - `moves`, `attachments`, `updates`, `draws`, `pins`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
     - `tensors`: identities of values that an operation uses as tensors;
@@ -181,6 +196,7 @@ class Facts:
     meetings: list[Meeting] = field(default_factory=list)
     followings: list[Meeting] = field(default_factory=list)
     followers: list[Meeting] = field(default_factory=list)
+    abroad: list[Abroad] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
@@ -201,6 +217,7 @@ class Facts:
             meetings=list(self.meetings),
             followings=list(self.followings),
             followers=list(self.followers),
+            abroad=list(self.abroad),
             moves=list(self.moves),
             attachments=list(self.attachments),
             updates=list(self.updates),

@@ -53,9 +53,8 @@ class Functions(Calls):
         home = self.home_of(definition)
         if home is not self.unit:
             return self.follow_abroad(home, definition, node, arguments, state, owner)
-        receiver = None if _is_static(definition) else owner
-        env = self._bind(definition, arguments, state, receiver)
-        self._observe(definition, env)
+        env = self.bind(definition, arguments, state, owner)
+        self.observe(definition, env)
         if definition in self.calls or len(self.calls) >= DEPTH:
             return self.unknown_call(node, arguments, state)
         result = self._activate(definition, env, state, node)
@@ -120,9 +119,11 @@ class Functions(Calls):
 
     # -- parameters
 
-    def _bind(
-        self, definition: Function | ast.Lambda, arguments: Arguments, state: State, receiver: Value | None
+    def bind(
+        self, definition: Function | ast.Lambda, arguments: Arguments, state: State, owner: Value | None
     ) -> dict[str, Value]:
+        """The parameters of a call, by name; `owner` is the object whose method is called."""
+        receiver = None if _is_static(definition) else owner
         spec = definition.args
         names = [one.arg for one in (*spec.posonlyargs, *spec.args)]
         env = {one.arg: self._default(definition, one.arg, state) for one in _parameters(definition)}
@@ -176,7 +177,7 @@ class Functions(Calls):
             else Kind.UNKNOWN
         )
 
-    def _observe(self, definition: ast.AST, env: dict[str, Value]) -> None:
+    def observe(self, definition: ast.AST, env: dict[str, Value]) -> None:
         """Remember the kinds that callers in this file pass: they hold when the function is read by itself."""
         for name, value in env.items():
             key = (definition, name)

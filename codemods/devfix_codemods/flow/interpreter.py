@@ -7,6 +7,7 @@ on.
 """
 
 import ast
+import contextlib
 from dataclasses import replace
 
 from devfix_codemods.flow import tables
@@ -17,13 +18,16 @@ from devfix_codemods.flow.facts import Facts, Operand
 from devfix_codemods.flow.machine import Frame, Function, OutOfBudgetError
 from devfix_codemods.flow.omitted import keep_defaults, omission
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_device
-from devfix_codemods.flow.project import Project
+from devfix_codemods.flow.project import Entry, Project
 from devfix_codemods.flow.state import State, join_objects, join_states
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
 
 STEPS_AT_TOP = 20_000
 """Expressions evaluated at the top level of a file that is only imported."""
+
+STEPS_OF_CALLER = 60_000
+"""Expressions evaluated in a file that imports another one, to see how it calls it."""
 
 ROUNDS = (3, 2, 1)
 """How often a loop body runs at nesting depth 0, 1, 2 and more; fewer where the state settles earlier."""
@@ -63,8 +67,55 @@ class Interpreter(Across):
 
     def run(self) -> None:
         base = self._top()
+        if self.project is not None and self.asks_callers:
+            for entry in self.project.entries(self.root, self.calls_of):
+                self._run_entry(entry, base)
         for node in self.root.source.tree.body:
             self._roots(node, base)
+
+    asks_callers = True
+
+    def calls_of(self, unit: Unit) -> list[Entry]:
+        """How another file calls what it imports."""
+        machine = Interpreter(unit, self.project)
+        machine.asks_callers, machine.limit = False, STEPS_OF_CALLER
+        with contextlib.suppress(OutOfBudgetError, RecursionError):
+            machine.run()
+        return machine.entries
+
+    def _run_entry(self, entry: Entry, base: State) -> None:
+        """Run a function as another file calls it."""
+        definition = self._of_this_text(entry)
+        if definition is None:
+            return
+        env = {name: self._with_this_class(value) for name, value in entry.env.items()}
+        state = base.copy()
+        for token, held in entry.objects.items():
+            state.objects.setdefault(token, replace(held, stale=()))
+        self.observe(definition, env)
+        self._run_at_home(definition, env, state, symbolic=False)
+
+    def _of_this_text(self, entry: Entry) -> Function | None:
+        """The function that was called; where the project has an older text of this file, the one of its name."""
+        if self.root.holds(entry.definition):
+            return entry.definition
+        named = [
+            one
+            for one in self.root.evidence
+            if isinstance(one, Function)
+            and one.name == entry.definition.name
+            and _name_of(self.root.owners.get(one)) == entry.owner
+        ]
+        return named[0] if len(named) == 1 else None
+
+    def _with_this_class(self, value: Value) -> Value:
+        """An object of a class of this file, where the project has an older text of it."""
+        definition = value.definition
+        if not isinstance(definition, ast.ClassDef) or self.root.holds(definition):
+            return value
+        same = [one for one in self.root.names.classes if one.name == definition.name]
+        older = self.home_of(definition).path == self.root.path
+        return replace(value, definition=same[0]) if older and len(same) == 1 else value
 
     def top_level(self, unit: Unit) -> State | None:
         """What holds after the top level of another file has run; None where that takes too long."""
@@ -105,15 +156,19 @@ class Interpreter(Across):
     def _run_symbolic(self, definition: Function, receiver: Value | None, place: Place, state: State) -> State | None:
         """Run a function with unknown arguments; the joined state at its ends."""
         with self.at(self.home_of(definition)):
-            return self._run_at_home(definition, receiver, place, state)
+            env = self.symbolic_parameters(definition, receiver, place)
+            return self._run_at_home(definition, env, state, symbolic=True)
 
-    def _run_at_home(self, definition: Function, receiver: Value | None, place: Place, state: State) -> State | None:
+    def _run_at_home(
+        self, definition: Function, env: dict[str, Value], state: State, *, symbolic: bool
+    ) -> State | None:
         before = self.frame
-        frame = Frame(self.context_of(definition, symbolic=True), self.module_frame, evidence=self.evidence(definition))
+        context = self.context_of(definition, symbolic=symbolic)
+        frame = Frame(context, self.module_frame, evidence=self.evidence(definition))
         self.frame = frame
         self.calls.append(definition)
         try:
-            inner = state.entering(self.symbolic_parameters(definition, receiver, place))
+            inner = state.entering(env)
             end = self.run_block(definition.body, inner)
         finally:
             self.calls.pop()
@@ -561,6 +616,10 @@ class Interpreter(Across):
         if node not in self.facts.devices_at:
             self.facts.devices_at[node] = self.device_names(state)
             self.facts.owners_at[node] = self.named_objects(state)
+
+
+def _name_of(definition: ast.ClassDef | None) -> str | None:
+    return definition.name if definition is not None else None
 
 
 def _with_fallbacks(end: State, without: State | None) -> State:

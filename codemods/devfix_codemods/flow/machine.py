@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence, dotted
-from devfix_codemods.flow.facts import AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, Pin, spelled
+from devfix_codemods.flow.facts import Abroad, AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, Pin, spelled
 from devfix_codemods.flow.places import HOST, UNKNOWN, Choice, Device, Place, Relation, Symbol, may_be_device, relation
-from devfix_codemods.flow.project import Found, Project
+from devfix_codemods.flow.project import Entry, Found, Project
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.tables import canonical
 from devfix_codemods.flow.units import Unit
@@ -86,6 +86,7 @@ class Machine:
     def __init__(self, root: Unit, project: Project | None = None) -> None:
         self.root = root
         self.project = project
+        self.entries: list[Entry] = []
         self._homes: dict[Unit, _Home] = {}
         self._found_homes: dict[ast.AST, Unit] = {}
         self._become(root, self._home(root))
@@ -351,10 +352,14 @@ class Machine:
         operands: list[Operand],
         state: State,
     ) -> None:
+        if self.unit is not self.root:
+            self._record_abroad(node, operation, misplaced, anchor)
+            return
         key = (node, misplaced.node)
         if key in self._seen_meetings or not self._is_born_here(misplaced.value):
             return
         self._seen_meetings.add(key)
+        misplaced, anchor, *operands = map(self._as_seen_here, (misplaced, anchor, *operands))
         devices = self.device_names(state)
         devices = (*devices, *spelled(anchor.place, self.named_objects(state), devices))
         moved = _moved(anchor, state)
@@ -373,6 +378,33 @@ class Machine:
                 self.tensors_at_hand(state),
             )
         )
+
+    def _as_seen_here(self, operand: Operand) -> Operand:
+        """An operand without what the lines of other files say of it."""
+        if self._is_born_here(operand.value):
+            return operand
+        return replace(operand, value=replace(operand.value, origin=None, sources=(), spelled=None))
+
+    def _record_abroad(self, node: ast.expr, operation: str, misplaced: Operand, anchor: Operand) -> None:
+        """A module of the root's that a function of another file calls with what is on a device."""
+        origin, context = misplaced.value.origin, self.frame.context
+        site = next((one for one in reversed(context.sites) if self.root.holds(one)), None)
+        if misplaced.role != "module" or misplaced.place != HOST or origin is None or site is None:
+            return
+        if origin.birth is not Birth.MODULE or not self.root.holds(origin.node):
+            return
+        facts = self._home(self.root).facts
+        if any(one.meeting.misplaced.value.origin == origin for one in facts.abroad):
+            return
+        around = next((one for one in self.root.names.ancestors(site) if isinstance(one, Function)), None)
+        managed = context.managed or self.root.traits.managed
+        here = Context(around, managed=managed, worker=context.worker)
+        operands = (
+            Operand(site, misplaced.value, misplaced.place, "module"),
+            Operand(site, replace(anchor.value, origin=None, batch=None, sources=(), spelled=None), anchor.place),
+        )
+        meeting = Meeting(site, operation, operands[0], operands[1], operands, None, (), here)
+        facts.abroad.append(Abroad(meeting, self.unit.path, node.lineno, ast.unparse(anchor.node)))
 
     def place_of_module(self, value: Value, state: State) -> Place:
         """Where a module lives: by its own moves, or by what its other calls get."""

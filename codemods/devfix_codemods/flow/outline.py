@@ -40,7 +40,7 @@ class Outline:
     @cached_property
     def builds_free_modules(self) -> bool:
         """Some module is built outside the constructor of another module, and something is moved."""
-        if not self._moves:
+        if not self._moves and not self._in_project:
             return False
         classes = ClassTable(self._names)
         local = {one.name for one in self._names.classes if classes.may_be_module(one)}

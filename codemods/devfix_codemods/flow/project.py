@@ -4,7 +4,7 @@ A file is parsed when something that it defines is used, once for all files of a
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.imports import Files
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.units import Definition, Unit, tag_of
+from devfix_codemods.flow.values import Object, Value
 from devfix_codemods.source import Source, SourceError
 
 MOST_BYTES = 600_000
@@ -34,6 +35,20 @@ class Found:
     definition: Definition | None
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A call of a function of the file `path` from another one: the values that its parameters get, and the objects.
+
+    `owner` is the name of the class whose method it is.
+    """
+
+    path: str
+    owner: str | None
+    definition: ast.FunctionDef | ast.AsyncFunctionDef
+    env: dict[str, Value]
+    objects: dict[str, Object]
+
+
 class Project:
     """The files that the analysis of one of them may read. Answers are kept: files must not change meanwhile."""
 
@@ -45,6 +60,7 @@ class Project:
     def _forget(self) -> None:
         self._units: dict[str, Unit | None] = {}
         self._states: dict[str, State | None] = {}
+        self._calls: dict[str, tuple[Entry, ...]] = {}
         self._tables: dict[ast.ClassDef, ClassTable] = {}
         self._bytes = 0
 
@@ -103,6 +119,23 @@ class Project:
             finally:
                 self._running.discard(unit.path)
         return self._states[unit.path]
+
+    def entries(self, unit: Unit, run: Callable[[Unit], Iterable[Entry]]) -> tuple[Entry, ...]:
+        """How the files that import `unit` call it, as `run` finds out for each of them.
+
+        Files that leave it to a framework where values live are not asked.
+        """
+        found: list[Entry] = []
+        for path in self.files.importers(unit.path):
+            unit.asked = True
+            unit.uses.add(path)
+            other = self.unit(path)
+            if other is None or other is unit or other.traits.managed:
+                continue
+            if path not in self._calls:
+                self._calls[path] = tuple(run(other))
+            found += [one for one in self._calls[path] if one.path == unit.path]
+        return tuple(found)
 
     def consulted(self, path: str) -> frozenset[str] | None:
         """The files on which the analysis of `path` may have depended so far, itself left out.

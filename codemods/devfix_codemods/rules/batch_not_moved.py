@@ -412,7 +412,7 @@ def _mapping_fix(program: Program, meeting: Meeting, mover: Mover | None) -> Fix
 RULE = Rule(
     "DVF101",
     "batch-not-moved",
-    ((b"for ", b".to("), (b"for ", b".cuda("), (b"next(", b".to("), (b"next(", b".cuda(")),
+    ((b"for ", b".to("), (b"for ", b".cuda("), (b"next(", b".to("), (b"next(", b".cuda("), (b"oader", b".backward(")),
     check,
     looks=moves_loop_items,
 )

@@ -39,10 +39,11 @@ Any.
 """
 
 import ast
+import posixpath
 from collections.abc import Iterator
 
 from devfix_codemods.findings import Finding, Step
-from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
@@ -65,6 +66,35 @@ def check(program: Program) -> Iterator[Finding]:
         if origin.node not in seen:
             seen.add(origin.node)
             yield _finding(program, meeting, origin.node)
+    yield from _abroad(program, seen)
+
+
+def _abroad(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
+    """Modules that other files call."""
+    for one in program.facts.abroad:
+        origin = one.meeting.misplaced.value.origin
+        if origin is None or origin.node in seen or not insertable(one.meeting.context):
+            continue
+        if not is_metric(program, origin.node):
+            seen.add(origin.node)
+            yield _called_elsewhere(program, one, origin.node)
+
+
+def _called_elsewhere(program: Program, one: Abroad, birth: ast.AST) -> Finding:
+    built, call = program.source.span(birth), program.source.span(one.meeting.node)
+    where = f"{posixpath.relpath(one.path, posixpath.dirname(program.source.path))}:{one.line}"
+    fix = move_where_built(program, one.meeting, birth)
+    name = text_of(program, birth)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{name}` stays on the host, but gets `{one.anchor}` {device_words(one.meeting)} in {where}",
+        span=built,
+        origin=built,
+        trail=(Step(built, "it is built here, on the host"), Step(call, f"and handed on here; {where} calls it")),
+        fix=fix,
+        advice=None if fix else f"move it to the device of `{one.anchor}` before it is handed on",
+    )
 
 
 def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
@@ -92,7 +122,7 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
 RULE = Rule(
     "DVF202",
     "module-not-moved",
-    ((b"nn", b".to("), (b"nn", b".cuda("), (b"models", b".to(")),
+    ((b"nn", b".to("), (b"nn", b".cuda("), (b"models", b".to("), (b"__main__", b"device", b"odel")),
     check,
     looks=builds_and_runs,
 )
