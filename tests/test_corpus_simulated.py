@@ -17,6 +17,9 @@ from devfix.replay import Change, Kind, ReplayOptions, replay_on
 from devfix.replay.backends import Simulated
 from devfix.replay.device_checks import table_file
 from devfix.replay.probe import errors
+from devfix_codemods.engine import rewrite
+from devfix_codemods.outcomes import Changed, Options
+from devfix_codemods.source import Source
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 PROBE = Path(errors.__file__).parent
@@ -118,3 +121,16 @@ def test_seeds_are_confirmed(seed: Path, tmp_path: Path, monkeypatch: pytest.Mon
         assert ("before.py", declared["line"]) in frames
     else:
         assert declared["warning"] in result.verdict.reason
+
+
+def test_guards_hold_in_the_repaired_seeds(tmp_path: Path) -> None:
+    options = Options(frozenset(), guards=True)
+    programs: list[Path] = []
+    for case in SEEDS:
+        folder = Path(shutil.copytree(case, tmp_path / case.name))
+        outcome = rewrite(Source("after.py", (case / "after.py").read_bytes()), options)
+        if isinstance(outcome, Changed):
+            (folder / "after.py").write_bytes(outcome.data)
+            programs.append(folder / "after.py")
+    assert len(programs) >= 3
+    assert {result["error"] for result in run(programs).values()} == {None}

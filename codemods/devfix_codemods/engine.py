@@ -9,6 +9,7 @@ from devfix_codemods import guards, suppressions
 from devfix_codemods.edits import lines
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
+from devfix_codemods.edits.needs import release_needed
 from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
@@ -139,7 +140,7 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
     found = with_deep_stack(lambda: _found(program, active)) if active else []
     if isinstance(found, Failed):
         return found
-    aimed = [_told_of_preference(_for_target(finding, options.target_torch), options) for finding in found]
+    aimed = [_told_of_preference(_for_target(finding, options.target_torch, source), options) for finding in found]
     result = suppressions.silence(aimed, comments, options.select, frozenset(rule.code for rule in rules))
     order = sorted(result.findings, key=lambda finding: (finding.span, finding.code, finding.message))
     return Checked(tuple(order), result.ignored)
@@ -164,12 +165,15 @@ def _explained(source: Source, error: SourceError) -> str:
     return f"{error}; looks like a template, not like Python" if template else str(error)
 
 
-def _for_target(finding: Finding, target: tuple[int, int] | None) -> Finding:
+def _for_target(finding: Finding, target: tuple[int, int] | None, source: Source) -> Finding:
     """`finding` without a fix that writes what `target` does not have yet."""
     fix = finding.fix
-    if fix is None or fix.since is None or target is None or fix.since <= target:
+    if fix is None or target is None:
         return finding
-    reason = f"The fix ({fix.title}) needs torch {_release(fix.since)}; the target is torch {_release(target)}."
+    since = max(filter(None, (fix.since, release_needed(fix.edits, source.text))), default=target)
+    if since <= target:
+        return finding
+    reason = f"The fix ({fix.title}) needs torch {_release(since)}; the target is torch {_release(target)}."
     return replace(finding, fix=None, advice=_sentences(finding.advice, reason))
 
 
