@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from devfix_codemods import scope
 from devfix_codemods.flow.tables import CONTAINER_MODULES, MODULE_DICT_ATTRIBUTES
@@ -46,17 +47,23 @@ class Containers:
         self._names = program.names
         self._values = values
         self._owner = owner
-        self._nodes = [node for one in values.family(owner) for node in ast.walk(one)]
-        self._uses = Uses(program, self._nodes)
+
+    @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        return [node for one in self._values.family(self._owner) for node in self._values.nodes(one)]
+
+    @cached_property
+    def _uses(self) -> Uses:
+        return Uses(self._program, self._nodes)
 
     def holders(self) -> Iterator[Holder]:
         """The containers that hold, or may get, modules."""
-        if self._registers_by_name():
-            return
         found: dict[str, list[Holder]] = {}
-        for node in self._nodes:
+        for node in self._values.nodes(self._owner):
             for one in self._assigned(node):
                 found.setdefault(one.attribute, []).append(one)
+        if not found or self._registers_by_name():
+            return
         for attribute, holders in found.items():
             inner: list[ast.expr] = []
             container = holders[0].container

@@ -11,6 +11,7 @@ from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.library import is_model_factory, is_module_api
 from devfix_codemods.flow.tables import CONTAINER_MODULES, PARAMETERLESS_MODULES, canonical
+from devfix_codemods.flow.tree import children
 from devfix_codemods.program import Program
 from devfix_codemods.scope import Function
 
@@ -60,9 +61,19 @@ class ModuleValues:
         self._program = program
         self._names = program.names
         self.classes = ClassTable(program.names)
+        self._nodes: dict[ast.ClassDef, list[ast.AST]] = {}
         self._local = {one.name: one for one in program.names.classes}
         self._stars = any(alias.name == "*" for node in program.names.imports for alias in node.names)
         self._functions = {one.name: one for one in program.tree.body if isinstance(one, Function)}
+
+    def nodes(self, definition: ast.ClassDef) -> list[ast.AST]:
+        """Every node of a class that holds code, methods and nested classes included."""
+        if definition not in self._nodes:
+            found: list[ast.AST] = [definition]
+            for node in found:
+                found.extend(children(node))
+            self._nodes[definition] = found
+        return self._nodes[definition]
 
     def qualified(self, node: ast.expr) -> str | None:
         """The canonical name of what `node` refers to. An unbound `nn` beside a star import is torch's."""
