@@ -4,13 +4,13 @@ import ast
 from dataclasses import replace
 
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.draws import Draws
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import returns_tensors
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, may_be_device
+from devfix_codemods.flow.readouts import Readouts
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,
@@ -30,7 +30,7 @@ PLACELESS_RESULTS = frozenset(
 PASS_THROUGH = frozenset({"iter", "list", "tuple", "sorted", "reversed", "set"})
 
 
-class Calls(Draws):
+class Calls(Readouts):
     """Evaluates calls."""
 
     def call(self, node: ast.Call, state: State) -> Value:
@@ -40,6 +40,7 @@ class Calls(Draws):
             arguments = self._arguments(node, state)
             if "generator" in arguments.keywords and function.attr in tables.FILLING_METHODS:
                 self.note_draw(node, base, base, arguments, state)
+            self.note_method_readout(node, function, base, arguments, state)
             return self._method(node, function, base, arguments, state)
         callee = self.evaluate(function, state)
         arguments = self._arguments(node, state)
@@ -60,6 +61,7 @@ class Calls(Draws):
         if returns_tensors(node):
             return self._encode(node, "__call__", arguments)
         if callee.kind is Kind.API and callee.qualified:
+            self.note_api_readout(node, callee.qualified, arguments, state)
             return self._api_call(node, callee.qualified, arguments, state)
         if callee.kind is Kind.FUNCTION and callee.definition is not None:
             return self.follow(callee.definition, node, arguments, state, callee.receiver)

@@ -175,6 +175,20 @@ class Abroad:
     anchor: str
 
 
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """A tensor that something reads on the host: `x.numpy()`, `np.mean(x)`, `plt.plot(x)`.
+
+    `reader` is the qualified name of the function, `numpy` for the method of a tensor, or the name of a method that
+    plots.
+    """
+
+    node: ast.Call
+    reader: str
+    operand: Operand
+    context: Context
+
+
 @dataclass(slots=True)
 class Facts:
     """Everything that the rules may ask.
@@ -185,7 +199,7 @@ class Facts:
     - `births`: what is at hand where a factory on the host is called, by each activation of the code around it;
     - `followers`: encodings given to a model that lives wherever its owner put it;
     - `abroad`: modules of this file that meet moved values in another;
-    - `moves`, `attachments`, `updates`, `draws`, `pins`: as their classes say;
+    - `moves`, `attachments`, `updates`, `draws`, `pins`, `readouts`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
     - `tensors`: identities of values that an operation uses as tensors;
     - `devices_at`, `owners_at`: device names, and names of objects, bound when a statement starts;
@@ -202,6 +216,7 @@ class Facts:
     updates: list[Update] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     pins: list[Pin] = field(default_factory=list)
+    readouts: list[Readout] = field(default_factory=list)
     batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
     births: dict[ast.Call, dict[Context, AtHand]] = field(default_factory=dict)
@@ -223,6 +238,7 @@ class Facts:
             updates=list(self.updates),
             draws=list(self.draws),
             pins=list(self.pins),
+            readouts=list(self.readouts),
             batches=dict(self.batches),
             tensors=set(self.tensors),
             births={call: dict(known) for call, known in self.births.items()},

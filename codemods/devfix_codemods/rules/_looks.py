@@ -85,3 +85,21 @@ def _closing(data: bytes, start: int) -> int:
 
 
 _BRACKETS = re.compile(rb"[()\[\]{}]")
+
+
+def reads_on_host(data: bytes) -> bool:
+    """A `.numpy()` without a move to the host on its line; or numpy and plots where a loop's values are moved."""
+    for found in _CONVERSION.finditer(data):
+        start = data.rfind(b"\n", 0, found.start()) + 1
+        if not _TO_HOST.search(data, start, found.start()):
+            return True
+    return (
+        _ARGUMENT.search(data) is not None
+        or b"sentence_transformers" in data
+        or (b"numpy" in data and moves_loop_items(data))
+    )
+
+
+_ARGUMENT = re.compile(rb"\bnp\.\w+\([^()\n]*\.(?:detach\(|data\b)")
+_CONVERSION = re.compile(rb"\.numpy\(\)")
+_TO_HOST = re.compile(rb"\.cpu\(\)\s*$|\.cpu\(\)\.\w+\(\)$")

@@ -1,0 +1,48 @@
+"""Readers that know nothing of devices: numpy, and what plots."""
+
+import ast
+import re
+
+from devfix_codemods.flow.draws import Draws
+from devfix_codemods.flow.facts import Operand, Readout
+from devfix_codemods.flow.machine import Arguments
+from devfix_codemods.flow.places import Symbol, may_be_device
+from devfix_codemods.flow.state import State
+from devfix_codemods.flow.values import Kind, Value
+
+_HOST_LIBRARIES = ("numpy.", "matplotlib.", "seaborn.", "sklearn.metrics.", "scipy.", "cv2.", "PIL.Image.fromarray")
+METHODS_FIRST = re.compile(r"numpy\.(?:mean|std|var|sum|prod|max|min|amax|amin|any|all|ptp|ndim|shape|size|copy|round)")
+"""Functions that call the method of that name with arguments of numpy's, which no tensor takes, wherever it is."""
+_PLOTS = frozenset({"imshow", "plot", "scatter", "hist", "bar", "contour", "contourf", "pcolormesh", "fill_between"})
+_TENSORS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
+
+
+class Readouts(Draws):
+    """Records what is read on the host while it may live elsewhere."""
+
+    def note_method_readout(
+        self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
+    ) -> None:
+        """`x.numpy()`, and `axes.plot(x)` of an object of which nothing is known."""
+        if function.attr == "numpy":
+            self._note(node, "numpy", function.value, base, state)
+        elif function.attr in _PLOTS and base.kind is Kind.UNKNOWN:
+            self._note_all(node, function.attr, arguments, state)
+
+    def note_api_readout(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:
+        """`np.mean(x)`, `plt.plot(x)`."""
+        if name.startswith(_HOST_LIBRARIES) and not METHODS_FIRST.fullmatch(name):
+            self._note_all(node, name, arguments, state)
+
+    def _note_all(self, node: ast.Call, reader: str, arguments: Arguments, state: State) -> None:
+        for expression, value in arguments.all():
+            self._note(node, reader, expression, value, state)
+
+    def _note(self, node: ast.Call, reader: str, expression: ast.expr, value: Value, state: State) -> None:
+        place = state.place_of(value)
+        if value.kind not in _TENSORS or not (may_be_device(place) or isinstance(place, Symbol)):
+            return
+        fact = Readout(node, reader, Operand(expression, value, place), self.frame.context)
+        known = ((one.node, one.operand.node, one.operand.place) for one in self.facts.readouts)
+        if (node, expression, place) not in known:
+            self.facts.readouts.append(fact)

@@ -1,0 +1,270 @@
+"""Where a tensor expression comes from, by syntax: surely the host, or somewhere that its owner may have moved.
+
+Used where only the difference between "surely on the host" and "maybe not" matters, and no flow is asked for.
+"""
+
+import ast
+import re
+from enum import Enum
+
+from devfix_codemods import scope
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import Evidence, dotted, gather
+from devfix_codemods.program import Program
+from devfix_codemods.rules._bindings import Binding, Bindings
+
+
+class Made(Enum):
+    """Where a tensor was made; with several, the first in this order wins."""
+
+    GIVEN = "a parameter"
+    MODEL = "given by what is called like a module"
+    COMPUTED = "given by a function that computes on the device of a model"
+    OWNED = "an attribute"
+    UNKNOWN = "who knows"
+    HOST = "made on the host"
+
+
+_ORDER = list(Made)
+_HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
+_HOST_LIBRARIES = ("numpy.", "PIL.", "cv2.", "torchaudio.load", "torchvision.io.", "torchvision.transforms.", "pandas.")
+_DEPTH = 12
+
+
+class Whereabouts:
+    """Answers for the expressions of one file."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._names = program.names
+        self._bindings = Bindings(program)
+        self._evidence: dict[ast.AST, Evidence] = gather(program.tree, program.names)
+        self._open: set[int] = set()
+
+    def source(self, node: ast.expr) -> Made:
+        """Where the tensor that `node` gives was made."""
+        if id(node) in self._open or len(self._open) > _DEPTH:
+            return Made.UNKNOWN
+        self._open.add(id(node))
+        try:
+            return self._source(node)
+        finally:
+            self._open.discard(id(node))
+
+    def _source(self, node: ast.expr) -> Made:
+        match node:
+            case ast.Call():
+                return self._call(node)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.Name():
+                return self._name(node)
+            case ast.Subscript(slice=ast.Constant(value=str())):
+                return self._least(node.value)
+            case ast.Subscript(value=value) | ast.UnaryOp(operand=value) | ast.Starred(value=value):
+                return self.source(value)
+            case ast.BinOp(left=first, right=second) | ast.IfExp(body=first, orelse=second):
+                return self._first([first, second])
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return self._first(parts)
+            case ast.ListComp(elt=element) | ast.GeneratorExp(elt=element):
+                return self.source(element)
+            case ast.Constant():
+                return Made.HOST
+        return Made.UNKNOWN
+
+    def _least(self, node: ast.expr) -> Made:
+        """An entry of a mapping: on the host if the mapping is, else anywhere."""
+        return Made.HOST if self.source(node) is Made.HOST else Made.UNKNOWN
+
+    def _first(self, nodes: list[ast.expr]) -> Made:
+        found = [self.source(one) for one in nodes]
+        return min(found, key=_ORDER.index, default=Made.HOST)
+
+    def _call(self, node: ast.Call) -> Made:
+        if moves_to_host(node):
+            return Made.HOST
+        name = self._names.qualified(node.func)
+        if name in _FROM_MODELS:
+            return Made.COMPUTED
+        if name is not None:
+            return self._of_library(node, tables.canonical(name))
+        if isinstance(node.func, ast.Attribute):
+            if dotted(node.func) is not None and self._is_module(node.func):
+                return Made.MODEL
+            return self._method(node, node.func)
+        return Made.MODEL if isinstance(node.func, ast.Name) and self._is_module(node.func) else Made.UNKNOWN
+
+    def _method(self, node: ast.Call, function: ast.Attribute) -> Made:
+        """What a method gives is where its tensor is; `model.encode(x)` is a module's."""
+        if self._is_module(function.value):
+            return Made.MODEL
+        if function.attr.islower() and _is_attribute_of_self(function) and not self._is_own_method(function):
+            return Made.OWNED
+        if function.attr in {"cuda", "to_device"} or (function.attr == "to" and not _sets_dtype(node)):
+            return Made.UNKNOWN
+        inner = self.source(function.value)
+        known = function.attr.rstrip("_") in tables.TENSOR_EVIDENCE_METHODS | _SHAPES
+        return inner if known or inner is Made.HOST else Made.UNKNOWN
+
+    def _is_own_method(self, function: ast.Attribute) -> bool:
+        owner = scope.class_around(self._program, function)
+        return owner is None or any(isinstance(one, scope.Function) and one.name == function.attr for one in owner.body)
+
+    def _of_library(self, node: ast.Call, name: str) -> Made:
+        placed = any(one.arg in {"device", None} for one in node.keywords)
+        if name in _HOST_MAKERS:
+            return Made.UNKNOWN if placed or not self._is_new(node, name) else Made.HOST
+        if name.startswith(_HOST_LIBRARIES):
+            return Made.HOST
+        if name == "torch.load" and any("cpu" in ast.unparse(one.value) for one in node.keywords):
+            return Made.HOST
+        if name in tables.SEQUENCE_FUNCTIONS and node.args:
+            return self._joined(node.args[0])
+        return self._first(node.args[:2]) if name.startswith("torch.") and node.args else Made.UNKNOWN
+
+    def _is_new(self, node: ast.Call, name: str) -> bool:
+        """Not a copy of what may be a tensor: `torch.tensor(x)` is where `x` is."""
+        return name not in _COPIES or self._first(node.args[:1]) is Made.HOST
+
+    def _joined(self, parts: ast.expr) -> Made:
+        """Joined tensors are in one place: on the host, as soon as one of them is."""
+        elements = parts.elts if isinstance(parts, ast.List | ast.Tuple) else [parts]
+        made = [self.source(one) for one in elements]
+        return Made.HOST if Made.HOST in made else min(made, key=_ORDER.index, default=Made.UNKNOWN)
+
+    def _attribute(self, node: ast.Attribute) -> Made:
+        text = dotted(node)
+        if node.attr in {"data", "T", "mT", "grad", "real", "imag"} and text != f"self.{node.attr}":
+            return self.source(node.value)
+        owner = scope.class_around(self._program, node)
+        if text is None or owner is None or not text.startswith("self."):
+            return Made.UNKNOWN if text is None else Made.OWNED
+        found = self._bindings.of_class(owner, ".".join(text.split(".")[:2]))
+        sources = {self._bound(one) for one in found if not _is_none(one)}
+        return Made.HOST if sources == {Made.HOST} else Made.OWNED
+
+    def _name(self, node: ast.Name) -> Made:
+        owner = self._bindings.owner(node.id, node)
+        if owner is None:
+            return Made.UNKNOWN
+        found = self._bindings.of(owner, node.id)
+        if owner is self._bindings.scope(node):
+            found = self._bindings.reaching(found, node)
+            found = [one for one in found if one.start <= (node.lineno, node.col_offset)] or found
+        found = [one for one in found if not _is_none(one)]
+        sources = [self._bound(one) for one in found]
+        if any(source is Made.HOST and _is_move(one) for source, one in zip(sources, found)):
+            return Made.HOST  # brought to the host on some path: somebody has thought of it
+        return min(sources, key=_ORDER.index, default=Made.UNKNOWN)
+
+    def _bound(self, binding: Binding) -> Made:
+        node = binding.node
+        if isinstance(node, ast.arg):
+            return Made.GIVEN if self._is_tensor(binding, node) else Made.UNKNOWN
+        if binding.value is not None:
+            return self.source(binding.value)
+        match node:
+            case ast.Assign(value=value) | ast.AugAssign(value=value):
+                return self.source(value)
+            case ast.For(iter=items):
+                return self._element(items)
+        return Made.UNKNOWN
+
+    def _element(self, items: ast.expr) -> Made:
+        """What a loop over `items` gives. What a loader yields is made by its workers, on the host."""
+        if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id in {"enumerate", "zip"}:
+            return self._first(list(items.args)) if items.func.id == "enumerate" else Made.UNKNOWN
+        named = dotted(items) or ""
+        return Made.HOST if re.search(r"(?i)loader|dataset", named) else self.source(items)
+
+    def _is_tensor(self, binding: Binding, parameter: ast.arg) -> bool:
+        """A parameter that is annotated as a tensor, tested to be one, or used as one in other ways."""
+        if binding.annotation is not None:
+            text = ast.unparse(binding.annotation)
+            return "Tensor" in text and "tf." not in text
+        function = scope.function_around(self._program, parameter)
+        known = self._evidence.get(function) if function is not None else None
+        return known is not None and parameter.arg in known.tensors
+
+    def _is_module(self, node: ast.expr) -> bool:
+        """By its uses in the function and the class around, or by what it is called."""
+        text = dotted(node)
+        if text is None:
+            return False
+        around = [one for one in self._names.ancestors(node) if one in self._evidence]
+        if any(text in self._evidence[one].modules for one in around):
+            return True
+        return _MODEL.search(text.rpartition(".")[2]) is not None
+
+
+_MODEL = re.compile(
+    r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
+)
+_FROM_MODELS = frozenset(f"sentence_transformers.util.{name}" for name in ("cos_sim", "pytorch_cos_sim", "dot_score"))
+_COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor"})
+_SHAPES = frozenset(
+    {
+        "sum",
+        "max",
+        "min",
+        "size",
+        "round",
+        "abs",
+        "exp",
+        "log",
+        "sqrt",
+        "to",
+        "cuda",
+        "split",
+        "repeat",
+        "astype",
+        "type",
+    }
+    | {
+        "item",
+        "prod",
+        "cumsum",
+        "sort",
+        "topk",
+        "masked_select",
+        "nonzero",
+        "roll",
+        "flip",
+        "movedim",
+        "moveaxis",
+        "any",
+    }
+)
+
+
+def moves_to_host(node: ast.expr) -> bool:
+    """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`, `x.to(device="cpu")`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr == "cpu":
+        return True
+    given = [*node.args, *(one.value for one in node.keywords)]
+    return node.func.attr in {"to", "to_device"} and any(re.search(r"\bcpu\b|host", ast.unparse(one)) for one in given)
+
+
+def _is_move(binding: Binding) -> bool:
+    """The value ends in a move to the host, maybe with a `.numpy()` behind it."""
+    return binding.value is not None and any(
+        moves_to_host(one) for one in ast.walk(binding.value) if isinstance(one, ast.expr)
+    )
+
+
+def _is_none(binding: Binding) -> bool:
+    """`x = None`, until something is there."""
+    return isinstance(binding.value, ast.Constant) and isinstance(binding.node, ast.stmt)
+
+
+def _is_attribute_of_self(function: ast.Attribute) -> bool:
+    return isinstance(function.value, ast.Name) and function.value.id == "self"
+
+
+def _sets_dtype(node: ast.Call) -> bool:
+    """`x.to(torch.float)`, `x.to(y.dtype)`."""
+    given = [*node.args, *(one.value for one in node.keywords)]
+    return bool(given) and all(re.search(r"dtype|torch\.(?!device)|float|int", ast.unparse(one)) for one in given)

@@ -1,0 +1,200 @@
+"""A tensor that may be on a device is given to numpy, or to what plots.
+
+## What it does
+
+Finds `.numpy()`, functions of numpy and plots on tensors that are on a device, or may be: what a model gives, what a
+function is given, what is detached. Puts `.cpu()` before.
+
+## Why it fails
+
+numpy reads the host's memory only:
+
+    TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory
+    first.
+
+## Before
+
+    scores = model(images).detach().numpy()
+
+## After
+
+    scores = model(images).detach().cpu().numpy()
+
+## Fix safety
+
+Safe: `.cpu()` of a tensor on the host is that tensor itself. Nothing is said of tensors that are made on the host, or
+brought there before; of data in datasets, collate functions and transforms; of files that import another framework
+whose tensors have `.numpy()`, too; and of tests.
+
+## Since torch
+
+Any.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.flow.classes import ClassTable
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.places import may_be_device
+from devfix_codemods.flow.readouts import METHODS_FIRST
+from devfix_codemods.flow.values import Kind
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule
+from devfix_codemods.rules._looks import reads_on_host
+from devfix_codemods.rules._moves import text_of
+from devfix_codemods.rules._whereabouts import Made, Whereabouts
+
+_TESTS = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+_OTHER_FRAMEWORKS = frozenset(
+    {"tensorflow", "paddle", "jax", "mindspore", "mxnet", "oneflow", "flax", "tinygrad", "keras"}
+)
+_DATA_FILES = re.compile(
+    r"(?i)(?:^|/)(?:data|datasets|loaders?|transforms)/[^/]*$"
+    r"|(?:process(?:ing|or)|transform|dataset|loader|image|audio|video|seriali[sz])[^/]*$"
+)
+_DATA = re.compile(
+    r"(?i)dataset|transform|augment|collat|datamodule|preprocess|sampler|tokeniz|(?:^|_)(?:load|read|save|write)"
+)
+_DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
+_GUARD = re.compile(r"cuda|device|cpu|\bgpu")
+
+
+def check(program: Program) -> Iterator[Finding]:
+    if _TESTS.search(program.source.path.replace("\\", "/")):
+        return
+    told: set[ast.expr] = set()
+    for tensor, reader in _by_syntax(program):
+        told.add(tensor)
+        yield _finding(program, tensor, reader)
+    if not (program.outline.moves_loop_items or program.outline.builds_free_modules):
+        return
+    for readout in program.facts.readouts:
+        operand = readout.operand
+        certain = may_be_device(operand.place) and operand.value.kind is Kind.TENSOR
+        if certain and operand.node not in told and not _is_guarded(program, operand.node):
+            told.add(operand.node)
+            yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`")
+
+
+def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
+    """Tensors of which no flow is needed to say that they may be on a device, and what reads them."""
+    calls = [one for one in program.names.calls if _is_conversion(one) or _reads_arguments(program, one)]
+    if not calls or _imports(program) & _OTHER_FRAMEWORKS:
+        return
+    whereabouts, classes = Whereabouts(program), ClassTable(program.names)
+    has_devices = _DEVICES.search(program.source.text) is not None
+    for call in calls:
+        if _is_data(program, classes, call) or _is_guarded(program, call):
+            continue
+        if not _is_conversion(call):
+            read = (one for one in call.args if _is_computed(whereabouts.source(one), one))
+            yield from ((one, f"`{dotted(call.func)}`") for one in read)
+            continue
+        assert isinstance(call.func, ast.Attribute)
+        tensor = call.func.value
+        if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices):
+            yield tensor, "`.numpy()`"
+
+
+def _reads_arguments(program: Program, call: ast.Call) -> bool:
+    """A function of numpy, or a plot."""
+    name = program.names.qualified(call.func) if isinstance(call.func, ast.Attribute) and call.args else None
+    if name is None or METHODS_FIRST.fullmatch(name):
+        return False
+    return name.startswith(("numpy.", "matplotlib."))
+
+
+def _is_computed(source: Made, node: ast.expr) -> bool:
+    """Certainly a tensor, and no array, that a model gave."""
+    return source is Made.COMPUTED or (source is Made.MODEL and _is_detached(node))
+
+
+def _may_be_elsewhere(source: Made, tensor: ast.expr, has_devices: bool) -> bool:
+    if source is Made.HOST:
+        return False
+    detached = _is_detached(tensor)
+    if not has_devices:
+        return detached and source in {Made.GIVEN, Made.OWNED}
+    return detached or source in {Made.GIVEN, Made.MODEL, Made.COMPUTED}
+
+
+def _is_conversion(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not call.args and not call.keywords
+
+
+def _is_detached(tensor: ast.expr) -> bool:
+    """`.detach()` or `.data` in the chain: only what takes part in training needs it."""
+    node = tensor
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr in {"detach", "data"} and dotted(node) != "self.data":
+            return True
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return False
+
+
+def _imports(program: Program) -> set[str]:
+    """The packages that the file imports."""
+    found: set[str] = set()
+    for node in program.names.imports:
+        if isinstance(node, ast.Import):
+            found.update(one.name.partition(".")[0] for one in node.names)
+        elif node.module and node.level == 0:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def _is_data(program: Program, classes: ClassTable, node: ast.AST) -> bool:
+    """In code that makes or reads data: what runs there runs on the host."""
+    function, owner = scope.function_around(program, node), scope.class_around(program, node)
+    if _DATA_FILES.search(program.source.path.replace("\\", "/")):
+        return True
+    if owner is not None and (classes.is_dataset(owner) or _DATA.search(owner.name)):
+        return True
+    return function is not None and (function.name == "__getitem__" or _DATA.search(function.name) is not None)
+
+
+def _is_guarded(program: Program, node: ast.AST) -> bool:
+    """On a branch that asks where the tensor is."""
+    for around in program.names.ancestors(node):
+        if isinstance(around, ast.If | ast.IfExp) and _GUARD.search(ast.unparse(around.test)):
+            return True
+        if isinstance(around, scope.Function | ast.ClassDef):
+            return False
+    return False
+
+
+def _finding(program: Program, tensor: ast.expr, reader: str) -> Finding:
+    while isinstance(tensor, ast.UnaryOp):
+        tensor = tensor.operand
+    text = text_of(program, tensor)
+    edit = ReplaceExpression(program.source.span(tensor), "__node__.cpu()")
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{text}` may be on a device, which {reader} cannot read",
+        span=program.source.span(tensor),
+        fix=Fix(Safety.SAFE, f"Copy `{text}` to the host first", (edit,)),
+    )
+
+
+RULE = Rule(
+    "DVF402",
+    "numpy-on-device",
+    (
+        (b".numpy()",),
+        (b"sentence_transformers", b"np."),
+        (b"np.", b".detach()"),
+        (b"np.", b".data"),
+        (b"np.", b".cuda("),
+        (b"np.", b".to("),
+        (b"plt", b".cuda("),
+        (b"plt", b".to("),
+    ),
+    check,
+    looks=reads_on_host,
+)

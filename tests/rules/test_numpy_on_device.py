@@ -1,0 +1,252 @@
+"""DVF402: tensors that may be on a device, and readers that know only the host."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
+
+CODE = "DVF402"
+
+SILENT = {
+    "brought to the host before": """
+        import torch
+        def run(model, x, device):
+            a = model(x).cpu().numpy()
+            b = model(x).detach().cpu().float().clamp_(0, 1).numpy()
+            c = model(x).to("cpu").detach().numpy()
+            d = model(x).to(torch.device("cpu"), torch.float32).numpy()
+            out = model(x).cpu()
+            e = out.squeeze().detach().numpy()
+    """,
+    "brought to the host on some path": """
+        import torch
+        def run(model, x, device):
+            out = model(x)
+            if out.is_cuda:
+                out = out.cpu()
+            return out.detach().numpy()
+    """,
+    "on a branch that asks where it is": """
+        import torch
+        def run(model, x):
+            out = model(x)
+            return out.detach().numpy() if out.device.type == "cpu" else out.detach().cpu().numpy()
+    """,
+    "made on the host": """
+        import numpy as np
+        import torch
+        device = torch.device("cuda")
+        a = torch.zeros(3, requires_grad=True).detach().numpy()
+        b = torch.from_numpy(np.ones(3)).float().numpy()
+        c = torch.cat([torch.zeros(1), torch.ones(2)]).numpy()
+        d = torch.stack([torch.tensor(1.0), torch.tensor(2.0)]).mean().detach().numpy()
+        e = torch.load("x.pt", map_location="cpu").numpy()
+        f = (torch.rand(3) * 2 + 1).numpy()
+    """,
+    "attributes made on the host": """
+        import torch
+        class Buffer:
+            def __init__(self, device):
+                self.values = torch.zeros(8)
+            def read(self):
+                return self.values.detach().numpy()
+    """,
+    "an attribute that is called data": """
+        import torch
+        class Image:
+            def __init__(self, path, device):
+                self.data = read(path)
+            def array(self):
+                return self.data.numpy()
+    """,
+    "no tensor": """
+        import torch
+        def constant(dtype, device):
+            return dtype.numpy()
+    """,
+    "entries of what is given": """
+        import torch
+        def postprocess(outputs, device):
+            return outputs["logits"][0].numpy()
+    """,
+    "data": """
+        import torch
+        from torch.utils.data import Dataset
+        class Images(Dataset):
+            def __getitem__(self, i):
+                return self.encoder(self.images[i]).detach().numpy()
+        class Flip(torch.nn.Module):
+            pass
+        class ToArrayTransform:
+            def __call__(self, image: torch.Tensor, device):
+                return image.numpy()
+        def collate_images(images: torch.Tensor, device):
+            return images.numpy()
+    """,
+    "batches as the loader gives them": """
+        import torch
+        def collect(loader, device):
+            return [labels.numpy() for _ in range(3) for images, labels in loader]
+        def walk(loader, device):
+            for labels in loader:
+                yield labels.numpy()
+    """,
+    "tensors of another framework": """
+        import tensorflow as tf
+        import torch
+        def run(model, x, device):
+            return model(x).numpy()
+    """,
+    "a script without devices": """
+        import torch
+        net = torch.nn.Linear(2, 2)
+        print(net(torch.zeros(2)).detach().numpy())
+    """,
+    "functions of numpy that ask the tensor's own methods": """
+        import numpy as np
+        import torch
+        from torch.utils.data import DataLoader
+        for x in DataLoader(data):
+            x = x.to("cuda").view(-1)
+            errors.append(np.mean(x))
+    """,
+    "arrays": """
+        import numpy as np
+        import torch
+        def run(model, matrix, x, device):
+            print(np.sum(matrix.data), np.mean(model.predict(x)), np.argmax(model(x)))
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_nothing_to_say(rule, program):
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize("path", ["tests/test_a.py", "image_processing.py", "pkg/transforms/crop.py", "my_dataset.py"])
+def test_files_of_tests_and_of_data_are_left_alone(path):
+    source = Source(path, b"import torch\ndef f(model, x, device):\n    return model(x).detach().numpy()\n")
+    assert check(source, Options(frozenset({CODE}))) == Checked(())
+
+
+REPAIRED = {
+    "what a model gives": (
+        """
+        import torch
+        def run(model, x, device):
+            return model(x.to(device)).numpy()
+        """,
+        "return model(x.to(device)).cpu().numpy()",
+    ),
+    "what is detached": (
+        """
+        import torch
+        def run(step, x, device):
+            loss = step(x)
+            return loss.detach().numpy()
+        """,
+        "return loss.detach().cpu().numpy()",
+    ),
+    "a parameter that is a tensor": (
+        """
+        import torch
+        def report(values: torch.Tensor, device):
+            return values.flatten().numpy()
+        """,
+        "return values.flatten().cpu().numpy()",
+    ),
+    "the weights of a part, in a file that never speaks of devices": (
+        """
+        import torch
+        class Tagger(torch.nn.Module):
+            def scores(self):
+                return self.crf.transitions.detach().numpy()
+        """,
+        "return self.crf.transitions.detach().cpu().numpy()",
+    ),
+    "what a part gives, unpacked": (
+        """
+        import torch
+        class Calculator:
+            def calculate(self, graph):
+                energies, forces = self.potential(graph)
+                self.results.update(energy=energies.detach().numpy())
+        """,
+        "energy=energies.detach().cpu().numpy()",
+    ),
+    "none at first": (
+        """
+        import torch
+        class Decoder(torch.nn.Module):
+            def decode(self, x, device):
+                scores = None
+                if self.ctc is not None:
+                    scores = self.ctc.log_softmax(x)
+                return scores.detach().numpy()
+        """,
+        "return scores.detach().cpu().numpy()",
+    ),
+    "given to a function of numpy": (
+        """
+        import numpy as np
+        import torch
+        def run(model, x, device):
+            logit = model.forward(x)
+            while np.isnan(logit.data.max()):
+                logit = model.forward(x)
+        """,
+        "while np.isnan(logit.data.max().cpu()):",
+    ),
+    "similarities": (
+        """
+        import numpy as np
+        from sentence_transformers import SentenceTransformer, util
+        scores = util.cos_sim(query, corpus)[0]
+        best = np.argpartition(-scores, range(5))
+        """,
+        "best = np.argpartition(-scores.cpu(), range(5))",
+    ),
+    "on a device, by the flow": (
+        """
+        import numpy as np
+        import torch
+        from torch.utils.data import DataLoader
+        loader = DataLoader(data)
+        for x, y in loader:
+            x = x.to("cuda").view(-1)
+            errors.append(np.median(x))
+        """,
+        "errors.append(np.median(x.cpu()))",
+    ),
+    "plotted": (
+        """
+        import matplotlib.pyplot as plt
+        import numpy as np
+        import torch
+        from torch.utils.data import DataLoader
+        figure, axes = plt.subplots()
+        for x in DataLoader(data):
+            x = x.cuda().view(4, 4)
+            axes.imshow(x, cmap="gray")
+        """,
+        'axes.imshow(x.cpu(), cmap="gray")',
+    ),
+    "an operation gets brackets": (
+        """
+        import torch
+        def run(model, x, device):
+            return (model(x) + 1).numpy()
+        """,
+        "return (model(x) + 1).cpu().numpy()",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "wanted"), REPAIRED.values(), ids=REPAIRED)
+def test_copied_to_the_host(rule, program, wanted):
+    assert rule.safeties(program) == [Safety.SAFE]
+    assert wanted in rule.fixed(dedent(program))
