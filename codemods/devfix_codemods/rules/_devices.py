@@ -9,11 +9,9 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from devfix_codemods import scope
-from devfix_codemods.flow.classes import ClassTable
-from devfix_codemods.flow.evidence import Evidence, dotted, gather
+from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp_devices
 from devfix_codemods.rules._bindings import initializers
@@ -75,15 +73,10 @@ class Devices:
             for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
             if all(other.node is one and other.value is None for other in self.bindings.of(function, one.arg))
         ]
-        evidence = self.evidence[function]
+        evidence = self._program.unit.evidence[function]
         yield from (f"{one.arg}.device" for one in given if self._is_tensor(one, evidence))
         if function.name != "forward":
             yield from (f"next({one.arg}.parameters()).device" for one in given if one.arg in evidence.modules)
-
-    @cached_property
-    def evidence(self) -> dict[ast.AST, Evidence]:
-        """What uses say of names, by function."""
-        return gather(self._program.tree, self._program.names)
 
     def is_torch_device(self, node: ast.expr) -> bool:
         """Whether an expression is certainly a `torch.device`, and not a string: it has a `.type`."""
@@ -159,7 +152,7 @@ class Devices:
 
     def _inherits(self, owner: ast.ClassDef, key: str) -> bool:
         """From a class known to have it; or from one of another file, where the class itself uses it as a device."""
-        bases = ClassTable(self._names).bases(owner)
+        bases = self._program.unit.classes.bases(owner)
         if key == "self.device" and any(base.endswith(_DEVICE_BASES) for base in bases):
             return True
         foreign = any(base not in _PLAIN_BASES and not base.startswith("torch.") for base in bases)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from devfix_codemods import scope
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Bindings
@@ -83,7 +82,7 @@ class LoadedValues:
     def __init__(self, program: Program, bindings: Bindings) -> None:
         self.program = program
         self.bindings = bindings
-        self.classes = ClassTable(program.names)
+        self.classes = program.unit.classes
 
     def uses(self, call: ast.Call) -> Uses:
         """All that is done with the result of `call`."""

@@ -6,10 +6,11 @@ Used where only the difference between "surely on the host" and "maybe not" matt
 import ast
 import re
 from enum import Enum
+from functools import cached_property
 
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.evidence import Evidence, dotted, gather
+from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Binding, Bindings
 
@@ -38,7 +39,7 @@ class Whereabouts:
         self._program = program
         self._names = program.names
         self._bindings = Bindings(program)
-        self._evidence: dict[ast.AST, Evidence] = gather(program.tree, program.names)
+        self._evidence: dict[ast.AST, Evidence] = program.unit.evidence
         self._open: set[int] = set()
 
     def source(self, node: ast.expr) -> Made:
@@ -152,11 +153,23 @@ class Whereabouts:
         if owner is self._bindings.scope(node):
             found = self._bindings.reaching(found, node)
             found = [one for one in found if one.start <= (node.lineno, node.col_offset)] or found
+        if node.id in self._moved_in_vain:
+            return Made.HOST
         found = [one for one in found if not _is_none(one)]
         sources = [self._bound(one) for one in found]
         if any(source is Made.HOST and _is_move(one) for source, one in zip(sources, found)):
             return Made.HOST  # brought to the host on some path: somebody has thought of it
         return min(sources, key=_ORDER.index, default=Made.UNKNOWN)
+
+    @cached_property
+    def _moved_in_vain(self) -> set[str]:
+        """Names with a `x.cpu()` that is thrown away: that line is the bug, and another rule's."""
+        return {
+            one.func.value.id
+            for one in self._names.calls
+            if isinstance(one.func, ast.Attribute) and isinstance(one.func.value, ast.Name) and moves_to_host(one)
+            if isinstance(self._names.parent(one), ast.Expr)
+        }
 
     def _bound(self, binding: Binding) -> Made:
         node = binding.node

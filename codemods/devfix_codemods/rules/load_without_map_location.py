@@ -45,7 +45,6 @@ from dataclasses import dataclass
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import Argument, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tables import DATASET_BASES
 from devfix_codemods.program import Program
@@ -118,7 +117,7 @@ class _Chooser:
         self._names = program.names
         self._devices = Devices(program)
         self._values = LoadedValues(program, self._devices.bindings)
-        self._classes = ClassTable(program.names)
+        self._classes = program.unit.classes
         self._host = quoted(program.source, "cpu")
 
     def choose(self, call: ast.Call) -> _Choice | None:

@@ -86,7 +86,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
     calls = [one for one in program.names.calls if _is_conversion(one) or _reads_arguments(program, one)]
     if not calls or _imports(program) & _OTHER_FRAMEWORKS:
         return
-    whereabouts, classes = Whereabouts(program), ClassTable(program.names)
+    whereabouts, classes = Whereabouts(program), program.unit.classes
     has_devices = _DEVICES.search(program.source.text) is not None
     for call in calls:
         if _is_data(program, classes, call) or _is_guarded(program, call):
