@@ -71,6 +71,8 @@ class Api(Modules):
         if name == "torch.set_default_tensor_type":
             state.default = UNKNOWN
             return NONE
+        if name in tables.COLLECTIVES:
+            self.note_collective(node, name, arguments, state)
         if name.startswith(tables.OPTIMIZER_PREFIX):
             return Value(Kind.OPTIMIZER, token=self.new_token(node))
         if name in tables.SCALERS:
@@ -80,7 +82,7 @@ class Api(Modules):
     def _module_or_unknown(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         if name in tables.PARAMETER_CLASSES:
             inner = arguments.first
-            return replace(inner, kind=Kind.TENSOR, qualified=name)
+            return replace(inner, kind=Kind.TENSOR, qualified=name, sources=(), scalar=False)
         if is_module_api(name):
             return self._torch_module(node, name, arguments, state)
         if name in {"torch.nn.Embedding.from_pretrained", "torch.nn.EmbeddingBag.from_pretrained"}:
@@ -123,6 +125,8 @@ class Api(Modules):
         if name in tables.CONVERSIONS and arguments.first.kind is Kind.TENSOR:
             first = arguments.first
             return replace(tensor(first.place, Origin(Birth.FACTORY, node), scalar=first.scalar), sources=first.sources)
+        if node.args and isinstance(node.args[0], (ast.List, ast.Tuple)) and not node.args[0].elts:
+            return self._made_on_host(node, state, scalar=name not in tables.CONVERSIONS)
         scalar = name in tables.CONVERSIONS and arguments.first.kind not in {Kind.SEQUENCE, Kind.ARRAY, Kind.MAPPING}
         if scalar and arguments.positional:
             scalar = not isinstance(arguments.positional[0][0], (ast.List, ast.Tuple, ast.ListComp))
@@ -132,7 +136,7 @@ class Api(Modules):
         """A new tensor where factories put theirs."""
         place = state.default if state.default is not None else HOST
         made = tensor(place, Origin(Birth.FACTORY, node), scalar=scalar)
-        if place != HOST or self.frame.context.worker:
+        if place != HOST or self.frame.context.worker or any(one.arg == "generator" for one in node.keywords):
             return made
         self.note_birth(node, state)
         return replace(made, sources=(node,))
@@ -159,7 +163,7 @@ class Api(Modules):
             Operand(expression, value, state.place_of(value), _loss_role(name, index))
             for index, (expression, value) in enumerate(given)
         ]
-        place = self.meet(node, name.removeprefix("torch.nn."), operands, state)
+        place = self.meet(node, name.removeprefix("torch.nn."), operands, state, demands=_demands(name))
         return derived(node, place, operands)
 
     def _one_place(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
@@ -171,7 +175,7 @@ class Api(Modules):
                 operands.append(Operand(expression, value, state.place_of(value)))
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
-        place = self.meet(node, f"`{name}`", operands, state)
+        place = self.meet(node, f"`{name}`", operands, state, demands=_demands(name))
         last = name.rpartition(".")[2]
         alone = last in tables.REDUCTIONS and len(arguments.positional) == 1 and not arguments.keywords
         result = derived(node, place, operands)
@@ -226,6 +230,13 @@ def _somewhere(item: Value) -> Place:
     """The place of the first part of a dataset's item that may be on a device; else of the whole."""
     parts = [value.place for _, value in item.items or ()]
     return next((one for one in parts if may_be_device(one)), item.place)
+
+
+def _demands(name: str) -> int:
+    """How many arguments, or elements of the first, can be nothing but tensors."""
+    if name not in tables.TENSOR_FUNCTIONS:
+        return 0
+    return 2 if name in tables.TENSOR_PAIRS else 99 if name in tables.SEQUENCE_FUNCTIONS else 1
 
 
 def _loss_role(name: str, index: int) -> str:

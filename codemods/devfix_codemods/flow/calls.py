@@ -9,7 +9,7 @@ from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import returns_tensors
 from devfix_codemods.flow.machine import Arguments
-from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, may_be_device
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.readouts import Readouts
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
@@ -139,7 +139,11 @@ class Calls(Readouts):
         with_device = any(_may_name_device(expression, value) for expression, value in arguments.all())
         for expression, value in arguments.all():
             self._hand_over(expression, value, state, with_device)
-        return Value(token=self.new_token(node).replace("new", "call", 1), computed=with_device)
+        if any(value.sources for _, value in arguments.all()):
+            operands = [Operand(expression, value, state.place_of(value)) for expression, value in arguments.all()]
+            self.hand_together(node, dotted(node.func) or "the call", operands, state)
+        token = self.new_token(node).replace("new", "call", 1)
+        return Value(place=_with_tensors(arguments), token=token, computed=with_device)
 
     def _hand_over(self, expression: ast.expr, value: Value, state: State, with_device: bool) -> None:
         """A host module that unknown code gets may be moved there; a stale one is used there.
@@ -230,7 +234,13 @@ class Calls(Readouts):
             return replace(base, kind=kind, token=None, const=None, items=None, computed=True, scalar=scalar)
         if base.kind is Kind.ENCODING:
             return NOTHING
-        return self.unknown_call(node, arguments, state)
+        return self._unknown_method(node, name, arguments, state)
+
+    def _unknown_method(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        result = self.unknown_call(node, arguments, state)
+        if name in tables.TENSOR_ONLY_METHODS:
+            return Value(Kind.TENSOR, result.place, Origin(Birth.OPERATION, node))
+        return result
 
     def _retyped(self, node: ast.Call, name: str, base: Value, arguments: Arguments, state: State) -> Value | None:
         """`x.type_as(y)`, `x.type(torch.cuda.FloatTensor)`: a type may also be a place."""
@@ -258,6 +268,9 @@ class Calls(Readouts):
             if not value.scalar:
                 operands.append(Operand(expression, value, state.place_of(value)))
         if base.kind is Kind.UNKNOWN and not may_be_device(operands[0].place):
+            if function.attr in tables.TENSOR_ONLY_METHODS and not update:
+                operands[0] = replace(operands[0], value=replace(base, kind=Kind.TENSOR))
+                self.meet(node, f"`.{function.attr}`", operands, state)
             return replace(base, token=None)
         place = operands[0].place if update else self.meet(node, f"`.{function.attr}`", operands, state)
         return derived(node, place, operands)
@@ -308,6 +321,15 @@ def _place_of_type(arguments: Arguments) -> Place | None:
     if not text.endswith("Tensor"):
         return None
     return Device("cuda") if text.startswith("torch.cuda.") else HOST
+
+
+def _with_tensors(arguments: Arguments) -> Place:
+    """What a call computes from tensors lives with them, wherever their owner put them."""
+    for _, value in arguments.all():
+        own = isinstance(value.place, Symbol) and not value.place.chosen and value.batch is None and not value.sources
+        if value.kind is Kind.TENSOR and own:
+            return value.place
+    return UNKNOWN
 
 
 def _may_name_device(expression: ast.expr, value: Value) -> bool:

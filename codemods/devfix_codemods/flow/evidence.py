@@ -21,8 +21,9 @@ class Evidence:
     `methods` are the last parts of what is called by a dotted name, `built` the dotted names of calls that look like
     those of classes. `kept` are the assignments to attributes, `read` the attributes that are read.
     `surely` are those with which something is done that only a torch tensor stands (no number, no numpy array), each
-    with the line where that is first seen; `rebound` tells the line at which a plain name is first stored. `shaped` and
-    `placed` have a `shape` and a `device`: what has both is a tensor too.
+    with the lines where that is seen; `stores` are the lines at which a plain name is bound. `shaped` and `placed` have
+    a `shape` and a `device`: what has both is a tensor too. `arrays` are used as an array of some library: a tensor
+    where the file imports no other.
     """
 
     modules: set[str] = field(default_factory=set)
@@ -32,9 +33,10 @@ class Evidence:
     plain: set[str] = field(default_factory=set)
     numpy: set[str] = field(default_factory=set)
     bindings: dict[str, int] = field(default_factory=dict)
-    surely: dict[str, int] = field(default_factory=dict)
-    rebound: dict[str, int] = field(default_factory=dict)
+    surely: dict[str, list[int]] = field(default_factory=dict)
+    stores: dict[str, list[int]] = field(default_factory=dict)
     shaped: set[str] = field(default_factory=set)
+    arrays: dict[str, list[int]] = field(default_factory=dict)
     placed: set[str] = field(default_factory=set)
     iterated: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
@@ -64,22 +66,28 @@ class Evidence:
             self.bindings[name] = self.bindings.get(name, 0) + count
         self.shaped |= inner.shaped
         self.placed |= inner.placed
-        for name, line in inner.surely.items():
-            self.sure(name, line)
+        for name, lines in inner.arrays.items():
+            self.arrays.setdefault(name, []).extend(lines)
+        for name, lines in inner.surely.items():
+            self.surely.setdefault(name, []).extend(lines)
+        for name, lines in inner.stores.items():
+            self.stores.setdefault(name, []).extend(lines)
 
     def sure(self, name: str, line: int) -> None:
         """Note that `name` is a tensor at `line`."""
-        self.surely[name] = min(line, self.surely.get(name, line))
+        self.surely.setdefault(name, []).append(line)
 
-    def is_tensor(self, name: str, *, parameter: bool = False) -> bool:
-        """Whether whatever is bound to `name` first is surely a tensor."""
+    def is_tensor(self, name: str, bound: int) -> bool:
+        """Whether what `name` is bound to at line `bound` is surely a tensor: by what is done with it until it is bound
+        again."""
         both = name in self.shaped and name in self.placed
         if (name not in self.surely and not both) or name in self.modules or name in self.called:
             return False
-        stores = self.bindings.get(name, 0)
-        if stores == (0 if parameter or "." in name else 1):
+        later = [line for line in self.stores.get(name, ()) if line > bound]
+        if not later and (both or len(self.stores.get(name, ())) <= 1):
             return True
-        return parameter and name in self.surely and self.surely[name] <= self.rebound.get(name, 0)
+        end = min(later, default=None)
+        return any(bound <= line and (end is None or line <= end) for line in self.surely.get(name, ()))
 
 
 def dotted(node: ast.expr) -> str | None:
@@ -97,7 +105,23 @@ def gather(tree: ast.Module, names: Names) -> dict[ast.AST, Evidence]:
     """The evidence of the module, of each class and each function, from one walk."""
     found: dict[ast.AST, Evidence] = {}
     _collect(tree, found, names)
+    if not _imports_arrays(names):
+        for own in found.values():
+            for name, lines in own.arrays.items():
+                own.surely.setdefault(name, []).extend(lines)
     return found
+
+
+def _imports_arrays(names: Names) -> bool:
+    """Whether another library with arrays is imported."""
+    for node in names.imports:
+        modules = [one.name for one in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        if any(one.partition(".")[0] in _ARRAY_LIBRARIES for one in modules):
+            return True
+    return False
+
+
+_ARRAY_LIBRARIES = frozenset({"numpy", "jax", "tensorflow", "pandas", "cupy", "paddle", "mlx", "scipy", "cv2"})
 
 
 def _collect(scope: ast.AST, found: dict[ast.AST, Evidence], names: Names) -> Evidence:
@@ -127,7 +151,7 @@ def _note(node: ast.AST, found: Evidence) -> None:
 def _name(node: ast.Name, found: Evidence) -> None:
     if isinstance(node.ctx, ast.Store):
         found.bindings[node.id] = found.bindings.get(node.id, 0) + 1
-        found.rebound[node.id] = min(node.lineno, found.rebound.get(node.id, node.lineno))
+        found.stores.setdefault(node.id, []).append(node.lineno)
 
 
 def _assign(node: ast.Assign, found: Evidence) -> None:
@@ -163,11 +187,20 @@ def _loop(node: ast.For | ast.comprehension, found: Evidence) -> None:
 
 
 def _item(node: ast.Subscript, found: Evidence) -> None:
-    """`targets[0]["boxes"]`: a list of mappings."""
+    """`targets[0]["boxes"]`: a list of mappings; `x[:, None]`: an array."""
     inner = node.value
+    if isinstance(node.slice, ast.Tuple) and any(_cuts(one) for one in node.slice.elts):
+        if (owner := dotted(inner)) is not None:
+            found.arrays.setdefault(owner, []).append(node.lineno)
+        return
     text = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
     if text and isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Name):
         found.iterated.add(inner.value.id)
+
+
+def _cuts(node: ast.expr) -> bool:
+    """A slice, `None` or `...` among several indices."""
+    return isinstance(node, ast.Slice) or (isinstance(node, ast.Constant) and node.value in {None, ...})
 
 
 def _statement(node: ast.Expr, found: Evidence) -> None:
@@ -187,7 +220,7 @@ def _call(node: ast.Call, found: Evidence) -> None:
         found.methods.add(node.func.attr)
         if node.func.attr[:1].isupper() and (text := dotted(node.func)) is not None:
             found.built.add(text)
-        _method(node.func, found)
+        _method(node.func, node.args, found)
     elif isinstance(node.func, ast.Name):
         found.called.add(node.func.id)
         if node.func.id[:1].isupper():
@@ -241,7 +274,7 @@ def _is_plain(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)) and node.value is not None
 
 
-def _method(function: ast.Attribute, found: Evidence) -> None:
+def _method(function: ast.Attribute, arguments: list[ast.expr], found: Evidence) -> None:
     receiver = dotted(function.value)
     if receiver is None:
         return
@@ -255,6 +288,8 @@ def _method(function: ast.Attribute, found: Evidence) -> None:
         found.moved.add(receiver)
     if function.attr == "backward":
         found.losses.add(receiver)
+        if not arguments:
+            found.sure(receiver, function.lineno)
     if function.attr in {"numpy", "__array__"}:
         found.numpy.add(receiver)
     if function.attr in {"lower", "upper", "strip", "startswith", "endswith", "format", "encode", "join"}:

@@ -198,21 +198,26 @@ class Expressions(Machine):
         if base.kind is Kind.ENCODING:
             return encoding_part(base, node, node.value)
         if base.kind is Kind.TENSOR:
-            self._indexing(base, node, index, state)
+            self.indexing(base, node, index, state)
             one = base.sources and index.kind in {Kind.NUMBER, Kind.UNKNOWN} and not isinstance(node.slice, ast.Slice)
             return replace(base, token=None, origin=base.origin, scalar=base.scalar or bool(one))
+        if base.kind is Kind.MODULE:
+            return Value(Kind.MODULE, state.place_of(base), token=f"{base.token}[{key}]" if base.token else None)
         if base.place != UNKNOWN and base.kind is Kind.UNKNOWN:
             return replace(base, token=None, items=None)
         return Value(token=f"{base.token}[{key}]" if base.token and key is not None else None)
 
-    def _indexing(self, base: Value, node: ast.Subscript, index: Value, state: State) -> None:
+    def indexing(self, base: Value, node: ast.Subscript, index: Value, state: State) -> None:
         """A device index into a host tensor fails; the reverse is legal."""
-        if index.kind is Kind.TENSOR and base.place == HOST:
-            operands = [
-                Operand(node.value, base, base.place, "indexed"),
-                Operand(node.slice, index, index.place, "index"),
-            ]
-            self.meet(node, "indexing", operands, state)
+        if base.place != HOST and not base.sources:
+            return
+        parts = [(node.slice, index)]
+        if isinstance(node.slice, ast.Tuple) and index.items is not None:
+            parts = [(one, held) for one, (_, held) in zip(node.slice.elts, index.items)]
+        for expression, value in parts:
+            if value.kind is Kind.TENSOR:
+                indexed = Operand(node.value, base, base.place, "indexed")
+                self.meet(node, "indexing", [indexed, Operand(expression, value, value.place, "index")], state)
 
     def _tuple(self, node: ast.Tuple | ast.List, state: State) -> Value:
         values = [self.evaluate(one, state) for one in node.elts]
@@ -445,7 +450,7 @@ def derived(node: ast.expr, place: Place, operands: list[Operand]) -> Value:
 
 def _sources(place: Place, operands: list[Operand]) -> tuple[ast.Call, ...]:
     """The factories whose tensors alone a value on the host was computed from; none where others took part."""
-    if place not in {HOST, UNKNOWN} or not all(one.value.sources or one.value.kind in PLACELESS for one in operands):
+    if place not in {HOST, UNKNOWN} or any(one.value.kind is Kind.TENSOR and not one.value.sources for one in operands):
         return ()
     return join_sources(*(one.value.sources for one in operands))
 

@@ -69,7 +69,8 @@ class Meeting:
 
     `anchor` is an operand whose place the program chose, and `moved` the move that took it there, where it was seen;
     `misplaced` is an operand that is elsewhere. `devices` are the device names bound at the operation, `tensors` the
-    tensors, as in `AtHand`.
+    tensors, as in `AtHand`. `certain` is False where the operation is a call of something unknown, which may well take
+    values from two places.
     """
 
     node: ast.expr
@@ -81,6 +82,7 @@ class Meeting:
     devices: tuple[DeviceName, ...]
     context: Context
     tensors: tuple[tuple[str, Place], ...] = ()
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,10 @@ class Facts:
     - `followings`: host values that meet a tensor or module whose place is its owner's choice (`anchor`): a parameter
       of the function, `self` in `forward`;
     - `births`: what is at hand where a factory on the host is called, by each activation of the code around it;
+    - `handed`: host values that something unknown gets together with a tensor from elsewhere;
+    - `collectives`: tensors made on the host that other processes get; each is its own anchor;
+    - `together`: places of tensors that meet somewhere, each with another of its group: on every run that gets past the
+      operation they are one place;
     - `followers`: encodings given to a model that lives wherever its owner put it;
     - `abroad`: modules of this file that meet moved values in another;
     - `moves`, `attachments`, `updates`, `draws`, `pins`, `readouts`: as their classes say;
@@ -220,10 +226,25 @@ class Facts:
     batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
     births: dict[ast.Call, dict[Context, AtHand]] = field(default_factory=dict)
+    handed: list[Meeting] = field(default_factory=list)
+    collectives: list[Meeting] = field(default_factory=list)
+    together: dict[Place, Place] = field(default_factory=dict)
     devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
     owners_at: dict[ast.stmt, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     evidence: dict[ast.AST, Evidence] = field(default_factory=dict)
     incomplete: str | None = None
+
+    def shared(self, place: Place) -> Place:
+        """One place that stands for all that are known to be the same as `place`."""
+        while place in self.together:
+            place = self.together[place]
+        return place
+
+    def unite(self, first: Place, second: Place) -> None:
+        """Note that two places are the same."""
+        first, second = self.shared(first), self.shared(second)
+        if first != second:
+            self.together[second] = first
 
     def snapshot(self) -> "Facts":
         """A copy that further recording leaves as it is."""
@@ -242,6 +263,9 @@ class Facts:
             batches=dict(self.batches),
             tensors=set(self.tensors),
             births={call: dict(known) for call, known in self.births.items()},
+            handed=list(self.handed),
+            collectives=list(self.collectives),
+            together=dict(self.together),
             devices_at=dict(self.devices_at),
             owners_at=dict(self.owners_at),
         )

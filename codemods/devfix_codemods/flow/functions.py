@@ -191,6 +191,8 @@ class Functions(Calls):
         for one in _parameters(definition):
             token = f"parameter:{self.unit.tag}{definition.lineno}:{one.arg}"
             value = self._symbolic(one, token, place, evidence)
+            if value.kind is Kind.TENSOR and receiver is not None and receiver.kind is Kind.MODULE:
+                value = replace(value, place=receiver.place)  # what a module works on lives with it
             env[one.arg] = self._with_observed(definition, one.arg, value)
         names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]
         if receiver is not None and names and not _is_static(definition):
@@ -207,7 +209,7 @@ class Functions(Calls):
             return Value(Kind.DEVICE, token=token, denotes=Symbol(f"{token}#{name}", chosen=True), qualified=qualified)
         if is_module or kind is Kind.MODULE:
             return Value(Kind.MODULE, Symbol(token), origin, token=token)
-        if kind is Kind.UNKNOWN and evidence.is_tensor(name, parameter=True):
+        if kind is Kind.UNKNOWN and evidence.is_tensor(name, parameter.lineno):
             kind = Kind.TENSOR
         if kind is Kind.UNKNOWN and place != UNKNOWN and _is_array(name, evidence):
             kind = Kind.TENSOR  # arrays of numpy have no business in `forward`

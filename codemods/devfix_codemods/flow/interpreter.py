@@ -495,7 +495,7 @@ class Interpreter(Across):
 
     def _named(self, target: ast.Name, value: Value) -> Value:
         """A fresh batch, or an element of one, takes the name it gets, and the kind that the name is used as."""
-        value = self.as_tensor(self.as_module(value, target.id), target.id)
+        value = self.as_tensor(self.as_module(value, target.id), target)
         if value.computed or value.batch is None or value.origin is None or value.origin.birth is not Birth.LOADER:
             return value
         node = target if isinstance(value.origin.node, (ast.For, ast.AsyncFor, ast.Name)) else value.origin.node
@@ -528,6 +528,8 @@ class Interpreter(Across):
             return child_of_batch(value, index, target)
         if value.kind is Kind.SEQUENCE:
             return value.element or NOTHING
+        if value.kind is Kind.TENSOR and value.batch is None:
+            return replace(value, token=None, const=None)
         if value.place != UNKNOWN:
             return Value(Kind.UNKNOWN, value.place, value.origin)
         return Value(token=f"{value.token}[{index}]", computed=value.computed) if value.token else NOTHING
@@ -567,7 +569,21 @@ class Interpreter(Across):
         if value.kind is Kind.MODULE:
             self.attach(target, target.value, owner, ast.unparse(target.slice), value, state)
             return
+        self._put(target, owner, key, value, state)
         self._write_back(target.value, _with_item(owner, key.const, value), state)
+
+    def _put(self, target: ast.Subscript, owner: Value, key: Value, value: Value, state: State) -> None:
+        """`xs[index] = y` with a tensor for an index: all three meet. With a slice, it is a copy to wherever."""
+        if owner.kind is not Kind.TENSOR:
+            return
+        self.indexing(owner, target, key, state)
+        if key.kind is not Kind.TENSOR or key.scalar:
+            return
+        statement = self.frame.statement
+        if isinstance(statement, ast.Assign) and value.kind is Kind.TENSOR and not value.scalar:
+            written = Operand(target.value, owner, state.place_of(owner), "self")
+            operands = [written, Operand(statement.value, value, value.place)]
+            self.meet(target, "the assignment to indexed elements", operands, state)
 
     def _write_back(self, owner: ast.expr, value: Value, state: State) -> None:
         """A container with a changed element, bound again where it came from."""

@@ -10,7 +10,7 @@ from devfix_codemods.flow.facts import Abroad, AtHand, Context, DeviceName, Fact
 from devfix_codemods.flow.places import HOST, UNKNOWN, Choice, Device, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.project import Entry, Found, Project
 from devfix_codemods.flow.state import State
-from devfix_codemods.flow.tables import canonical
+from devfix_codemods.flow.tables import PARAMETER_CLASSES, canonical
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Birth, Kind, Origin, Value
 
@@ -263,8 +263,9 @@ class Machine:
                 found.append((name, value.place))
             known = state.objects.get(value.token or "")
             for attribute, held in known.attributes.items() if known is not None and attribute_owner(value) else ():
-                if _has_place(held) and not held.optional and attribute.isidentifier():
-                    found.append((f"{name}.{attribute}", held.place))
+                place = state.place_of(value) if held.qualified in PARAMETER_CLASSES else held.place
+                if _has_place(replace(held, place=place)) and not held.optional and attribute.isidentifier():
+                    found.append((f"{name}.{attribute}", place))
         return tuple(found)
 
     def note_birth(self, node: ast.Call, state: State) -> None:
@@ -278,22 +279,34 @@ class Machine:
         self.note_birth(node, state)
         return Value(Kind.TENSOR, HOST, Origin(Birth.FACTORY, node), sources=(node,))
 
-    def as_tensor(self, value: Value, name: str, *, parameter: bool = False) -> Value:
-        """An unknown object that is used as a tensor under `name` is one, wherever it lives."""
-        if value.kind is not Kind.UNKNOWN or value.token is None or value.batch is not None or value.place != UNKNOWN:
+    def as_tensor(self, value: Value, target: ast.Name) -> Value:
+        """An unknown object that is used as a tensor under the name it gets is one, wherever it lives."""
+        if value.kind is not Kind.UNKNOWN or value.batch is not None or value.sources or may_be_device(value.place):
             return value
-        if not self.frame.evidence.is_tensor(name, parameter=parameter):
+        if not self.frame.evidence.is_tensor(target.id, target.lineno):
             return value
-        return replace(value, kind=Kind.TENSOR, place=Symbol(value.token), token=None)
+        place = value.place
+        if place == UNKNOWN:
+            place = Symbol(value.token or f"tensor@{self.position(target)}")
+        return replace(value, kind=Kind.TENSOR, place=place, token=None)
 
     # -- meetings
 
-    def meet(self, node: ast.expr, operation: str, operands: list[Operand], state: State) -> Place:
-        """Record every operand that is elsewhere than the place the program chose; give the place of the result."""
+    def meet(self, node: ast.expr, operation: str, operands: list[Operand], state: State, *, demands: int = 0) -> Place:
+        """Record every operand that is elsewhere than the place the program chose; give the place of the result.
+
+        `demands` tells how many operands, the first ones, can be nothing but tensors.
+        """
         if all(one.role != "module" for one in operands):
             self.facts.tensors.update(name for one in operands if (name := one.value.identity) is not None)
         anchor = self._anchor(operands)
-        self._note_followings(node, operation, operands, anchor, state)
+        sure = [one for index, one in enumerate(operands) if _is_one(one, index < demands)]
+        followed = anchor or next(filter(_lives_with_another, sure), None) or next(filter(_is_elsewhere, sure), None)
+        if followed is not None:
+            self._note_followings(node, operation, operands, followed, state)
+            for one in sure if anchor is None else ():
+                if _lives_with_another(one) and _lives_with_another(followed) and one.value.batch is None:
+                    self.facts.unite(followed.place, one.place)
         if anchor is None:
             return _common(operands)
         for operand in operands:
@@ -302,20 +315,19 @@ class Machine:
         return anchor.place
 
     def _note_followings(
-        self, node: ast.expr, operation: str, operands: list[Operand], chosen: Operand | None, state: State
+        self, node: ast.expr, operation: str, operands: list[Operand], anchor: Operand, state: State
     ) -> None:
         """Record host values that meet a tensor which lives wherever its owner put it.
 
         What may have come from a factory on the host on one path, and from elsewhere on another, counts as well; also
         where it meets a value whose place the program chose.
         """
-        anchor = chosen or next((one for one in operands if _lives_with_another(one)), None)
-        if anchor is None:
-            return
         for one in operands:
-            on_host = one.place == HOST and chosen is None
+            on_host = one.place == HOST and not may_be_device(anchor.place)
             mixed = one.place == UNKNOWN and bool(one.value.sources)
-            if not (on_host or mixed) or one.value.kind in _NEVER_MEETS or (node, one.node) in self._followed:
+            if one is anchor or not (on_host or mixed) or one.value.kind in _NEVER_MEETS:
+                continue
+            if (node, one.node) in self._followed:
                 continue
             if not self._is_born_here(one.value):
                 continue
@@ -324,6 +336,41 @@ class Machine:
             tensors = self.tensors_at_hand(state)
             fact = Meeting(node, operation, one, anchor, tuple(operands), None, devices, self.frame.context, tensors)
             self.facts.followings.append(fact)
+
+    def hand_together(self, node: ast.Call, name: str, operands: list[Operand], state: State) -> None:
+        """Record values made on the host that something unknown gets together with a tensor from elsewhere."""
+        sure = [one for one in operands if one.value.kind is Kind.TENSOR and not one.value.sources]
+        anchor = next((one for one in sure if may_be_device(one.place) or _lives_with_another(one)), None)
+        if anchor is None:
+            return
+        for one in operands:
+            if not one.value.sources or one.value.scalar or one.value.kind in _NEVER_MEETS:
+                continue
+            if (node, one.node) not in self._followed and self._is_born_here(one.value):
+                self._followed.add((node, one.node))
+                devices, tensors = self.device_names(state), self.tensors_at_hand(state)
+                context = self.frame.context
+                fact = Meeting(
+                    node, f"`{name}`", one, anchor, tuple(operands), None, devices, context, tensors, certain=False
+                )
+                self.facts.handed.append(fact)
+
+    def note_collective(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:
+        """Record a host tensor that is reduced or sent over the default process group."""
+        if not arguments.positional or "group" in arguments.keywords:
+            return
+        expression, value = arguments.positional[0]
+        if not value.sources or value.place != HOST or (node, expression) in self._followed:
+            return
+        if not self._is_born_here(value):
+            return
+        self._followed.add((node, expression))
+        operand = Operand(expression, value, value.place)
+        devices, tensors = self.device_names(state), self.tensors_at_hand(state)
+        fact = Meeting(
+            node, f"`{name}`", operand, operand, (operand,), None, devices, self.frame.context, tensors, certain=False
+        )
+        self.facts.collectives.append(fact)
 
     def _anchor(self, operands: list[Operand]) -> Operand | None:
         """The operand whose place the program chose: a moved value first, then a moved module."""
@@ -510,6 +557,24 @@ def _lives_with_another(operand: Operand) -> bool:
     return value.batch is None or not value.batch.loaded
 
 
+def _is_elsewhere(operand: Operand) -> bool:
+    """Whether nothing tells where an operand is."""
+    value = operand.value
+    if value.kind is Kind.MODULE or value.scalar or value.sources or value.batch is not None:
+        return False
+    return operand.place == UNKNOWN
+
+
+def _is_one(operand: Operand, demanded: bool) -> bool:
+    """Whether an operand is a tensor or a module: for certain, or since nothing else is `demanded`."""
+    value = operand.value
+    born = value.origin is not None and (
+        isinstance(value.origin.node, ast.Call) or (value.origin.birth is Birth.PARAMETER and not value.computed)
+    )
+    computed = born and operand.place != UNKNOWN
+    return value.kind in {Kind.TENSOR, Kind.MODULE} or (value.kind is Kind.UNKNOWN and (demanded or computed))
+
+
 def attribute_owner(value: Value) -> bool:
     """Whether the attributes of a value are those of one known object."""
     return value.token is not None and "|" not in value.token
@@ -550,8 +615,9 @@ def _common(operands: list[Operand]) -> Place:
 
     What meets a tensor that lives wherever its owner put it lives there too, on every run that gets past the operation.
     """
-    anchor = next((one for one in operands if _lives_with_another(one) and one.value.batch is None), None)
-    if anchor is not None and anchor.role != "module":
+    sure = [one for one in operands if _is_one(one, False) and one.value.batch is None and one.role != "module"]
+    anchor = next(filter(_lives_with_another, sure), None)
+    if anchor is not None:
         return anchor.place
     places = {one.place for one in operands if one.place != UNKNOWN and one.value.kind not in _NEVER_MEETS}
     unknown = any(one.place == UNKNOWN and one.value.kind not in _NEVER_MEETS for one in operands)

@@ -175,7 +175,7 @@ def _register(base: Value, arguments: Arguments, state: State) -> None:
     given = arguments.get(1, "tensor") or arguments.get(1, "param")
     name = arguments.first.const if arguments.positional else None
     if base.token is not None and isinstance(name, str) and given is not None:
-        value = replace(given[1], kind=Kind.TENSOR, qualified="torch.nn.Buffer", token=None, scalar=given[1].scalar)
+        value = replace(given[1], kind=Kind.TENSOR, qualified="torch.nn.Buffer", token=None, sources=())
         state.set_attribute(base.token, name, value)
 
 

@@ -52,6 +52,7 @@ class Names:
         self.imports: list[Import] = []
         self.calls: list[ast.Call] = []
         self.loops: list[ast.For | ast.AsyncFor] = []
+        self.starred = False
         _Binder(self, self.module).visit_module(tree)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
@@ -120,6 +121,8 @@ class Names:
 
     def _resolve(self, name: str, scope: _Scope | None, seen: frozenset[str]) -> tuple[Candidate, ...]:
         scope = _owner(name, scope)
+        if scope is None and self.starred and name in _BY_STAR:
+            return (Candidate(_BY_STAR[name], None),)
         if scope is None or name in scope.others or name in scope.relatives:
             return ()
         found = list(scope.imports.get(name, ()))
@@ -137,6 +140,10 @@ class Names:
             base = self._resolve_alias(node.value, scope, seen)
             return tuple(Candidate(f"{one.qualified}.{node.attr}", one.statement) for one in base)
         return ()
+
+
+_BY_STAR = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
+"""What a name that nothing else binds is taken for where `from … import *` may have bound it."""
 
 
 def _owner(name: str, scope: _Scope | None) -> _Scope | None:
@@ -214,6 +221,7 @@ class _Binder:
     def _import(self, node: Import) -> None:
         self._names.imports.append(node)
         for alias in node.names:
+            self._names.starred |= alias.name == "*"
             if isinstance(node, ast.ImportFrom):
                 if node.level == 0 and node.module:
                     self._bind(alias.asname or alias.name, f"{node.module}.{alias.name}", node)

@@ -59,11 +59,18 @@ SAME_PLACE = frozenset(
         "mean std var prod norm max min amax amin argmax argmin argsort nonzero unique logical_not bitwise_not isnan "
         "isinf isfinite nan_to_num t rot90 atleast_1d atleast_2d broadcast_to expand_copy view_as_real "
         "view_as_complex complex polar any all conj real imag angle topk sort median quantile bincount "
+        "multinomial scatter_reduce unbind chunk split reciprocal erfinv expm1 special.logit logit digamma lgamma "
         "linalg.norm linalg.inv linalg.pinv linalg.svd linalg.solve linalg.cholesky linalg.det fft.fft fft.ifft "
         "fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.fftshift fft.ifftshift"
     ).split()
 )
 """Functions whose result lives where their tensors do."""
+
+COLLECTIVES = frozenset(
+    f"torch.distributed.{name}"
+    for name in "all_reduce broadcast reduce all_gather_into_tensor reduce_scatter_tensor all_to_all_single".split()
+)
+"""Operations between processes on the tensor that comes first; the backend of NVIDIA refuses one on the host."""
 
 REDUCTIONS = frozenset("sum mean std var prod norm max min amax amin any all median numel argmax argmin".split())
 """Functions and methods that give a 0-dim tensor where they are told no dimension."""

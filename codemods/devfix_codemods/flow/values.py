@@ -199,7 +199,7 @@ def join_values(first: Value, second: Value) -> Value:
         optional=optional,
         spelled=first.spelled if first.spelled == second.spelled else None,
         computed=first.computed or second.computed,
-        sources=join_sources(first.sources, second.sources),
+        sources=_sources_of_either(first, second),
     )
 
 
@@ -207,6 +207,12 @@ def join_sources(*parts: tuple[ast.Call, ...]) -> tuple[ast.Call, ...]:
     """Each factory once; none where they are too many to be one bug."""
     found = tuple(dict.fromkeys(one for part in parts for one in part))
     return found if len(found) <= MAX_SOURCES else ()
+
+
+def _sources_of_either(first: Value, second: Value) -> tuple[ast.Call, ...]:
+    """A 0-dim tensor in one branch may meet anything: only the other branch's factories count."""
+    parts = [one for one in (first, second) if one.scalar is (first.scalar and second.scalar)]
+    return join_sources(*(one.sources for one in parts))
 
 
 def _join_places(first: Value, second: Value) -> Place:

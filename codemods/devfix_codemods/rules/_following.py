@@ -6,7 +6,7 @@ factory names the place, the value is moved where it meets the other.
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
@@ -17,6 +17,7 @@ from devfix_codemods.flow.facts import AtHand, Meeting, Operand
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
+from devfix_codemods.rules._devices import Devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,39 @@ class Following:
 
 def following(program: Program, meeting: Meeting) -> Following | None:
     """The repair of `meeting.misplaced`: each factory that it came from is told its device, or the value is moved."""
+    found = _found(program, meeting)
+    certain = meeting.certain and meeting.anchor.value.kind is not Kind.UNKNOWN
+    return found if found is None or certain else replace(found, safety=Safety.UNSAFE)
+
+
+def _found(program: Program, meeting: Meeting) -> Following | None:
     sources = meeting.misplaced.value.sources
     births = [_at_birth(program, meeting, one) for one in sources]
     found = [one for one in births if one is not None]
     if sources and len(found) == len(sources):
         return Following(found[0].device, tuple(dict.fromkeys(edit for one in found for edit in one.edits)))
-    return at_meeting(program, meeting)
+    here = scope.function_around(program, meeting.node)
+    if any(scope.function_around(program, one) is not here for one in sources):
+        return None
+    moved = at_meeting(program, meeting) if meeting.certain else None
+    return moved if moved is not None or meeting.anchor.place == UNKNOWN else by_device(program, sources)
+
+
+def by_device(program: Program, sources: tuple[ast.Call, ...], *, tensors: bool = False) -> Following | None:
+    """The last resort: an expression that surely names a device where the factories stand. A choice.
+
+    `tensors` allows the device of whichever tensor is at hand.
+    """
+    devices = Devices(program)
+    texts: set[str | None] = set()
+    for call in sources:
+        named = devices.first(program.names.statement(call))
+        texts.add(named.text if named is not None else _any_tensor(program, call) if tensors else None)
+    text = texts.pop() if len(texts) == 1 else None
+    if text is None:
+        return None
+    edits = [placed(program, call, text) for call in sources]
+    return Following(text, tuple(one for one in edits if one is not None), Safety.UNSAFE) if all(edits) else None
 
 
 def at_meeting(program: Program, meeting: Meeting) -> Following | None:
@@ -47,6 +75,12 @@ def at_meeting(program: Program, meeting: Meeting) -> Following | None:
     if text is None:
         return None
     return Following(text, (ReplaceExpression(program.source.span(node), f"__node__.to({text})"),))
+
+
+def _any_tensor(program: Program, call: ast.Call) -> str | None:
+    hands = program.facts.births.get(call, {}).values()
+    names = [text for hand in hands for text, _ in hand.tensors if _is_there(program, text, call)]
+    return f"{names[0]}.device" if names else None
 
 
 def _at_birth(program: Program, meeting: Meeting, call: ast.Call) -> Following | None:
@@ -101,12 +135,21 @@ def _others(meeting: Meeting) -> list[Operand]:
 
 
 def _named(program: Program, hand: AtHand, place: Place, call: ast.Call, meeting: Meeting) -> str | None:
-    names = [one.text for one in hand.devices if one.place == place]
-    tensors = [text for text, where in hand.tensors if where == place and _is_there(program, text, call)]
-    if may_be_device(place):
-        return next(iter([*names, *(f"{one}.device" for one in _sorted(tensors, meeting))]), None)
-    local = [one for one in names if "." not in one]
-    return next(iter([*local, *(f"{one}.device" for one in _sorted(tensors, meeting))]), None)
+    names = [one.text for one in hand.devices if _same(program, one.place, place)]
+    tensors = [text for text, where in hand.tensors if _same(program, where, place) and _is_there(program, text, call)]
+    function = scope.function_around(program, call)
+    local = [one for one in names if function is None or one.partition(".")[0] in _bound_in(function)]
+    if not may_be_device(place):
+        local = [one for one in local if "." not in one]
+    return next(iter([*local, *(f"{one}.device" for one in _sorted(tensors, meeting)), *names]), None)
+
+
+def _bound_in(function: scope.Function) -> set[str]:
+    return set(scope.parameters(function)) | {name for one in function.body for name in scope.stored(one)}
+
+
+def _same(program: Program, first: Place, second: Place) -> bool:
+    return program.facts.shared(first) == program.facts.shared(second)
 
 
 def _sorted(names: Iterable[str], meeting: Meeting) -> list[str]:
@@ -172,14 +215,32 @@ def _dereferenced(statement: ast.stmt) -> set[str]:
 def _by_name(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
     """The tensor it meets, by its own name, where that is bound at the factory already and not bound again."""
     for operand in (meeting.anchor, *meeting.operands):
-        name = operand.node.id if isinstance(operand.node, ast.Name) else None
-        if name is None or operand is meeting.misplaced or operand.value.kind is not Kind.TENSOR:
+        name = _root(program, operand.node)
+        if name is None or operand is meeting.misplaced or operand.value.kind not in {Kind.TENSOR, Kind.UNKNOWN}:
             continue
-        if operand.place == HOST or operand.value.sources:
+        if operand.place == HOST or operand.value.sources or operand.role == "module":
+            continue
+        if operand.value.kind is Kind.UNKNOWN and operand is not meeting.anchor:
             continue
         if _is_kept(program, name, call, meeting.node) and _is_there(program, name, call):
             return f"{name}.device"
     return None
+
+
+def _root(program: Program, node: ast.expr) -> str | None:
+    """The name of a tensor: `x`, or the one from which `x.t()[0]` is taken if its uses say that it is a tensor."""
+    if isinstance(node, ast.Name):
+        return node.id
+    inner: ast.expr = node
+    while isinstance(inner, (ast.Call, ast.Attribute, ast.Subscript)):
+        if isinstance(inner, ast.Call) and not isinstance(inner.func, ast.Attribute):
+            return None
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+    if not isinstance(inner, ast.Name):
+        return None
+    evidence = program.facts.evidence[scope.function_around(program, node) or program.tree]
+    stores = [line for line in evidence.stores.get(inner.id, ()) if line <= node.lineno]
+    return inner.id if evidence.is_tensor(inner.id, max(stores, default=0)) else None
 
 
 def _is_kept(program: Program, name: str, call: ast.Call, node: ast.AST) -> bool:
@@ -190,7 +251,10 @@ def _is_kept(program: Program, name: str, call: ast.Call, node: ast.AST) -> bool
     if name not in scope.bound_at(program, program.names.statement(call)):
         return False
     stores = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name and _is_store(one)]
-    return all(one.lineno < call.lineno for one in stores) and (bool(stores) or name in scope.parameters(function))
+    own = program.names.statement(call)
+    own_target = own is program.names.statement(node) and isinstance(own, ast.Assign)
+    above = all(one.lineno < call.lineno or (own_target and program.names.statement(one) is own) for one in stores)
+    return above and (name in scope.parameters(function) or any(one.lineno < call.lineno for one in stores))
 
 
 def _is_store(node: ast.Name) -> bool:
@@ -205,15 +269,16 @@ def _device_of_anchor(program: Program, meeting: Meeting) -> str | None:
         text = dotted(operand.node)
         if operand is meeting.misplaced or text is None or operand.role == "module":
             continue
-        if operand.value.kind is Kind.TENSOR and not operand.value.sources:
+        certain = operand.value.kind is Kind.TENSOR or (operand is meeting.anchor and operand.place == UNKNOWN)
+        if certain and not operand.value.sources:
             return f"{text}.device"
     return None
 
 
 def _device_at_hand(program: Program, meeting: Meeting) -> str | None:
     for operand in _others(meeting):
-        names = [one.text for one in meeting.devices if one.place == operand.place]
-        tensors = [text for text, where in meeting.tensors if where == operand.place]
+        names = [one.text for one in meeting.devices if _same(program, one.place, operand.place)]
+        tensors = [text for text, where in meeting.tensors if _same(program, where, operand.place)]
         there = [f"{one}.device" for one in _sorted(tensors, meeting) if _is_there(program, one, meeting.node)]
         if text := next(iter([*names, *there]), None):
             return text

@@ -1,0 +1,180 @@
+"""A tensor made on the host meets a tensor on a device.
+
+## What it does
+
+Finds tensors that a factory puts on the host (`zeros`, `ones`, `arange`, `eye`, `rand`, `tensor`, `from_numpy` ...)
+and that then meet a tensor which lives elsewhere: on a device that the program chose, or wherever the caller put the
+tensors that a function gets. The factory is given `device=`; one that takes no device gets `.to(...)` behind it.
+
+## Why it fails
+
+Factories know nothing of the tensors around them. As soon as the caller's tensors are on an accelerator:
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+## Before
+
+    def causal(scores):
+        mask = torch.ones(scores.size(-1), scores.size(-1)).triu(1).bool()
+        return scores.masked_fill(mask, float("-inf"))
+
+## After
+
+    def causal(scores):
+        mask = torch.ones(scores.size(-1), scores.size(-1), device=scores.device).triu(1).bool()
+        return scores.masked_fill(mask, float("-inf"))
+
+## Fix safety
+
+Safe: a tensor that must be where another one is follows that one, which changes nothing where both are on the host.
+Unsafe where the new tensor is used in other ways as well that may want it on the host. 0-dim tensors in arithmetic,
+values on the way to numpy, datasets, collate functions and attributes of `self` are left alone.
+
+## Since torch
+
+Any.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.edits.operations import ReplaceExpression, RewriteCall
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.evidence import attributes_set, dotted
+from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
+from devfix_codemods.flow.values import Kind
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule
+from devfix_codemods.rules._following import Following, by_device, following
+from devfix_codemods.rules._moves import device_words, text_of
+from devfix_codemods.scope import function_around
+
+
+def check(program: Program) -> Iterator[Finding]:
+    facts = program.facts
+    found: dict[tuple[ast.Call, ...], list[Meeting]] = {}
+    for meeting in (*facts.followings, *facts.meetings, *facts.handed):
+        sources = meeting.misplaced.value.sources
+        if sources and _concerns(program, meeting):
+            found.setdefault(sources, []).append(meeting)
+    for meetings in found.values():
+        yield from _findings(program, meetings)
+    if facts.collectives and not _by_gloo(program):
+        yield from (_collective(program, one) for one in facts.collectives if one.misplaced.value.sources not in found)
+
+
+def _by_gloo(program: Program) -> bool:
+    """Whether the file itself chooses the backend that takes tensors on the host."""
+    return any(isinstance(node, ast.Constant) and node.value == "gloo" for node in ast.walk(program.tree))
+
+
+def _collective(program: Program, meeting: Meeting) -> Finding:
+    call = meeting.misplaced.value.sources[0]
+    made, span = text_of(program, call.func), program.source.span(meeting.node)
+    repair = by_device(program, meeting.misplaced.value.sources, tensors=True)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{made}(…)` makes a tensor on the host, and {meeting.operation} over NCCL takes device tensors only",
+        span=program.source.span(call),
+        trail=(Step(program.source.span(call), "made here, on the host"), Step(span, "given to other processes here")),
+        fix=_fix(made, repair) if repair is not None else None,
+        advice=f"give `{made}` the device of this process",
+    )
+
+
+def _concerns(program: Program, meeting: Meeting) -> bool:
+    """Not what is indexed, nor what is kept in an attribute: other rules repair those."""
+    if meeting.misplaced.role == "indexed" or meeting.context.worker:
+        return False
+    if meeting.context.function is None and meeting.anchor.place == UNKNOWN:
+        return False
+    if "." in (dotted(meeting.misplaced.node) or "") or _under_construction(program, meeting):
+        return False
+    if _passed_in(program, meeting) or _move_discarded(program, meeting):
+        return False
+    statements = [program.names.statement(one) for one in meeting.misplaced.value.sources]
+    kept = (one for one in statements if isinstance(one, ast.Assign) and any(attributes_set(one)))
+    return next(kept, None) is None
+
+
+def _passed_in(program: Program, meeting: Meeting) -> bool:
+    """Whether a caller made the tensor: what it passes on is its business, and the callee may place it."""
+    callers = [function_around(program, one) for one in meeting.context.sites]
+    return any(function_around(program, one) in callers for one in meeting.misplaced.value.sources)
+
+
+def _move_discarded(program: Program, meeting: Meeting) -> bool:
+    """Whether the tensor was moved and the result thrown away."""
+    sources = set(meeting.misplaced.value.sources)
+    return any(not one.result_used and sources & set(one.value.sources) for one in program.facts.moves)
+
+
+def _under_construction(program: Program, meeting: Meeting) -> bool:
+    """In a constructor, and what it calls to fill `self`, everything is on the host still."""
+    function, place = meeting.context.function, meeting.anchor.place
+    if function is None or meeting.context.owner is None or may_be_device(place):
+        return False
+    if function.name == "__init__":
+        return True
+    own = isinstance(place, Symbol) and place.token.startswith("self:")
+    if not own and not (dotted(meeting.anchor.node) or "").startswith("self."):
+        return False
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and dotted(call.func) == f"self.{function.name}"
+        and getattr(function_around(program, call), "name", None) == "__init__"
+        for call in program.names.calls
+    )
+
+
+def _findings(program: Program, meetings: list[Meeting]) -> Iterator[Finding]:
+    """The bug of one tensor, told by the operation whose repair is best: one at the factory.
+
+    Without a repair, only a meeting with what is surely a tensor counts: a module may well be on the host.
+    """
+    repairs = [(one, following(program, one)) for one in meetings]
+    meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
+    if repair is not None or meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place):
+        yield _finding(program, meeting, repair)
+
+
+def _finding(program: Program, meeting: Meeting, repair: Following | None) -> Finding:
+    call = meeting.misplaced.value.sources[0]
+    made, span = text_of(program, call.func), program.source.span(meeting.node)
+    where = _where(program, meeting)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{made}(…)` makes a tensor on the host, and {meeting.operation} needs it {where}",
+        span=program.source.span(call),
+        trail=(
+            Step(program.source.span(call), "made here, on the host"),
+            Step(span, f"{meeting.operation} needs it {where}"),
+        ),
+        fix=_fix(made, repair) if repair is not None else None,
+        advice=f"give `{made}` the device of what it meets",
+    )
+
+
+def _rank(program: Program, meeting: Meeting, repair: Following | None) -> tuple[bool, bool, bool]:
+    """Repaired, for certain, and where the tensor is born."""
+    if repair is None:
+        return (True, True, True)
+    born = [program.source.span(one) for one in meeting.misplaced.value.sources]
+    at_birth = all(isinstance(one, (RewriteCall, ReplaceExpression)) and one.span in born for one in repair.edits)
+    return (False, repair.safety is not Safety.SAFE, not at_birth)
+
+
+def _where(program: Program, meeting: Meeting) -> str:
+    if may_be_device(meeting.anchor.place):
+        return device_words(meeting)
+    return f"where `{text_of(program, meeting.anchor.node)}` is"
+
+
+def _fix(made: str, repair: Following) -> Fix:
+    return Fix(repair.safety, f"Make the tensor of `{made}` on `{repair.device}`", repair.edits)
+
+
+RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check)

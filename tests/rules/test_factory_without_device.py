@@ -1,0 +1,200 @@
+"""DVF104: tensors made on the host that meet others elsewhere."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF104"
+
+SILENT = {
+    "0-dim tensors in arithmetic": """
+        import torch
+        def f(x: torch.Tensor, eps):
+            return x * torch.tensor(0.5) + torch.tensor(eps) / torch.zeros(3).sum()
+    """,
+    "a 0-dim default in one branch": """
+        import torch
+        def f(x: torch.Tensor, noisy):
+            variance = torch.tensor(0)
+            if noisy:
+                variance = torch.randn_like(x)
+            return x + variance
+    """,
+    "a device already": """
+        import torch
+        def f(x: torch.Tensor):
+            return x + torch.ones(3, device=x.device) + x.new_zeros(3) + torch.arange(3).to(x) + torch.eye(3).type_as(x)
+    """,
+    "a host index into a device tensor": """
+        import torch
+        def f(x: torch.Tensor):
+            return x[torch.arange(3)]
+    """,
+    "numbers": """
+        import torch
+        def f(scale, shift):
+            return torch.rand(3) * scale + shift
+    """,
+    "numbers of a module": """
+        import torch
+        class Noise(torch.nn.Module):
+            def __init__(self, low, high):
+                super().__init__()
+                self.low, self.high = low, high
+            def forward(self, x):
+                level = torch.rand(1) * (self.high - self.low) + self.low
+                return x if level > self.low else -x
+    """,
+    "arrays of numpy": """
+        import numpy as np
+        import torch
+        def f(image):
+            mean = torch.zeros(3)
+            return image.mean() + mean + image.reshape(-1)
+    """,
+    "copies into slices": """
+        import torch
+        def f(x: torch.Tensor):
+            out = torch.zeros(4, 3)
+            for i in range(4):
+                out[i] = x[i]
+            return out
+    """,
+    "on the host, with the rest of it": """
+        import torch
+        def f(x: torch.Tensor):
+            total = torch.zeros(3)
+            total += x.detach().cpu()
+            return total
+    """,
+    "a constructor": """
+        import torch
+        class Codes(torch.nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.register_buffer("mask", 2 ** torch.arange(size))
+                codes = torch.arange(2 ** size)
+                self.register_buffer("bits", (codes[:, None] & self.mask) != 0)
+                self._fill()
+            def _fill(self):
+                self.mask.add_(torch.zeros(3))
+    """,
+    "drawn with a generator": """
+        import torch
+        def f(x: torch.Tensor, generator):
+            return x + torch.randn(x.shape, generator=generator)
+    """,
+    "under a default device": """
+        import torch
+        torch.set_default_device("cuda")
+        def f(x: torch.Tensor):
+            return x + torch.ones(3)
+    """,
+    "a dataset": """
+        import torch
+        class Data(torch.utils.data.Dataset):
+            def __getitem__(self, i):
+                x: torch.Tensor = self.load(i)
+                return x.unsqueeze(0) + torch.ones(3)
+    """,
+    "an attribute": """
+        import torch
+        class Loss(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.ones(3)
+            def forward(self, x: torch.Tensor):
+                return x * self.weight
+    """,
+    "a name that is no import": """
+        def f(torch, x):
+            return x.unsqueeze(0) + torch.ones(3)
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_is_left_alone(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+FIXED = {
+    "follows the tensor it meets": ("return x @ torch.eye(3)", "return x @ torch.eye(3, device=x.device)"),
+    "takes the local name of that device": (
+        "device = x.device; return x @ torch.eye(3)",
+        "device = x.device; return x @ torch.eye(3, device=device)",
+    ),
+    "all the factories of one value": (
+        "y = torch.ones(3) * torch.rand(3); return x - y",
+        "y = torch.ones(3, device=x.device) * torch.rand(3, device=x.device); return x - y",
+    ),
+    "what takes no device is moved": (
+        "return x + torch.from_numpy(a) + torch.FloatTensor([1, 2])",
+        "return x + torch.from_numpy(a).to(x.device) + torch.FloatTensor([1, 2]).to(x.device)",
+    ),
+    "born before what it meets": (
+        "m = torch.ones(3); y = a(); return y.unsqueeze(0) * m",
+        "m = torch.ones(3); y = a(); return y.unsqueeze(0) * m.to(y.device)",
+    ),
+    "another tensor that lives there": (
+        "z = torch.ones(3); y = a(x); return z * (y @ x)",
+        "z = torch.ones(3, device=x.device); y = a(x); return z * (y @ x)",
+    ),
+    "an indexed assignment": (
+        "x[x > 0] = torch.arange(3); return x",
+        "x[x > 0] = torch.arange(3, device=x.device); return x",
+    ),
+    "a loss in place": (
+        "loss = torch.tensor(0.0); loss += x.mean(); return loss",
+        "loss = torch.tensor(0.0, device=x.device); loss += x.mean(); return loss",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
+def test_is_repaired_where_it_is_born(rule, before: str, after: str) -> None:
+    head = "import torch\ndef f(x: torch.Tensor, a):\n    "
+    assert rule.fixed(f"{head}{before}\n") == f"{head}{after}\n"
+
+
+def test_imports_by_star_bring_torch(rule) -> None:
+    assert "device=x.device" in rule.fixed("from lib import *\ndef f(x):\n    return x.unsqueeze(0) + torch.ones(3)\n")
+
+
+def test_an_optional_tensor_is_not_asked_for_its_device(rule) -> None:
+    program = """
+        import torch
+        def f(n, weight: torch.Tensor = None):
+            z = torch.ones(n)
+            if weight is not None:
+                z = z * weight
+            return z
+    """
+    assert "z * weight" not in rule.fixed(program).replace("z.to(weight.device) * weight", "")
+    assert "torch.ones(n)\n" in rule.fixed(program)
+
+
+def test_what_is_handed_over_together_is_a_guess(rule) -> None:
+    program = dedent("""
+        import torch
+        from lib import scatter_add
+        def f(index: torch.Tensor):
+            return scatter_add(torch.ones(3), index)
+    """)
+    assert rule.safeties(program) == [Safety.UNSAFE]
+    assert "torch.ones(3, device=index.device)" in rule.unchanged_unless_unsafe(program)
+
+
+def test_collectives_take_device_tensors(rule) -> None:
+    program = """
+        import torch
+        import torch.distributed as dist
+        def mean(value, device: torch.device):
+            total = torch.tensor([value, 1.0])
+            dist.all_reduce(total)
+            return total[0] / total[1]
+    """
+    assert "torch.tensor([value, 1.0], device=device)" in rule.unchanged_unless_unsafe(program)
+    assert rule.findings(program.replace("import torch\n", "import torch; backend = 'gloo'\n", 1)) == ()
+    assert rule.findings(program.replace("(total)", "(total, group=host)")) == ()
