@@ -401,6 +401,29 @@ def test_the_device_of_a_script_is_a_constant(rule) -> None:
     assert "device = 'cuda' if torch.cuda.is_available() else \"cpu\"\n" in rule.unchanged_unless_unsafe(program)
 
 
+def test_the_number_of_a_card_in_a_script(rule) -> None:
+    program = HEAD + 'device = torch.device("cuda:1" if torch.cuda.is_available() and use_gpu else "cpu")\n'
+    assert rule.unchanged_unless_unsafe(program) == program.replace("cuda:1", "cuda")
+
+
+def test_numbers_of_several_cards_are_a_plan(rule) -> None:
+    program = HEAD + (
+        'first = torch.device("cuda:1" if torch.cuda.is_available() else "cpu")\n'
+        'second = torch.device("cuda:2" if torch.cuda.is_available() else "cpu")\n'
+    )
+    assert rule.findings(program) == ()
+
+
+def test_the_text_of_a_device_may_hold_a_number(rule) -> None:
+    program = HEAD + "def card(device):\n    return 0 if str(device) == 'cuda' else -1\n"
+    assert '0 if str(device).startswith("cuda") else -1' in rule.unchanged_unless_unsafe(program)
+
+
+@pytest.mark.parametrize("test", ["device.type == 'cuda'", "str(name) == 'cuda'", "str(device) == 'cpu'"])
+def test_other_comparisons(rule, test: str) -> None:
+    assert rule.findings(f"{HEAD}def f(device, name):\n    return {test}\n") == ()
+
+
 # Frameworks
 
 

@@ -158,3 +158,21 @@ def constants(program: Program) -> Iterator[ast.expr]:
             name = dotted(node.targets[0]) or ""
             if name.lower() in {"device", "dev", "_device", "torch_device"}:
                 yield node.value
+
+
+def later_cards(program: Program) -> Iterator[ast.Constant]:
+    """`device = torch.device("cuda:1" if … else "cpu")` in a script that names no other card."""
+    numbered = [node for node in ast.walk(program.tree) if isinstance(node, ast.Constant) and _is_card(node)]
+    for node in program.tree.body:
+        value = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(value, ast.Call) and program.names.qualified(value.func) == "torch.device" and value.args:
+            value = value.args[0]
+        if isinstance(value, ast.IfExp) and len(numbered) == 1 and value.body is numbered[0]:
+            asks = "is_available" in ast.unparse(value.test)
+            other = isinstance(value.orelse, ast.Constant) and value.orelse.value == "cpu"
+            if asks and other:
+                yield numbered[0]
+
+
+def _is_card(node: ast.Constant) -> bool:
+    return isinstance(node.value, str) and re.fullmatch(r"cuda:[1-9]\d*", node.value) is not None

@@ -14,6 +14,10 @@ _LOADER = re.compile(rb"(?i)loader\b|loaders?\[")
 _ENCODING = re.compile(rb"(?m)^(?![ \t]*(?:>>>|\.\.\.|#)).*return_tensors\s*=\s*[\"']pt")
 _FREE = re.compile(rb"(?m)^[\w\x80-\xff][\w, \x80-\xff]*\s*=\s*(?:[\w.\x80-\xff]+\.)?[A-Z][\w\x80-\xff]*\(")
 _RUNS = (b".backward(", b".eval()", b".train()", b"optim.", b"with torch.no_grad", b"with torch.inference", b"__main__")
+_CUDA = re.compile(
+    rb"\.cuda\(|(?:\.to\(|device\(|(?:device|dev)\s*=)\s*(?:torch\.device\(\s*)?[\"']cuda|torch\.cuda\.\w*Tensor|device\)\s*==\s*[\"']cuda",
+    re.IGNORECASE,
+)
 _BEFORE = 120
 """How far before a move its receiver is looked for."""
 
@@ -34,6 +38,11 @@ def discards_move(data: bytes) -> bool:
 def encodes(data: bytes) -> bool:
     """`return_tensors="pt"` stands outside of the examples in docstrings."""
     return _ENCODING.search(data) is not None
+
+
+def spells_cuda(data: bytes) -> bool:
+    """CUDA is named in a move, in a device, or in a legacy type."""
+    return _CUDA.search(data) is not None
 
 
 def builds_and_runs(data: bytes) -> bool:

@@ -35,6 +35,9 @@ Safe where the value meets the tensor that it now follows in an operation which 
 today has both on the same card. Unsafe where the device is chosen otherwise: one in scope, a parameter that is a
 tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places.
 
+A comparison `str(device) == "cuda"`, which fails for `cuda:0`, and a script's `"cuda:1" if … else "cpu"` are found as
+well; both fixes are unsafe.
+
 Left alone: whatever asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
 tests and benchmarks, defaults of parameters, process-wide settings, and cards other than the first.
 
@@ -44,6 +47,7 @@ Any.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
@@ -53,17 +57,22 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
-from devfix_codemods.rules._cuda_policy import Policy, constants
+from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
 from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Targets
+from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
+
+_COMPARES = re.compile(rb"str\([\w.]*device\)\s*==")
 
 
 def check(program: Program) -> Iterator[Finding]:
     found = list(sites(program))
     literals = list(constants(program))
-    if not (found or literals) or is_cuda_only(program) or is_test(program):
+    if is_cuda_only(program) or is_test(program):
         return
+    yield from _of_texts(program)
+    yield from _of_later_cards(program)
     open_sites = [one for one in found if not is_guarded(program, one.call)]
     if open_sites:
         yield from _of_sites(program, open_sites)
@@ -145,6 +154,40 @@ def _of_constants(program: Program, literals: list[ast.expr]) -> Iterator[Findin
             )
 
 
+def _of_later_cards(program: Program) -> Iterator[Finding]:
+    for literal in later_cards(program):
+        edit = ReplaceExpression(program.source.span(literal), '"cuda"')
+        yield Finding(
+            code=RULE.code,
+            name=RULE.name,
+            message=f"`{literal.value!s}` is not on every machine: CUDA error: invalid device ordinal",
+            span=program.source.span(literal),
+            fix=Fix(Safety.UNSAFE, "Take the current card; CUDA_VISIBLE_DEVICES chooses another", (edit,)),
+        )
+
+
+def _of_texts(program: Program) -> Iterator[Finding]:
+    """`str(device) == "cuda"`, which is False for `cuda:0`."""
+    if _COMPARES.search(program.source.data) is None:
+        return
+    for node in ast.walk(program.tree):
+        match node:
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id="str"), args=[device]) as left,
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value="cuda")],
+            ) if "device" in (dotted(device) or ""):
+                text = program.source.segment(program.source.span(left))
+                edit = ReplaceExpression(program.source.span(node), f'{text}.startswith("cuda")')
+                yield Finding(
+                    code=RULE.code,
+                    name=RULE.name,
+                    message=f"`{text}` may be `cuda:0`: this comparison takes such a device for the host",
+                    span=program.source.span(node),
+                    fix=Fix(Safety.UNSAFE, "Compare without the number of the card", (edit,)),
+                )
+
+
 def _finding(program: Program, site: Site, fix: Fix | None, advice: str | None) -> Finding:
     value = text_of(program, site.receiver) if site.receiver is not None else text_of(program, site.call.func)
     return Finding(
@@ -166,4 +209,5 @@ RULE = Rule(
     "hard-coded-cuda",
     ((b".cuda(",), (b'"cuda',), (b"'cuda",), (b"torch.cuda.", b"Tensor")),
     check,
+    looks=spells_cuda,
 )
