@@ -6,9 +6,19 @@ imported only where one speaks of torch.
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 Version = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The lowest torch (major, minor) that a file admits, and the file's name."""
+
+    version: Version
+    name: str
+
 
 _ORDER = (
     re.compile(r"pyproject\.toml"),
@@ -24,24 +34,24 @@ _ORDER = (
 _ANY = re.compile("|".join(pattern.pattern for pattern in _ORDER))
 
 
-def declared_torch(folder: str, names: Collection[str]) -> Version | None:
-    """The lowest torch (major, minor) that the files among `names`, the entries of `folder`, admit, if they say."""
+def declared_torch(folder: str, names: Collection[str]) -> Declared | None:
+    """The lowest torch that the files among `names`, the entries of `folder`, admit; None where none says."""
     candidates = sorted(name for name in names if _ANY.fullmatch(name))
     read = ((name, _text(folder, name) or "") for name in candidates)
     texts = {name: text for name, text in read if "torch" in text or _includes(name, text)}
     return _first(folder, texts) if texts else None
 
 
-def _first(folder: str, texts: dict[str, str]) -> Version | None:
+def _first(folder: str, texts: dict[str, str]) -> Declared | None:
     from devfix.requirement import torch_of
 
     def beside(name: str) -> str | None:
         return _text(folder, name)
 
     for pattern in _ORDER:
-        found = [torch_of(name, text, beside) for name, text in texts.items() if pattern.fullmatch(name)]
-        if known := [version for version in found if version is not None]:
-            return min(known)
+        found = ((torch_of(name, text, beside), name) for name, text in texts.items() if pattern.fullmatch(name))
+        if known := [Declared(version, name) for version, name in found if version is not None]:
+            return min(known, key=lambda one: one.version)
     return None
 
 

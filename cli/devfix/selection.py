@@ -22,7 +22,9 @@ def options_of(choice: Choice) -> Options:
     selected = (EVERYTHING,) if choice.select is None else choice.select
     chosen = codes_of(selected, f"{choice.origin}: [tool.devfix] select: ")
     ignored = codes_of(choice.ignore, f"{choice.origin}: [tool.devfix] ignore or per-file-ignores: ")
-    return Options(chosen - ignored, choice.unsafe, choice.target_torch, choice.prefer, choice.guards)
+    return Options(
+        chosen - ignored, choice.unsafe, choice.target_torch, choice.prefer, choice.guards, choice.declared_by
+    )
 
 
 @cache

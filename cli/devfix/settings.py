@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from devfix_codemods.preferences import Prefer
 
-from devfix.declarations import Version, declared_torch
+from devfix.declarations import Declared, Version, declared_torch
 from devfix.errors import UsageError, close_match
 
 _PYPROJECT = "pyproject.toml"
@@ -55,6 +55,7 @@ class Choice:
     """Which rules run on a file and what may be applied: all of the settings that can change an outcome.
 
     `select` and `ignore` are as the user wrote them: codes, prefixes of codes, names. `origin` is where, for messages.
+    `declared_by` is the file that `target_torch` was read from, where nobody chose it.
     """
 
     select: tuple[str, ...] | None = None
@@ -63,6 +64,7 @@ class Choice:
     target_torch: Version | None = None
     prefer: Prefer = Prefer.CUDA
     guards: bool = False
+    declared_by: str | None = None
     origin: str = field(default="", compare=False, repr=False)
 
 
@@ -93,7 +95,7 @@ class Settings:
     ignore: tuple[str, ...] = ()
     unsafe: bool = False
     target_torch: Version | None = None
-    declared_torch: Version | None = None
+    declared_torch: Declared | None = None
     prefer: Prefer = Prefer.CUDA
     guards: bool = False
     exclude: tuple[str, ...] | None = None
@@ -107,8 +109,10 @@ class Settings:
     @cached_property
     def choice(self) -> Choice:
         """The choice for a file that no `per-file-ignores` names."""
-        target = self.target_torch or self.declared_torch
-        return Choice(self.select, self.ignore, self.unsafe, target, self.prefer, self.guards, self.origin)
+        target, declared = self.target_torch, None
+        if target is None and self.declared_torch is not None:
+            target, declared = self.declared_torch.version, self.declared_torch.name
+        return Choice(self.select, self.ignore, self.unsafe, target, self.prefer, self.guards, declared, self.origin)
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
     found = with_deep_stack(lambda: _found(program, active)) if active else []
     if isinstance(found, Failed):
         return found
-    aimed = [_told_of_preference(_for_target(finding, options.target_torch, source), options) for finding in found]
+    aimed = [_told_of_preference(_for_target(finding, options, source), options) for finding in found]
     result = suppressions.silence(aimed, comments, options.select, frozenset(rule.code for rule in rules))
     order = sorted(result.findings, key=lambda finding: (finding.span, finding.code, finding.message))
     return Checked(tuple(order), result.ignored)
@@ -165,15 +165,16 @@ def _explained(source: Source, error: SourceError) -> str:
     return f"{error}; looks like a template, not like Python" if template else str(error)
 
 
-def _for_target(finding: Finding, target: tuple[int, int] | None, source: Source) -> Finding:
-    """`finding` without a fix that writes what `target` does not have yet."""
-    fix = finding.fix
+def _for_target(finding: Finding, options: Options, source: Source) -> Finding:
+    """`finding` without a fix that writes what the target does not have yet."""
+    fix, target = finding.fix, options.target_torch
     if fix is None or target is None:
         return finding
     since = max(filter(None, (fix.since, release_needed(fix.edits, source.text))), default=target)
     if since <= target:
         return finding
-    reason = f"The fix ({fix.title}) needs torch {_release(since)}; the target is torch {_release(target)}."
+    by = f" (by {options.target_origin})" if options.target_origin else ""
+    reason = f"The fix ({fix.title}) needs torch {_release(since)}; the target is torch {_release(target)}{by}."
     return replace(finding, fix=None, advice=_sentences(finding.advice, reason))
 
 

@@ -11,7 +11,8 @@ class Options:
     """What to look for and what may be applied.
 
     `target_torch` is the (major, minor) release that written code must run on; None stands for any. `prefer` says what
-    a declared device is. `guards` asks for assertions where a model is set up.
+    a declared device is. `guards` asks for assertions where a model is set up. `target_origin` is the file that the
+    target was read from, for messages.
     """
 
     select: frozenset[str]
@@ -19,6 +20,7 @@ class Options:
     target_torch: tuple[int, int] | None = None
     prefer: Prefer = Prefer.CUDA
     guards: bool = False
+    target_origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

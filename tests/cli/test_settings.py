@@ -130,6 +130,14 @@ def test_where_a_project_may_say_its_torch(files: dict[str, str], target: tuple[
     assert SettingsTree(Overrides()).of(str(tree / "sub")).choice.target_torch == target
 
 
+def test_advice_names_the_file_that_says_the_torch(tree: Path, devfix: Devfix) -> None:
+    (tree / "a.py").write_text("import torch\nscaler = torch.cuda.amp.GradScaler()\n")
+    (tree / "requirements.txt").write_text("torch==1.13.*\n")
+    assert "needs torch 2.3; the target is torch 1.13 (by requirements.txt)." in devfix("check").out
+    assert "needs torch 2.3; the target is torch 2.1." in devfix("check", "--target-torch", "2.1").out
+    assert "needs torch" not in devfix("check", "--target-torch", "2.3").out
+
+
 def test_reading_settings_loads_no_parser_of_requirements(tree: Path) -> None:
     write(tree, '[project]\ndependencies = ["numpy"]\n')
     code = (
