@@ -30,13 +30,15 @@ class Step:
 class Fix:
     """A repair: a title in the imperative, and edits that make sense only together.
 
-    `since` is the first torch release that has what the edits write, as (major, minor), or None for any.
+    `since` is the first torch release that has what the edits write, as (major, minor), or None for any. `effect` says
+    what a program that works today computes otherwise from then on, as is meant; None where that is nothing.
     """
 
     safety: Safety
     title: str
     edits: tuple[Edit, ...] = ()
     since: tuple[int, int] | None = None
+    effect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -315,3 +315,27 @@ def test_a_warning_that_was_not_there_or_stays_confirms_nothing(before: Outcome,
 def test_a_warning_that_is_gone_does_not_excuse_another_result() -> None:
     after = replace(passed((0.9,)), reached=frozenset({("train.py", 3)}))
     assert decide(warned(2), after, CUDA, WARNING_PATCH, "train.py").kind is Kind.REFUTED
+
+
+# What a fix changes on purpose
+
+EFFECT = ("more layers are trained",)
+
+
+def test_training_that_goes_on_otherwise_on_purpose_is_not_refuted() -> None:
+    plain = Runs(passed((0.5, 0.4)), passed((0.5, 0.3)), effects=EFFECT)
+    confirmed = decide_runs(
+        Runs(DEVICE, passed((0.5,)), plain=plain, effects=EFFECT), CUDA, {"train.py": PATCH}, "train.py"
+    )
+    assert confirmed.kind is Kind.CONFIRMED
+    both = decide_runs(
+        Runs(passed((0.5, 0.4)), passed((0.5, 0.3)), effects=EFFECT), CUDA, {"train.py": PATCH}, "train.py"
+    )
+    assert both == Verdict(Kind.INCONCLUSIVE, "loss 2 is 0.4 before and 0.3 after, since more layers are trained")
+
+
+def test_an_effect_on_training_excuses_no_other_first_loss() -> None:
+    runs = Runs(passed((0.5, 0.4)), passed((0.6, 0.4)), effects=EFFECT)
+    assert decide_runs(runs, CUDA, {"train.py": PATCH}, "train.py").kind is Kind.REFUTED
+    silent = Runs(passed((), "a"), passed((), "b"), effects=EFFECT)
+    assert decide_runs(silent, CUDA, {"train.py": PATCH}, "train.py").kind is Kind.REFUTED

@@ -72,6 +72,14 @@ class Version:
             if (data := self.data[change.path]) is not None and data != change.before
         }
 
+    @property
+    def effects(self) -> tuple[str, ...]:
+        """What the fixes in it change on purpose in a program that works."""
+        whole = [one for change in self.changes if Part(change.path) in self.parts for one in change.findings]
+        single = [part.finding for part in self.parts if part.finding is not None]
+        fixes = [one.fix for one in (*whole, *single)]
+        return tuple(sorted({fix.effect for fix in fixes if fix is not None and fix.effect is not None}))
+
     def coverage(self, part: Part, lines: Collection[int]) -> Coverage:
         """What the lines that ran in its file say of one part."""
         patch = self.patches.get(part.path)

@@ -122,7 +122,8 @@ class Trials:
     def _try(self, program: Program, parts: Collection[Part], step: str) -> Trial:
         """Run a program before and after, and where they could change the verdict once more and on the plain CPU."""
         version = Version(self.changes, frozenset(parts))
-        runs = Runs(self._original(program, self.backend), self._run(program, version, self.backend, step))
+        after = self._run(program, version, self.backend, step)
+        runs = Runs(self._original(program, self.backend), after, effects=version.effects)
         trial = Trial(program, version, runs)
         if self._refutation(trial) is not None and runs.before.error is None:
             return replace(trial, runs=replace(runs, again=self._original(program, self.backend, " again")))
@@ -140,7 +141,7 @@ class Trials:
         before = self._original(program, cpu)
         if not before.passed and not before.was_cut:
             return trial
-        plain = Runs(before, self._run(program, trial.version, cpu, _on_cpu(step)))
+        plain = Runs(before, self._run(program, trial.version, cpu, _on_cpu(step)), effects=trial.version.effects)
         compared = replace(trial, runs=replace(trial.runs, plain=plain))
         if self._refutation(compared) is None:
             return compared

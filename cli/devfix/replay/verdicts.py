@@ -13,7 +13,7 @@ Where the accelerator is simulated, a run that met something that is not simulat
 import errno
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from devfix.replay.backends import Backend
@@ -60,12 +60,20 @@ class Runs:
     `again` is a second run of the original, worth having where the first did not fail and the verdict is refuted
     without it: an original that does not agree with itself refutes nothing. `plain` are its runs on the plain CPU,
     worth having where the original failed on an accelerator, so that what it computes cannot be compared there.
+    `effects` are what the fixes change on purpose: a training that begins alike and then goes on otherwise is theirs.
     """
 
     before: Outcome
     after: Outcome
     again: Outcome | None = None
     plain: "Runs | None" = None
+    effects: tuple[str, ...] = ()
+
+    def effect_on_training(self) -> str | None:
+        """The effect that explains why losses differ from the second on, in words; None where none does."""
+        first = [replace(one, losses=one.losses[:1]) for one in (self.before, self.after)]
+        alike = all(one.losses for one in first) and loss_difference(*first) is None
+        return self.effects[0] if self.effects and alike else None
 
 
 def decide(runs: Runs, backend: Backend, patches: Mapping[str, Patch], path: str) -> Verdict:
@@ -136,7 +144,9 @@ class _Trial:
         )
 
     def _computes_otherwise(self, found: str, compare: Comparison) -> Verdict:
-        again = self.runs.again
+        again, effect = self.runs.again, self.runs.effect_on_training()
+        if effect is not None:
+            return inconclusive(f"{found}, since {effect}")
         if again is not None and compare(self.before, again) is not None:
             return inconclusive("two runs of the original do not agree with each other, so nothing can be compared")
         return Verdict(Kind.REFUTED, f"computes something else: {found}")
@@ -183,7 +193,9 @@ class _Trial:
             return f"fails on the plain CPU where the original did not: {plain.after.failure}" if is_ours else None
         compare = difference if plain.before.passed and plain.after.passed else loss_difference
         found = compare(plain.before, plain.after)
-        if found is None or (plain.again is not None and compare(plain.before, plain.again) is not None):
+        if found is None or plain.effect_on_training() is not None:
+            return None
+        if plain.again is not None and compare(plain.before, plain.again) is not None:
             return None
         return f"computes something else on the plain CPU: {found}"
 

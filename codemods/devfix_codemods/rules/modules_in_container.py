@@ -83,13 +83,14 @@ def _finding(program: Program, holder: Holder) -> Iterator[Finding]:
         obstacles.append("not all that it holds is surely a module")
     name = f"self.{holder.attribute}"
     edits = () if obstacles else _edits(program, holder)
+    effect = f"the parameters in `{name}` are trained and saved with their module from now on" if edits else None
     title = f"Keep `{name}` in `nn.{holder.container}`: parameters() and state_dict() gain what it holds"
     yield Finding(
         code=RULE.code,
         name=RULE.name,
         message=f"`{name}` keeps modules in a plain container: `.to()`, `parameters()` and `state_dict()` miss them",
         span=program.source.span(holder.value),
-        fix=Fix(Safety.UNSAFE if edits else Safety.MANUAL, title, edits),
+        fix=Fix(Safety.UNSAFE if edits else Safety.MANUAL, title, edits, effect=effect),
         advice=None if edits else f"keep them in `nn.{holder.container}`; check first: {'; '.join(obstacles)}",
     )
 
