@@ -8,6 +8,15 @@ from devfix_codemods.findings import Safety
 CODE = "DVF104"
 
 SILENT = {
+    "made for machines without CUDA": """
+        import torch
+        def weights(x, device="cuda"):
+            if device == "cuda" and not torch.cuda.is_available():
+                return torch.ones(x.shape[0])
+            return torch.ones(x.shape[0], device=device)
+        x = torch.randn(3, device="cuda" if torch.cuda.is_available() else "cpu")
+        y = x * weights(x)
+    """,
     "0-dim tensors in arithmetic": """
         import torch
         def f(x: torch.Tensor, eps):

@@ -370,7 +370,8 @@ class Interpreter(Across):
             inner = self._guard(test.operand, state)
             return None if inner is None else not inner
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-            return True if any(self._guard(one, state) for one in test.values) else None
+            found = {self._guard(one, state) for one in test.values}
+            return False if False in found else True if True in found else None
         if isinstance(test, ast.Call):
             return True if self.api(test.func) in tables.AVAILABILITY else None
         text = dotted(test)
@@ -382,7 +383,9 @@ class Interpreter(Across):
         What is moved there lives on the device or, without one, on the host.
         """
         chosen, other = (node.body, node.orelse) if taken else (node.orelse, node.body)
+        returned = len(self.frame.returns)
         without = self.run_block(other, state.copy())
+        self.frame.returns[returned:] = [(replace(one, sources=()), at) for one, at in self.frame.returns[returned:]]
         self.frame.guards += 1
         try:
             end = self.run_block(chosen, state)
