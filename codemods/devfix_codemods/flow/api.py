@@ -136,7 +136,7 @@ class Api(Modules):
         """A new tensor where factories put theirs."""
         place = state.default if state.default is not None else HOST
         made = tensor(place, Origin(Birth.FACTORY, node), scalar=scalar)
-        if place != HOST or self.frame.context.worker or any(one.arg == "generator" for one in node.keywords):
+        if place != HOST or self.frame.context.worker or any(one.arg in {"generator", "out"} for one in node.keywords):
             return made
         self.note_birth(node, state)
         return replace(made, sources=(node,))
@@ -148,6 +148,8 @@ class Api(Modules):
             return replace(tensor(place, Origin(Birth.FACTORY, node)), sources=first.sources)
         if first.kind is Kind.SEQUENCE and name == tables.PAD_SEQUENCE:
             return self._one_place(node, tables.PAD_SEQUENCE, arguments, state)
+        if "device" in arguments.keywords:
+            return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
         made = self._made_on_host(node, state)
         return replace(made, place=HOST) if name != tables.PAD_SEQUENCE else replace(made, sources=())
 
@@ -175,6 +177,8 @@ class Api(Modules):
                 operands.append(Operand(expression, value, state.place_of(value)))
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
+        if not operands and arguments.first.scalar:
+            return replace(arguments.first, origin=Origin(Birth.OPERATION, node), token=None)
         place = self.meet(node, f"`{name}`", operands, state, demands=_demands(name))
         last = name.rpartition(".")[2]
         alone = last in tables.REDUCTIONS and len(arguments.positional) == 1 and not arguments.keywords

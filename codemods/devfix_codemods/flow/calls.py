@@ -139,9 +139,6 @@ class Calls(Readouts):
         with_device = any(_may_name_device(expression, value) for expression, value in arguments.all())
         for expression, value in arguments.all():
             self._hand_over(expression, value, state, with_device)
-        if any(value.sources for _, value in arguments.all()):
-            operands = [Operand(expression, value, state.place_of(value)) for expression, value in arguments.all()]
-            self.hand_together(node, dotted(node.func) or "the call", operands, state)
         token = self.new_token(node).replace("new", "call", 1)
         return Value(place=_with_tensors(arguments), token=token, computed=with_device)
 

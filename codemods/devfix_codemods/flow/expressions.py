@@ -132,7 +132,7 @@ class Expressions(Machine):
         return replace(held, place=place) if is_carried(held) or from_elsewhere else held
 
     def _device_of(self, base: Value, node: ast.Attribute, state: State) -> Value:
-        place = state.place_of(base)
+        place = HOST if base.sources else state.place_of(base)
         text = dotted(node)
         if place == UNKNOWN and text is not None:
             owner = base.token or text.rpartition(".")[0]

@@ -69,8 +69,7 @@ class Meeting:
 
     `anchor` is an operand whose place the program chose, and `moved` the move that took it there, where it was seen;
     `misplaced` is an operand that is elsewhere. `devices` are the device names bound at the operation, `tensors` the
-    tensors, as in `AtHand`. `certain` is False where the operation is a call of something unknown, which may well take
-    values from two places.
+    tensors, as in `AtHand`. `certain` is False where the operation may well take values from two places.
     """
 
     node: ast.expr
@@ -199,7 +198,6 @@ class Facts:
     - `followings`: host values that meet a tensor or module whose place is its owner's choice (`anchor`): a parameter
       of the function, `self` in `forward`;
     - `births`: what is at hand where a factory on the host is called, by each activation of the code around it;
-    - `handed`: host values that something unknown gets together with a tensor from elsewhere;
     - `collectives`: tensors made on the host that other processes get; each is its own anchor;
     - `together`: places of tensors that meet somewhere, each with another of its group: on every run that gets past the
       operation they are one place;
@@ -226,7 +224,6 @@ class Facts:
     batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
     births: dict[ast.Call, dict[Context, AtHand]] = field(default_factory=dict)
-    handed: list[Meeting] = field(default_factory=list)
     collectives: list[Meeting] = field(default_factory=list)
     together: dict[Place, Place] = field(default_factory=dict)
     devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
@@ -263,7 +260,6 @@ class Facts:
             batches=dict(self.batches),
             tensors=set(self.tensors),
             births={call: dict(known) for call, known in self.births.items()},
-            handed=list(self.handed),
             collectives=list(self.collectives),
             together=dict(self.together),
             devices_at=dict(self.devices_at),

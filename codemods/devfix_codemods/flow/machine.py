@@ -263,7 +263,9 @@ class Machine:
                 found.append((name, value.place))
             known = state.objects.get(value.token or "")
             for attribute, held in known.attributes.items() if known is not None and attribute_owner(value) else ():
-                place = state.place_of(value) if held.qualified in PARAMETER_CLASSES else held.place
+                if held.qualified not in PARAMETER_CLASSES:
+                    continue  # nothing says that it is set already
+                place = state.place_of(value)
                 if _has_place(replace(held, place=place)) and not held.optional and attribute.isidentifier():
                     found.append((f"{name}.{attribute}", place))
         return tuple(found)
@@ -336,24 +338,6 @@ class Machine:
             tensors = self.tensors_at_hand(state)
             fact = Meeting(node, operation, one, anchor, tuple(operands), None, devices, self.frame.context, tensors)
             self.facts.followings.append(fact)
-
-    def hand_together(self, node: ast.Call, name: str, operands: list[Operand], state: State) -> None:
-        """Record values made on the host that something unknown gets together with a tensor from elsewhere."""
-        sure = [one for one in operands if one.value.kind is Kind.TENSOR and not one.value.sources]
-        anchor = next((one for one in sure if may_be_device(one.place) or _lives_with_another(one)), None)
-        if anchor is None:
-            return
-        for one in operands:
-            if not one.value.sources or one.value.scalar or one.value.kind in _NEVER_MEETS:
-                continue
-            if (node, one.node) not in self._followed and self._is_born_here(one.value):
-                self._followed.add((node, one.node))
-                devices, tensors = self.device_names(state), self.tensors_at_hand(state)
-                context = self.frame.context
-                fact = Meeting(
-                    node, f"`{name}`", one, anchor, tuple(operands), None, devices, context, tensors, certain=False
-                )
-                self.facts.handed.append(fact)
 
     def note_collective(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:
         """Record a host tensor that is reduced or sent over the default process group."""

@@ -36,10 +36,12 @@ Any.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import ReplaceExpression, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
@@ -50,11 +52,33 @@ from devfix_codemods.rules._following import Following, by_device, following
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.scope import function_around
 
+_MAKERS = frozenset(
+    name.rpartition(".")[2] for name in tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
+)
+_CALL = re.compile(rb"\b(?:" + "|".join(sorted(_MAKERS)).encode() + rb")\(")
+
+
+def _looks(data: bytes) -> bool:
+    """Something that may be a factory is called."""
+    return _CALL.search(data) is not None
+
+
+def _makes(program: Program) -> bool:
+    """Whether some factory is called without a device, in a function or a script."""
+    return any(
+        getattr(call.func, "attr", getattr(call.func, "id", None)) in _MAKERS
+        and all(one.arg not in {"device", None} for one in call.keywords)
+        and (program.names.qualified(call.func) or "").startswith("torch.")
+        for call in program.names.calls
+    )
+
 
 def check(program: Program) -> Iterator[Finding]:
+    if not _makes(program):
+        return
     facts = program.facts
     found: dict[tuple[ast.Call, ...], list[Meeting]] = {}
-    for meeting in (*facts.followings, *facts.meetings, *facts.handed):
+    for meeting in (*facts.followings, *facts.meetings):
         sources = meeting.misplaced.value.sources
         if sources and _concerns(program, meeting):
             found.setdefault(sources, []).append(meeting)
@@ -88,7 +112,11 @@ def _concerns(program: Program, meeting: Meeting) -> bool:
     """Not what is indexed, nor what is kept in an attribute: other rules repair those."""
     if meeting.misplaced.role == "indexed" or meeting.context.worker:
         return False
-    if meeting.context.function is None and meeting.anchor.place == UNKNOWN:
+    if meeting.anchor.place == UNKNOWN and (meeting.context.function is None or _of_array(program, meeting)):
+        return False
+    if "ctc" in meeting.operation.lower():
+        return False  # its targets and lengths may be on the host
+    if any((dotted(one.node) or "").partition(".")[0] == "cls" for one in meeting.operands):
         return False
     if "." in (dotted(meeting.misplaced.node) or "") or _under_construction(program, meeting):
         return False
@@ -97,6 +125,12 @@ def _concerns(program: Program, meeting: Meeting) -> bool:
     statements = [program.names.statement(one) for one in meeting.misplaced.value.sources]
     kept = (one for one in statements if isinstance(one, ast.Assign) and any(attributes_set(one)))
     return next(kept, None) is None
+
+
+def _of_array(program: Program, meeting: Meeting) -> bool:
+    """Made of an array of numpy: where nothing else tells, its neighbours may be on the host as well."""
+    names = (program.names.qualified(one.func) for one in meeting.misplaced.value.sources)
+    return any(one in tables.HOST_FACTORIES for one in names)
 
 
 def _passed_in(program: Program, meeting: Meeting) -> bool:
@@ -132,12 +166,23 @@ def _under_construction(program: Program, meeting: Meeting) -> bool:
 def _findings(program: Program, meetings: list[Meeting]) -> Iterator[Finding]:
     """The bug of one tensor, told by the operation whose repair is best: one at the factory.
 
-    Without a repair, only a meeting with what is surely a tensor counts: a module may well be on the host.
+    Without a repair, only a meeting with what is surely a tensor counts, in the function of the factory: a module may
+    well be on the host, and what a helper gives may be moved.
     """
     repairs = [(one, following(program, one)) for one in meetings]
     meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
-    if repair is not None or meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place):
+    here = function_around(program, meeting.node)
+    near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
+    sure = meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place)
+    given = meeting.anchor.role == "module" or any(one.role == "module" for one in meeting.operands)
+    if given and (repair is None or repair.safety is not Safety.SAFE or _is_length(meeting)):
+        return  # what a module gets, it may place itself
+    if repair is not None or (near and sure):
         yield _finding(program, meeting, repair)
+
+
+def _is_length(meeting: Meeting) -> bool:
+    return tables.sounds_like_length(dotted(meeting.misplaced.node) or "")
 
 
 def _finding(program: Program, meeting: Meeting, repair: Following | None) -> Finding:
@@ -177,4 +222,4 @@ def _fix(made: str, repair: Following) -> Fix:
     return Fix(repair.safety, f"Make the tensor of `{made}` on `{repair.device}`", repair.edits)
 
 
-RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check)
+RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks)
