@@ -289,3 +289,28 @@ def test_columns_after_wide_characters(rule) -> None:
     line = "ä = 'ß'; x = torch.zeros(3); x.to('cuda'); y = x + 1  # größer\r\n"
     program = ("import torch\r\n" + line).encode()
     assert rule.fixed(program).endswith(line.replace("x.to", "x = x.to"))
+
+
+def test_operand_of_arithmetic_is_a_tensor(rule):
+    program = """
+        import torch
+        def collect(outputs, key, mask, to_numpy):
+            values = outputs[key]
+            values = values * mask
+            if to_numpy:
+                values.cpu()
+            return [one.detach() for one in values]
+    """
+    assert "        values = values.cpu()\n" in rule.fixed(program, unsafe=True)
+
+
+def test_tensor_by_any_annotation(rule):
+    program = """
+        import torch
+        from typing import Optional
+        def step(self, x: torch.Tensor, mask: Optional[torch.BoolTensor] = None):
+            if mask is not None:
+                mask.to(self.device)
+            return self.score(x, mask)
+    """
+    assert "        mask = mask.to(self.device)\n" in rule.fixed(program)

@@ -400,3 +400,54 @@ def test_columns_after_wide_characters(rule) -> None:
     line = 'größe = "äöü"; x = tokenizer("ß", return_tensors="pt"); y = model(**x)\r\n'
     program = (HEAD.replace("\n", "\r\n") + line).encode()
     assert rule.fixed(program).endswith(line.replace('"pt")', '"pt").to(device)'))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "self.model.generate(input_ids=ids.to(self.model.device), attention_mask=mask.to(self.model.device))",
+        "self.model.generate(input_ids=ids, attention_mask=mask)",
+        "self.model.generate(input_ids=ids.to(torch.long), attention_mask=moved)",
+    ],
+)
+def test_masks_that_need_no_move(rule, call):
+    program = f"""
+        import torch
+        return_tensors = "pt"
+        def forward(self, inputs):
+            x = tokenizer("a", return_tensors="pt").to("cuda")
+            ids, mask = inputs["input_ids"], inputs["mask"]
+            moved = inputs["mask"].to(self.model.device)
+            return {call}
+    """
+    assert rule.findings(program) == ()
+
+
+def test_mask_beside_moved_ids(rule):
+    program = """
+        import torch
+        def prepare(tokenizer, text):
+            return tokenizer(text, return_tensors="pt")
+        def forward(self, inputs):
+            ids = inputs["input_ids"]
+            mask = inputs.get("attention_mask", None)
+            return self.model.generate(input_ids=ids.to(self.model.device), attention_mask=mask)
+    """
+    assert "attention_mask=mask.to(self.model.device) if mask is not None else None)" in rule.fixed(
+        program, unsafe=True
+    )
+
+
+def test_model_that_generates_is_asked_for_its_device(rule):
+    program = """
+        from transformers import PreTrainedModel
+        class Filler:
+            def __init__(self, model: PreTrainedModel, tokenizer):
+                self.model = model
+                self.tokenizer = tokenizer
+            def number(self, prompt):
+                return self.model.generate(self.tokenizer.encode(prompt, return_tensors="pt"), max_new_tokens=3)
+    """
+    assert 'self.tokenizer.encode(prompt, return_tensors="pt").to(self.model.device)' in rule.fixed(
+        program, unsafe=True
+    )

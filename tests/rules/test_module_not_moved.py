@@ -711,3 +711,65 @@ def test_columns_after_wide_characters(rule) -> None:
     line = "ä = 'ß'; größe = nn.Linear(3, 3); y = größe(x.to(device))\r\n"
     program = (HEAD.replace("\n", "\r\n") + line).encode()
     assert rule.fixed(program).endswith(line.replace("(3, 3)", "(3, 3).to(device)"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "tf = Resample(8000, 16000).to(x.device)\n    return tf(x)",
+        "tf = Resample(8000, 16000)\n    tf.to(x.device)\n    return tf(x)",
+        "tf = torch.nn.ReLU()\n    return tf(x)",
+        "tf = Resample(8000, 16000)\n    return tf(x.cpu())",
+        "tf = Resample(8000, 16000)\n    return tf",
+        "x = x.cpu()\n    tf = Resample(8000, 16000)\n    return tf(x)",
+        "tf = Resample(8000, 16000)\n    return tf(torch.zeros(3))",
+    ],
+)
+def test_fresh_modules_that_need_no_move(rule, body):
+    program = (
+        f"import torch\nfrom torchaudio.transforms import Resample\nmodel.cuda().to('cuda')\ndef f(x):\n    {body}\n"
+    )
+    assert rule.findings(program) == ()
+
+
+def test_fresh_module_goes_where_its_input_is(rule):
+    fixed = rule.fixed("""
+        import torch
+        from torchaudio.transforms import Resample
+        y = torch.zeros(1).to("cuda")
+        def resampled(waves, count):
+            resample = Resample(8000, 16000)
+            for i in range(count):
+                wave = waves[i].float()
+                yield resample(wave)
+    """)
+    assert "resample = Resample(8000, 16000).to(waves.device)" in fixed
+
+
+TRAINER = """
+    import torch
+    from torch import nn
+    from settings import DEVICE
+    class Trainer:
+        def __init__(self, model, device=None):
+            self.model = {kept}
+            self.device = device
+        def train(self, loader):
+            self.model.train()
+            for x, y in loader:
+                x, y = x.to({target}), y.to({target})
+                loss = self.loss(self.model(x), y)
+                loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "target"), [("model.to(DEVICE)", "DEVICE"), ("model", "self.device"), ("wrap(model)", "DEVICE")]
+)
+def test_kept_models_that_need_no_move(rule, kept, target):
+    assert rule.findings(TRAINER.format(kept=kept, target=target)) == ()
+
+
+def test_kept_model_goes_where_its_batches_go(rule):
+    program = TRAINER.format(kept="model", target="DEVICE")
+    assert "self.model = model.to(DEVICE)" in rule.unchanged_unless_unsafe(program)

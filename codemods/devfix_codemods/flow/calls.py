@@ -40,6 +40,8 @@ class Calls(Readouts):
             arguments = self._arguments(node, state)
             if "generator" in arguments.keywords and function.attr in tables.FILLING_METHODS:
                 self.note_draw(node, base, base, arguments, state)
+            if function.attr == "generate" and base.kind is Kind.UNKNOWN and _gets_encoding(arguments):
+                base = replace(base, kind=Kind.MODULE)
             self.note_method_readout(node, function, base, arguments, state)
             return self._method(node, function, base, arguments, state)
         callee = self.evaluate(function, state)
@@ -332,6 +334,11 @@ def _with_tensors(arguments: Arguments) -> Place:
 def _may_name_device(expression: ast.expr, value: Value) -> bool:
     text = (dotted(expression) or "").rpartition(".")[2].lower()
     return value.kind is Kind.DEVICE or may_be_device(value.denotes) or "device" in text
+
+
+def _gets_encoding(arguments: Arguments) -> bool:
+    origins = [value.origin for _, value in arguments.all()]
+    return any(one is not None and one.birth is Birth.ENCODING for one in origins)
 
 
 def _last_line(node: ast.expr) -> int:

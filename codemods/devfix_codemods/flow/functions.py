@@ -171,6 +171,8 @@ class Functions(Calls):
         if isinstance(node, ast.Name) and node.id in _BUILTIN_ANNOTATIONS and not self.names.bound_in_module(node.id):
             return _BUILTIN_ANNOTATIONS[node.id]
         name = self.names.qualified(node)
+        if name and name.startswith("transformers.") and (name.endswith("Model") or "For" in name):
+            return Kind.MODULE
         return (
             _ANNOTATIONS.get(name.rpartition(".")[2], Kind.UNKNOWN)
             if name and name.startswith("torch")
@@ -280,8 +282,7 @@ class Functions(Calls):
 _ANNOTATIONS = {
     "device": Kind.DEVICE,
     "Tensor": Kind.TENSOR,
-    "FloatTensor": Kind.TENSOR,
-    "LongTensor": Kind.TENSOR,
+    **{f"{name}Tensor": Kind.TENSOR for name in tables.TENSOR_TYPES},
     "Module": Kind.MODULE,
     "DataLoader": Kind.LOADER,
     "Optimizer": Kind.OPTIMIZER,

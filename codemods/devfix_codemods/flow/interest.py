@@ -24,6 +24,7 @@ _SEEDS = (
     | tables.NEW_METHODS
     | {"to", "cuda", "cpu", "to_empty", "type", "type_as", "numpy", "pin_memory", "one_hot", "Generator", "load"}
     | {"lerp_", "mul_", "copy_", "from_pretrained", "from_config", "create_model", "deepcopy", "DataLoader"}
+    | {"encode", "encode_plus", "batch_encode_plus", "apply_chat_template", "tokenizer", "processor", "generate"}
     | {"device", "set_default_device", "set_default_tensor_type", "autocast", "GradScaler"}
 )
 """Last parts of the names of calls at which a fact can start. Generous: `np.zeros` counts."""

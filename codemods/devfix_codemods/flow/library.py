@@ -4,12 +4,27 @@ import ast
 
 from devfix_codemods.flow import tables
 
+_MODULE_PACKAGES = (
+    "torch.nn",
+    "torch.quantization.observer",
+    "torch.ao.quantization.observer",
+)
+"""Packages whose classes are modules with parameters or buffers."""
+
+_TRANSFORMS = frozenset(
+    {"GriffinLim", "InverseMelScale", "InverseSpectrogram", "LFCC", "MelScale", "MelSpectrogram", "MFCC", "PitchShift"}
+    | {"Resample", "Speed", "SpeedPerturbation", "SpectralCentroid", "Spectrogram", "TimeStretch"}
+)
+"""The transforms of torchaudio that hold buffers."""
+
 
 def is_module_api(name: str) -> bool:
-    """A class of `torch.nn`."""
+    """A class of `torch.nn`, a transform of torchaudio, or an observer of quantization."""
     head, _, last = name.rpartition(".")
+    if head == "torchaudio.transforms":
+        return last in _TRANSFORMS
     return (
-        head.startswith("torch.nn")
+        head.startswith(_MODULE_PACKAGES)
         and "functional" not in head
         and last[:1].isupper()
         and name not in tables.NOT_MODULES

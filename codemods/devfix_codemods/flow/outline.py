@@ -44,7 +44,15 @@ class Outline:
             return False
         classes = ClassTable(self._names)
         local = {one.name for one in self._names.classes if classes.may_be_module(one)}
-        return any(self._builds(node, local) and not self._inside_module(node, classes) for node in self._names.calls)
+        return any(
+            self._builds(node, local) and (self._is_transform(node) or not self._inside_module(node, classes))
+            for node in self._names.calls
+        )
+
+    def _is_transform(self, node: ast.Call) -> bool:
+        """A module of another library than `torch.nn`, which methods of modules build where they use it."""
+        name = self._names.qualified(node.func) or ""
+        return is_module_api(name) and not name.startswith("torch.nn")
 
     def _builds(self, node: ast.Call, local: set[str]) -> bool:
         if isinstance(node.func, ast.Name) and node.func.id in local:

@@ -20,10 +20,8 @@ PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
 HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.Tensor", PAD_SEQUENCE})
 """Those that always make it on the host from host data."""
 
-LEGACY_CONSTRUCTORS = frozenset(
-    f"torch.{name}Tensor"
-    for name in ("", "Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Bool", "BFloat16")
-)
+TENSOR_TYPES = ("Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Bool", "BFloat16")
+LEGACY_CONSTRUCTORS = frozenset(f"torch.{name}Tensor" for name in ("", *TENSOR_TYPES))
 
 LIKE_FACTORIES = frozenset(
     f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")

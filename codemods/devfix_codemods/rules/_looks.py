@@ -18,6 +18,8 @@ _CUDA = re.compile(
     rb"\.cuda\(|(?:\.to\(|device\(|(?:device|dev)\s*=)\s*(?:torch\.device\(\s*)?[\"']cuda|torch\.cuda\.\w*Tensor|device\)\s*==\s*[\"']cuda",
     re.IGNORECASE,
 )
+_TRANSFORMS = (b"torchaudio", b"quantization.observer")
+"""Libraries whose modules are built where they are used."""
 _BEFORE = 120
 """How far before a move its receiver is looked for."""
 
@@ -47,7 +49,7 @@ def spells_cuda(data: bytes) -> bool:
 
 def builds_and_runs(data: bytes) -> bool:
     """The file trains or evaluates, or its top level builds something: it does not only define modules."""
-    return any(word in data for word in _RUNS) or _FREE.search(data) is not None
+    return any(word in data for word in (*_RUNS, *_TRANSFORMS)) or _FREE.search(data) is not None
 
 
 def _names_in_receiver(before: bytes) -> set[bytes]:

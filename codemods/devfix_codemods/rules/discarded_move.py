@@ -101,7 +101,21 @@ def _is_tensor(program: Program, move: Move) -> bool:
     used = evidence.numpy if move.value.batch is None else evidence.tensors | evidence.numpy
     if name in evidence.modules | evidence.called:
         return False
-    return move.value.identity in program.facts.tensors or name in used or _meets(program, move)
+    if move.value.identity in program.facts.tensors or name in used or _meets(program, move):
+        return True
+    return move.value.batch is None and _is_operand(move.context.function or program.tree, move.receiver)
+
+
+def _is_operand(around: ast.AST, receiver: ast.expr) -> bool:
+    """Whether the moved name takes part in arithmetic: neither modules nor mappings do."""
+    if not isinstance(receiver, ast.Name):
+        return False
+    return any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult))
+        and any(isinstance(one, ast.Name) and one.id == receiver.id for one in (node.left, node.right))
+        for node in ast.walk(around)
+    )
 
 
 def _meets(program: Program, move: Move) -> bool:

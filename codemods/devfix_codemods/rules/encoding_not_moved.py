@@ -38,6 +38,7 @@ Any.
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
@@ -65,6 +66,43 @@ def check(program: Program) -> Iterator[Finding]:
             if fix is not None:
                 seen.add(birth)
                 yield _finding(program, meeting, birth, fix, "wherever that model was put")
+    for call in program.names.calls:
+        yield from _beside_ids(program, call)
+
+
+def _beside_ids(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """`model.generate(input_ids=ids.to(device), attention_mask=mask)`: the mask that goes with moved ids."""
+    given = {one.arg: one.value for one in call.keywords}
+    ids, mask = given.get("input_ids"), given.get("attention_mask")
+    if not isinstance(ids, ast.Call) or not isinstance(ids.func, ast.Attribute) or not isinstance(mask, ast.Name):
+        return
+    suffix = copied_suffix(program, ids)
+    around = scope.function_around(program, call) or program.tree
+    values = [one.value for one in ast.walk(around) if isinstance(one, ast.Assign) and mask.id in scope.stored(one)]
+    if suffix is None or mask.id in program.facts.evidence[around].moved or not values:
+        return
+    if any("device" in ast.unparse(one) or ".to(" in ast.unparse(one) for one in values):
+        return
+    optional = any(_may_be_none(one) for one in values)
+    code = f"__node__{suffix} if {mask.id} is not None else None" if optional else f"__node__{suffix}"
+    edit = ReplaceExpression(program.source.span(mask), code)
+    yield Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{mask.id}` stays where it was made, but goes to the model with ids that are moved",
+        span=program.source.span(mask),
+        trail=(Step(program.source.span(ids), "the ids are moved here"),),
+        fix=Fix(Safety.UNSAFE, f"Move `{mask.id}` as the ids are", (edit,)),
+    )
+
+
+def _may_be_none(value: ast.expr) -> bool:
+    """`None`, or `inputs.get("attention_mask")`."""
+    return any(
+        (isinstance(node, ast.Constant) and node.value is None)
+        or (isinstance(node, ast.Attribute) and node.attr == "get")
+        for node in ast.walk(value)
+    )
 
 
 def _birth(meeting: Meeting) -> ast.AST | None:
@@ -81,10 +119,23 @@ def _following(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None
         isinstance(node, ast.Attribute) and node.attr == "device" and dotted(node.value) == model
         for node in ast.walk(program.tree)
     )
-    if not asked or model.partition(".")[0] not in program.source.segment(program.source.span(meeting.node)):
+    generates = _is_given(program, meeting, model) and any(
+        dotted(call.func) == f"{model}.generate" for call in program.names.calls
+    )
+    if not (asked or generates) or model.partition(".")[0] not in program.source.segment(
+        program.source.span(meeting.node)
+    ):
         return None
     edit = ReplaceExpression(program.source.span(birth), f"__node__.to({model}.device)")
     return Fix(Safety.UNSAFE, f"Move the encoding to `{model}.device` where it is made", (edit,))
+
+
+def _is_given(program: Program, meeting: Meeting, model: str) -> bool:
+    """Whether a class or a function got the model from elsewhere, with nothing said of where its parts lie."""
+    function = meeting.context.function
+    root = model.partition(".")[0]
+    given = function is not None and root in scope.parameters(function)
+    return given and all(one.arg != "device_map" for call in program.names.calls for one in call.keywords)
 
 
 def _enters_model(meeting: Meeting) -> bool:
@@ -138,5 +189,9 @@ def _sibling_mover(program: Program, part: ast.expr) -> Mover | None:
 
 
 RULE = Rule(
-    "DVF102", "encoding-not-moved", ((b"return_tensors", b".to("), (b"return_tensors", b".cuda(")), check, looks=encodes
+    "DVF102",
+    "encoding-not-moved",
+    ((b"return_tensors", b".to("), (b"return_tensors", b".cuda("), (b"return_tensors", b".generate(")),
+    check,
+    looks=encodes,
 )

@@ -42,18 +42,25 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from devfix_codemods.findings import Finding, Step
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.classes import FileTraits
 from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._built import is_metric, move_where_built
+from devfix_codemods.rules._fresh_modules import FreshModule, fresh_modules
+from devfix_codemods.rules._kept_models import KeptModel, kept_models
 from devfix_codemods.rules._looks import builds_and_runs
 from devfix_codemods.rules._moves import device_words, insertable, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if not FileTraits(program.names).managed:
+        yield from (_of_kept(program, one) for one in kept_models(program))
+        yield from (_of_fresh(program, one) for one in fresh_modules(program))
     if not program.outline.builds_free_modules:
         return
     seen: set[ast.AST] = set()
@@ -97,6 +104,41 @@ def _called_elsewhere(program: Program, one: Abroad, birth: ast.AST) -> Finding:
     )
 
 
+def _of_kept(program: Program, kept: KeptModel) -> Finding:
+    name = text_of(program, kept.statement.targets[0])
+    edit = ReplaceExpression(program.source.span(kept.statement.value), f"__node__.to({kept.device})")
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{name}` is kept where the caller left it, but its batches are moved to `{kept.device}`",
+        span=program.source.span(kept.call),
+        origin=program.source.span(kept.statement),
+        trail=(
+            Step(program.source.span(kept.statement), "the model is kept here"),
+            Step(program.source.span(kept.move), "its batches are moved here"),
+        ),
+        fix=Fix(Safety.UNSAFE, f"Move the model to `{kept.device}` where it is kept", (edit,)),
+    )
+
+
+def _of_fresh(program: Program, fresh: FreshModule) -> Finding:
+    built = program.source.span(fresh.build)
+    device = f"{fresh.given}.device"
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{fresh.name}` is built on the host, but gets what the caller has put anywhere",
+        span=program.source.span(fresh.call),
+        origin=built,
+        trail=(Step(built, "it is built here, on the host"),),
+        fix=Fix(
+            Safety.SAFE,
+            f"Move the module to `{device}` where it is built",
+            (ReplaceExpression(built, f"__node__.to({device})"),),
+        ),
+    )
+
+
 def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
     name = text_of(program, meeting.misplaced.node)
     anchor = text_of(program, meeting.anchor.node)
@@ -122,7 +164,14 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
 RULE = Rule(
     "DVF202",
     "module-not-moved",
-    ((b"nn", b".to("), (b"nn", b".cuda("), (b"models", b".to("), (b"__main__", b"device", b"odel")),
+    (
+        (b"nn", b".to("),
+        (b"nn", b".cuda("),
+        (b"models", b".to("),
+        (b"torchaudio", b".to("),
+        (b"quantization.observer",),
+        (b"__main__", b"device", b"odel"),
+    ),
     check,
     looks=builds_and_runs,
 )

@@ -1,0 +1,88 @@
+"""Modules that a function builds for itself, and calls with what its caller gave."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods import scope
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.library import is_module_api
+from devfix_codemods.flow.tables import CONTAINER_MODULES, PARAMETERLESS_MODULES, canonical
+from devfix_codemods.program import Program
+
+_MOVES = frozenset({"to", "cuda", "cpu"})
+
+
+@dataclass(frozen=True, slots=True)
+class FreshModule:
+    """`name = build`, and the first call of it, with something taken from the parameter `given`."""
+
+    name: str
+    build: ast.Call
+    call: ast.Call
+    given: str
+
+
+def fresh_modules(program: Program) -> Iterator[FreshModule]:
+    """Modules with parameters or buffers that nothing moves in the function that builds and calls them."""
+    for build in program.names.calls:
+        statement = program.names.parent(build)
+        function = scope.function_around(program, build)
+        if function is None or function.name == "__init__" or not isinstance(statement, ast.Assign):
+            continue
+        name = dotted(statement.targets[0]) if len(statement.targets) == 1 else None
+        if name is None or "." in name or not _holds_tensors(program, build):
+            continue
+        found = _first_call(program, function, name, build)
+        if found is not None:
+            yield found
+
+
+def _holds_tensors(program: Program, build: ast.Call) -> bool:
+    name = canonical(program.names.qualified(build.func) or "")
+    known = is_module_api(name) and not name.endswith("Loss")
+    return known and name not in PARAMETERLESS_MODULES | CONTAINER_MODULES and not _says_device(build)
+
+
+def _says_device(build: ast.Call) -> bool:
+    return any(one.arg in {"device", None} for one in build.keywords)
+
+
+def _first_call(program: Program, function: scope.Function, name: str, build: ast.Call) -> FreshModule | None:
+    """The module may only be called: what else is done with it may move it."""
+    first: FreshModule | None = None
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Name) or node.id != name:
+            continue
+        call = program.names.parent(node)
+        if isinstance(node.ctx, ast.Store):
+            if program.names.statement(node) is not program.names.parent(build):
+                return None
+        elif isinstance(call, ast.Call) and call.func is node and first is None and call.args:
+            given = _origin(function, call.args[0])
+            first = FreshModule(name, build, call, given) if given is not None else None
+            if first is None:
+                return None
+        elif not isinstance(call, ast.Call) and not (isinstance(call, ast.Attribute) and call.attr not in _MOVES):
+            return None
+    return first
+
+
+def _origin(function: scope.Function, node: ast.expr, depth: int = 3) -> str | None:
+    """The parameter that `x`, `x[i, :n]`, `x.float()` comes from, where nothing moves it on the way."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in {"to", "cuda", "cpu", "numpy"}:
+                return None
+            node = node.func.value
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        else:
+            return None
+    given = node.id in scope.parameters(function) and node.id != "self"
+    values = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and node.id in scope.stored(one)]
+    if given:
+        return node.id if not values else None
+    if depth == 0 or len(values) != 1 or isinstance(values[0], ast.Tuple):
+        return None
+    return _origin(function, values[0], depth - 1)
