@@ -24,6 +24,7 @@ MOST_BYTES = 1_000_000
 MOST_IMPORTERS = 4
 """How many of the files that import one are asked how they call it."""
 
+_TELLING = 2
 _MOST_SIBLINGS = 200
 
 
@@ -107,7 +108,8 @@ class Neighbours:
 
     def importers(self, path: str) -> tuple[str, ...]:
         """The files that import `path` and tell most about how it is called."""
-        found = (one for one in self._index.get(_stem(path), ()) if one != path and self._imports(one, path))
+        told = (one for one in self._index.get(_stem(path), ()) if one != path and self.stamps[one].rank <= _TELLING)
+        found = (one for one in told if self._imports(one, path))
         return tuple(sorted(found, key=lambda one: (self.stamps[one].rank, one))[:MOST_IMPORTERS])
 
     def basis(self, path: str, others: Iterable[str]) -> Basis:

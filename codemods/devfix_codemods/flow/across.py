@@ -12,7 +12,7 @@ from devfix_codemods.flow.state import State
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import Birth, Kind, Origin, Value
 
-STEPS_ABROAD = 40_000
+STEPS_ABROAD = 15_000
 """Expressions evaluated in other files on behalf of one, before calls into them are no longer followed."""
 
 MOST_ENTRIES = 200

@@ -67,13 +67,21 @@ class Interpreter(Across):
 
     def run(self) -> None:
         base = self._top()
-        if self.project is not None and self.asks_callers:
+        if self.project is not None and self.asks_callers and self._takes_batches():
             for entry in self.project.entries(self.root, self.calls_of):
                 self._run_entry(entry, base)
         for node in self.root.source.tree.body:
             self._roots(node, base)
 
     asks_callers = True
+
+    def _takes_batches(self) -> bool:
+        """Whether some function goes over what its caller gives it: callers then know what that is, and the model."""
+        return any(
+            any(word in ast.unparse(loop.iter).lower() for word in ("loader", "batches"))
+            and any(isinstance(one, Function) for one in self.root.names.ancestors(loop))
+            for loop in self.root.names.loops
+        )
 
     def calls_of(self, unit: Unit) -> list[Entry]:
         """How another file calls what it imports."""
