@@ -79,6 +79,12 @@ SILENT = {
                 self.device = device
                 self.data, self.slices = torch.load(self.processed_paths[0])
     """,
+    "what lies beside a checkpoint": """
+        import torch
+        def load_checkpoint(folder):
+            metadata = torch.load(folder / "meta.pt")
+            return metadata
+    """,
     "values of which nothing is known": """
         import torch
         def read(path):
@@ -298,6 +304,8 @@ UNSAFE = {
         """,
         'map_location="cpu"',
     ),
+    "a function that says what it loads": ("def load_checkpoint(path):\n    return torch.load(path)", 'location="cpu"'),
+    "a path that says so": ("def read(ckpt_path):\n    return torch.load(ckpt_path)", 'location="cpu"'),
     "a device at hand": ("def load(path, device):\n    return torch.load(path)", "map_location=device"),
     "a class that knows its device": (
         """

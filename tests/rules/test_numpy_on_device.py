@@ -229,6 +229,17 @@ REPAIRED = {
         """,
         "errors.append(np.median(x.cpu()))",
     ),
+    "labels of a batch that was moved": (
+        """
+        import numpy as np
+        import torch
+        from torch.utils.data import DataLoader
+        for images, labels in DataLoader(data):
+            labels = labels.to("cuda")
+            seen.extend(labels.numpy())
+        """,
+        "seen.extend(labels.cpu().numpy())",
+    ),
     "plotted": (
         """
         import matplotlib.pyplot as plt

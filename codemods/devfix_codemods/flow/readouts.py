@@ -10,7 +10,16 @@ from devfix_codemods.flow.places import Symbol, may_be_device
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import Kind, Value
 
-_HOST_LIBRARIES = ("numpy.", "matplotlib.", "seaborn.", "sklearn.metrics.", "scipy.", "cv2.", "PIL.Image.fromarray")
+_HOST_LIBRARIES = (
+    "numpy.",
+    "matplotlib.",
+    "seaborn.",
+    "sklearn.metrics.",
+    "scipy.",
+    "cv2.",
+    "PIL.Image.fromarray",
+    "wandb.Histogram",
+)
 METHODS_FIRST = re.compile(r"numpy\.(?:mean|std|var|sum|prod|max|min|amax|amin|any|all|ptp|ndim|shape|size|copy|round)")
 """Functions that call the method of that name with arguments of numpy's, which no tensor takes, wherever it is."""
 _PLOTS = frozenset({"imshow", "plot", "scatter", "hist", "bar", "contour", "contourf", "pcolormesh", "fill_between"})

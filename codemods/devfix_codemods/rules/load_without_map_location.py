@@ -153,7 +153,7 @@ class _Chooser:
         device = self._at_hand(call)
         if device is not None:
             return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
-        if Use.FEEDS_UNSURE in uses.kinds or self._says(call, _CHECKPOINT):
+        if Use.FEEDS_UNSURE in uses.kinds or self._says_checkpoint(call):
             return _Choice(self._host, Safety.UNSAFE, "a checkpoint is taken apart on the host")
         return self._whole_model(call)
 
@@ -167,7 +167,7 @@ class _Chooser:
 
     def _whole_model(self, call: ast.Call) -> _Choice | None:
         """A pickled model: on the host where the file knows no other place, else somebody must say."""
-        if not self._says(call, _MODEL):
+        if not any(_MODEL.search(name.rpartition(".")[2]) for name in self._targets(call)):
             return None
         if self._is_host_only():
             return _Choice(self._host, Safety.UNSAFE, "nothing in this file is on a device")
@@ -216,14 +216,22 @@ class _Chooser:
                 return True
         return isinstance(source, ast.Name) and re.search(r"buf(?:fer|f)?$|bytes", source.id.lower()) is not None
 
-    def _says(self, call: ast.Call, words: re.Pattern[str]) -> bool:
-        """Whether the name that gets the value, or the path, speaks of it."""
+    def _says_checkpoint(self, call: ast.Call) -> bool:
+        """Whether the name that gets the value, the path, or the function that returns it speaks of a checkpoint."""
+        names = [*self._targets(call), ast.unparse(call.args[0])]
+        function = scope.function_around(self._program, call)
+        if function is not None and isinstance(self._names.statement(call), ast.Return):
+            names.append(function.name)
+        return any(_CHECKPOINT.search(name.rpartition(".")[2]) for name in names)
+
+    def _targets(self, call: ast.Call) -> list[str]:
+        """The names that get the value."""
         statement = self._names.statement(call)
+        if isinstance(statement, ast.AnnAssign):
+            return [dotted(statement.target) or ""]
         targets = statement.targets if isinstance(statement, ast.Assign) else []
-        names = [
-            dotted(part) or "" for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])
-        ]
-        return any(words.search(name.rpartition(".")[2]) for name in names)
+        parts = (part for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else [each]))
+        return [dotted(part) or "" for part in parts]
 
     def _is_host_only(self) -> bool:
         """No word of an accelerator in the file."""

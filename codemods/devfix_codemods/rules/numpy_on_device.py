@@ -40,6 +40,7 @@ from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import Readout
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.readouts import METHODS_FIRST
 from devfix_codemods.flow.values import Kind
@@ -75,10 +76,16 @@ def check(program: Program) -> Iterator[Finding]:
         return
     for readout in program.facts.readouts:
         operand = readout.operand
-        certain = may_be_device(operand.place) and operand.value.kind is Kind.TENSOR
-        if certain and operand.node not in told and not _is_guarded(program, operand.node):
+        if _is_moved_tensor(readout) and operand.node not in told and not _is_guarded(program, operand.node):
             told.add(operand.node)
             yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`")
+
+
+def _is_moved_tensor(readout: Readout) -> bool:
+    """On a device, and a tensor: by its kind, by `.numpy()`, or as an element of a batch that was moved."""
+    value = readout.operand.value
+    sure = value.kind is Kind.TENSOR or readout.reader == "numpy" or value.batch is not None
+    return sure and may_be_device(readout.operand.place)
 
 
 def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
