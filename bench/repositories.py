@@ -56,9 +56,9 @@ def _options() -> argparse.Namespace:
 
 
 def _laid_out(repository: Path, commit: str, folder: Path) -> bool:
-    """The tree of a commit, as a repository of its own, so that imports are looked for no further up."""
+    """The Python files of a commit, as a repository of its own, so that imports are looked for no further up."""
     archive = folder / "tree.tar"
-    command = ["git", f"--git-dir={repository}", "archive", f"--output={archive}", commit]
+    command = ["git", f"--git-dir={repository}", "archive", f"--output={archive}", commit, "--", "*.py"]
     if subprocess.run(command, capture_output=True).returncode:
         return False
     shutil.unpack_archive(archive, folder, filter="data")
