@@ -112,3 +112,34 @@ def test_a_state_that_the_caller_gives_is_not_omitted(facts) -> None:
         "f(torch.zeros(3).cuda(), torch.zeros(3).cuda())\n"
     )
     assert facts(program).meetings == []
+
+
+RECURRENT = {
+    "a tuple": ("return self.p(x, (torch.zeros(3), torch.ones(3)))", {"torch.zeros(3)", "torch.ones(3)"}),
+    "a name for a tuple": ("h = torch.zeros(3), torch.ones(3)\n        return self.p(x, h)", {"h"}),
+    "one of two": ("h = torch.zeros(3)\n        return self.p(x, (h, torch.zeros_like(x)))", {"h"}),
+}
+
+
+@pytest.mark.parametrize(("forward", "expected"), RECURRENT.values(), ids=RECURRENT)
+def test_states_meet_a_recurrent_module(facts, forward: str, expected: set[str]) -> None:
+    found = met(facts(module("self.p = nn.LSTM(3, 3)", forward)))
+    assert {misplaced for misplaced, _ in found} == expected
+
+
+LOSSES = {
+    "a keyword": ("CrossEntropyLoss(weight=torch.ones(3))", True),
+    "a position": ("CrossEntropyLoss(torch.ones(3))", True),
+    "of positives": ("BCEWithLogitsLoss(pos_weight=torch.tensor([2.0]))", True),
+    "moved itself": ("CrossEntropyLoss(weight=torch.ones(3).cuda())", False),
+    "moved with its loss": ("CrossEntropyLoss(weight=torch.ones(3)).cuda()", False),
+    "a number": ("BCEWithLogitsLoss(pos_weight=torch.tensor(2.0))", False),
+    "none": ("CrossEntropyLoss(reduction='sum')", False),
+    "no weight": ("HuberLoss('mean')", False),
+}
+
+
+@pytest.mark.parametrize(("loss", "meets"), LOSSES.values(), ids=LOSSES)
+def test_a_loss_lives_with_its_weights(facts, loss: str, meets: bool) -> None:
+    program = f"{HEAD}loss = nn.{loss}\nx = torch.zeros(3, device='cuda')\nloss(x, torch.zeros(3, device='cuda'))\n"
+    assert len(facts(program).meetings) == meets

@@ -215,7 +215,7 @@ class Expressions(Machine):
         if isinstance(node.slice, ast.Tuple) and index.items is not None:
             parts = [(one, held) for one, (_, held) in zip(node.slice.elts, index.items)]
         for expression, value in parts:
-            if value.kind is Kind.TENSOR:
+            if _is_tensor_index(expression, value):
                 indexed = Operand(node.value, base, base.place, "indexed")
                 self.meet(node, "indexing", [indexed, Operand(expression, value, value.place, "index")], state)
 
@@ -360,6 +360,12 @@ class Expressions(Machine):
         shaped = _shaped(batch, prototype) if prototype is not None else batch
         self.facts.batches.setdefault(token, shaped)
         return shaped
+
+
+def _is_tensor_index(node: ast.expr, value: Value) -> bool:
+    """A tensor; or an item by name of what lives with a module: `batch["index"]`."""
+    named = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is str
+    return value.kind is Kind.TENSOR or (named and value.kind is Kind.UNKNOWN and isinstance(value.place, Symbol))
 
 
 def is_carried(value: Value) -> bool:

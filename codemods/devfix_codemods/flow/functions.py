@@ -7,6 +7,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.facts import Context
+from devfix_codemods.flow.inputs import is_input_tensor
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
 from devfix_codemods.flow.project import Project
@@ -193,6 +194,8 @@ class Functions(Calls):
         for one in _parameters(definition):
             token = f"parameter:{self.unit.tag}{definition.lineno}:{one.arg}"
             value = self._symbolic(one, token, place, evidence)
+            if place != UNKNOWN and value.kind is Kind.UNKNOWN and is_input_tensor(self.names, definition, one):
+                value = replace(value, kind=Kind.TENSOR)
             if value.kind is Kind.TENSOR and receiver is not None and receiver.kind is Kind.MODULE:
                 value = replace(value, place=receiver.place)  # what a module works on lives with it
             env[one.arg] = self._with_observed(definition, one.arg, value)

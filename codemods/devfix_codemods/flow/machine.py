@@ -603,6 +603,10 @@ def _common(operands: list[Operand]) -> Place:
     anchor = next(filter(_lives_with_another, sure), None)
     if anchor is not None:
         return anchor.place
+    if any(one.place == HOST and one.value.sources for one in operands) and all(
+        one.place in {HOST, UNKNOWN} and one.role != "module" for one in operands
+    ):
+        return HOST  # on every run that gets past the operation
     places = {one.place for one in operands if one.place != UNKNOWN and one.value.kind not in _NEVER_MEETS}
     unknown = any(one.place == UNKNOWN and one.value.kind not in _NEVER_MEETS for one in operands)
     return places.pop() if len(places) == 1 and not unknown else UNKNOWN

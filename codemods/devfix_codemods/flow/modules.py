@@ -39,7 +39,9 @@ class Modules(Moves):
         if "device" in arguments.keywords:
             return self.new_module(node, self.device_of(*arguments.keywords["device"], state), state)
         children = {str(index): value for index, (_, value) in enumerate(arguments.all()) if value.kind is Kind.MODULE}
-        if name in tables.PARAMETERLESS_MODULES or _is_loss(name):
+        if _is_loss(name):
+            return self._loss_module(node, name, arguments, state)
+        if name in tables.PARAMETERLESS_MODULES:
             return replace(self.new_module(node, ANYWHERE, state), qualified=name)
         if name in tables.CONTAINER_MODULES:
             return self._container(node, arguments, children, state)
@@ -47,6 +49,15 @@ class Modules(Moves):
             return self.new_module(node, UNKNOWN, state)
         place = state.default if state.default is not None else HOST
         return replace(self.new_module(node, place, state), qualified=name)
+
+    def _loss_module(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        """A loss lives where the weights are that it was given, and anywhere without them."""
+        first = {"weight": 0} if name in tables.WEIGHTED_LOSSES else {}
+        given = {one: arguments.get(first.get(one, 9), one) for one in ("weight", "pos_weight")}
+        held = {one: pair[1] for one, pair in given.items() if pair is not None and pair[1].kind is Kind.TENSOR}
+        places = {value.place for value in held.values() if not value.scalar}
+        place = HOST if HOST in places else places.pop() if len(places) == 1 else ANYWHERE
+        return replace(self.new_module(node, place, state, held), qualified=name)
 
     def _container(self, node: ast.Call, arguments: Arguments, children: dict[str, Value], state: State) -> Value:
         """A container lives where its parts live."""
@@ -93,7 +104,7 @@ class Modules(Moves):
             self.facts.tensors.update(value.token for _, value in arguments.all()[:1] if value.token)
         operands = [Operand(callee_node, callee, self.place_of_module(callee, state), "module")]
         for expression, value in self._meeting_arguments(callee, arguments):
-            operands.append(Operand(expression, value, self._argument_place(value, state)))
+            operands.extend(self._argument(callee, expression, value, state))
         self.infer(operands[0], operands[1:])
         self._note_followers(node, operands, state)
         if managed:
@@ -126,6 +137,15 @@ class Modules(Moves):
                 devices = self.device_names(state)
                 fact = Meeting(node, "the model call", one, model, tuple(operands), None, devices, self.frame.context)
                 self.facts.followers.append(fact)
+
+    def _argument(self, callee: Value, node: ast.expr, value: Value, state: State) -> list[Operand]:
+        """One argument; of the states that a recurrent module gets in a tuple, each by itself."""
+        if callee.qualified not in tables.RECURRENT_MODULES or value.kind is not Kind.SEQUENCE:
+            return [Operand(node, value, self._argument_place(value, state))]
+        if isinstance(node, ast.Tuple) and value.items is not None and len(node.elts) == len(value.items):
+            return [Operand(one, held, state.place_of(held), "state") for one, (_, held) in zip(node.elts, value.items)]
+        held = value.element if value.element is not None else value
+        return [Operand(node, held, state.place_of(held), "state")]
 
     def _argument_place(self, value: Value, state: State) -> Place:
         """Where an argument lives; a sequence or mapping lives where its elements do."""
@@ -170,12 +190,16 @@ class Modules(Moves):
         return NOTHING
 
 
+_CARRIED = "torch.nn.Parameter"
+"""Of buffers too: a branch may leave either under one name."""
+
+
 def _register(base: Value, arguments: Arguments, state: State) -> None:
     """Remember a buffer or parameter: from now on the module carries what is assigned to its name."""
     given = arguments.get(1, "tensor") or arguments.get(1, "param")
     name = arguments.first.const if arguments.positional else None
     if base.token is not None and isinstance(name, str) and given is not None:
-        value = replace(given[1], kind=Kind.TENSOR, qualified="torch.nn.Buffer", token=None, sources=())
+        value = replace(given[1], kind=Kind.TENSOR, qualified=_CARRIED, token=None, sources=())
         state.set_attribute(base.token, name, value)
 
 

@@ -45,7 +45,9 @@ def keep_defaults(joined: State, without: State, before: State) -> None:
 
 
 def is_default(value: Value) -> bool:
-    """A tensor that a factory has just made on the host."""
+    """A tensor that a factory has just made on the host, or a tuple of such."""
+    if value.kind is Kind.SEQUENCE and value.items:
+        return all(is_default(one) for _, one in value.items)
     return (
         value.kind is Kind.TENSOR
         and value.place == HOST

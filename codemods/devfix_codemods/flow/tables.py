@@ -251,6 +251,14 @@ def sounds_like_text(name: str) -> bool:
     return any(part in _TEXT_WORDS for part in name.lower().strip("_").split("_"))
 
 
+RECURRENT_MODULES = frozenset(f"torch.nn.{name}" for name in ("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"))
+"""Modules that take a state, or a tuple of states, after their input."""
+
+WEIGHTED_LOSSES = frozenset(
+    f"torch.nn.{name}" for name in ("CrossEntropyLoss", "NLLLoss", "NLLLoss2d", "BCELoss", "BCEWithLogitsLoss")
+)
+"""Losses whose first argument is `weight`. Others know it by keyword."""
+
 CONTAINER_MODULES = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"})
 
 PARAMETERLESS_MODULES = frozenset(
