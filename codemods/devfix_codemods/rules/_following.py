@@ -38,10 +38,8 @@ def following(program: Program, meeting: Meeting) -> Following | None:
 
 def _found(program: Program, meeting: Meeting) -> Following | None:
     sources = meeting.misplaced.value.sources
-    births = [_at_birth(program, meeting, one) for one in sources]
-    found = [one for one in births if one is not None]
-    if sources and len(found) == len(sources):
-        return Following(found[0].device, tuple(dict.fromkeys(edit for one in found for edit in one.edits)))
+    if (found := at_births(program, meeting)) is not None:
+        return found
     here = scope.function_around(program, meeting.node)
     if any(scope.function_around(program, one) is not here for one in sources):
         return None
@@ -66,10 +64,22 @@ def by_device(program: Program, sources: tuple[ast.Call, ...], *, tensors: bool 
     return Following(text, tuple(one for one in edits if one is not None), Safety.UNSAFE) if all(edits) else None
 
 
+def at_births(program: Program, meeting: Meeting) -> Following | None:
+    """The repair where the value is made, if all factories that it came from can be told where."""
+    sources = meeting.misplaced.value.sources
+    births = [_at_birth(program, meeting, one) for one in sources]
+    found = [one for one in births if one is not None]
+    if not sources or len(found) < len(sources):
+        return None
+    return Following(found[0].device, tuple(dict.fromkeys(edit for one in found for edit in one.edits)))
+
+
 def at_meeting(program: Program, meeting: Meeting) -> Following | None:
     """The repair in the operation itself: `.to(x.device)` behind the host value."""
     node = meeting.misplaced.node
     if isinstance(node, ast.Starred) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return None
+    if is_written(meeting):
         return None
     text = _device_of_anchor(program, meeting) or _device_at_hand(program, meeting)
     if text is None:
@@ -81,6 +91,15 @@ def _any_tensor(program: Program, call: ast.Call) -> str | None:
     hands = program.facts.births.get(call, {}).values()
     names = [text for hand in hands for text, _ in hand.tensors if _is_there(program, text, call)]
     return f"{names[0]}.device" if names else None
+
+
+def is_written(meeting: Meeting) -> bool:
+    """Whether the operation changes the misplaced value in place: a copy of it elsewhere would be changed instead."""
+    node, value = meeting.node, meeting.misplaced.node
+    if isinstance(node, ast.Subscript) and node.value is value:
+        return not isinstance(node.ctx, ast.Load)
+    method = node.func if isinstance(node, ast.Call) else None
+    return isinstance(method, ast.Attribute) and method.value is value and method.attr.endswith("_")
 
 
 def _at_birth(program: Program, meeting: Meeting, call: ast.Call) -> Following | None:
@@ -150,6 +169,13 @@ def _bound_in(function: scope.Function) -> set[str]:
 
 def _same(program: Program, first: Place, second: Place) -> bool:
     return program.facts.shared(first) == program.facts.shared(second)
+
+
+def _is_local(program: Program, name: str, node: ast.AST) -> bool:
+    """Whether a name belongs to the function around `node`: a tensor is better followed than a global of the script."""
+    function = scope.function_around(program, node)
+    root = name.partition(".")[0]
+    return function is None or root in scope.parameters(function) or root in scope.stored(function)
 
 
 def _sorted(names: Iterable[str], meeting: Meeting) -> list[str]:

@@ -49,7 +49,7 @@ from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
-from devfix_codemods.rules import Rule
+from devfix_codemods.rules import Rule, _division
 from devfix_codemods.rules._built import is_metric, move_where_built
 from devfix_codemods.rules._fresh_modules import FreshModule, fresh_modules
 from devfix_codemods.rules._kept_models import KeptModel, kept_models
@@ -69,6 +69,8 @@ def check(program: Program) -> Iterator[Finding]:
         if meeting.misplaced.role != "module" or meeting.misplaced.place != HOST or not insertable(meeting.context):
             continue
         if origin is None or origin.birth is not Birth.MODULE or is_metric(program, origin.node):
+            continue
+        if _division.is_weight(meeting):
             continue
         if origin.node not in seen:
             seen.add(origin.node)

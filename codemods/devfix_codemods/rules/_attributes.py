@@ -1,0 +1,129 @@
+"""Tensors that a class keeps in plain attributes: from which attribute a value came, and who sets and moves that."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods import scope
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.program import Program
+
+_CARRIERS = frozenset({"to", "_apply", "cuda", "cpu", "__getattr__", "__setattr__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The attribute `self.name` of the class `owner`."""
+
+    owner: ast.ClassDef
+    name: str
+
+
+def births(meeting: Meeting) -> list[ast.AST]:
+    """The calls that made the misplaced value."""
+    value = meeting.misplaced.value
+    if value.sources:
+        return list(value.sources)
+    return [value.origin.node] if value.origin is not None else []
+
+
+def kept_in(program: Program, meeting: Meeting) -> Kept | None:
+    """The one attribute through which the host value came from another method of its class."""
+    found: set[Kept | None] = set()
+    for birth in births(meeting):
+        where = scope.function_around(program, birth)
+        owner = scope.class_around(program, birth)
+        if where is None or owner is None or where is scope.function_around(program, meeting.node):
+            return None
+        found.add(_assigned(program, owner, birth) or _read(program, meeting.misplaced.node, owner))
+    return found.pop() if len(found) == 1 else None
+
+
+def _assigned(program: Program, owner: ast.ClassDef, birth: ast.AST) -> Kept | None:
+    """The attribute to which the statement around a call assigns."""
+    statement = program.names.statement(birth)
+    names = [name for target in targets(statement) if (name := own_attribute(target)) is not None]
+    return Kept(owner, names[0]) if len(names) == 1 else None
+
+
+def _read(program: Program, node: ast.expr, owner: ast.ClassDef) -> Kept | None:
+    """The attribute from which an expression is taken, where the class sets it."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        name = own_attribute(node)
+        if name is not None:
+            return Kept(owner, name) if any(assignments(program, Kept(owner, name))) else None
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return None
+
+
+def own_attribute(node: ast.AST) -> str | None:
+    """`name` of `self.name`."""
+    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr if own and isinstance(node, ast.Attribute) else None
+
+
+def targets(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement assigns to, in tuples too."""
+    match statement:
+        case ast.Assign(targets=given):
+            return [one for each in given for one in (each.elts if isinstance(each, ast.Tuple | ast.List) else [each])]
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            return [target]
+    return []
+
+
+def lineage(program: Program, owner: ast.ClassDef) -> list[ast.ClassDef]:
+    """A class, its bases and what derives from it, as far as they stand in the file."""
+    family = [owner]
+    for one in family:
+        names = {base.id for base in one.bases if isinstance(base, ast.Name)}
+        for other in program.names.classes:
+            derived = any(isinstance(base, ast.Name) and base.id == one.name for base in other.bases)
+            if (other.name in names or (derived and other is not one)) and other not in family:
+                family.append(other)
+    return family
+
+
+def assignments(program: Program, kept: Kept) -> Iterator[ast.stmt]:
+    """Every statement of the class and its relatives that sets the attribute."""
+    for one in lineage(program, kept.owner):
+        for node in ast.walk(one):
+            if isinstance(node, ast.stmt) and any(own_attribute(target) == kept.name for target in targets(node)):
+                yield node
+
+
+def is_carried_along(program: Program, kept: Kept) -> bool:
+    """Whether somebody moves the attribute by hand: the class where it is moved itself, or code that holds it."""
+    for one in lineage(program, kept.owner):
+        for method in one.body:
+            if isinstance(method, scope.Function) and method.name in _CARRIERS and _mentions(method, kept.name):
+                return True
+    return any(_moves(node, kept.name) for node in ast.walk(program.tree))
+
+
+def _mentions(method: scope.Function, name: str) -> bool:
+    """Whether a method speaks of an attribute, or of attributes whose names it does not spell out."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in {name, "__dict__"})
+        or (isinstance(node, ast.Constant) and node.value == name)
+        or (isinstance(node, ast.Name) and node.id in {"vars", "setattr"})
+        for node in ast.walk(method)
+    )
+
+
+def _moves(node: ast.AST, name: str) -> bool:
+    """`obj.name = obj.name.to(…)`, `obj.name.data = …`, `setattr(obj, "name", …)`."""
+    if isinstance(node, ast.Assign):
+        texts = [dotted(target) or "" for target in node.targets]
+        moved = any(text.endswith(f".{name}") for text in texts) and _has_move(node.value)
+        return moved or any(text.endswith(f".{name}.data") for text in texts)
+    by_name = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr"
+    return by_name and any(isinstance(one, ast.Constant) and one.value == name for one in ast.iter_child_nodes(node))
+
+
+def _has_move(value: ast.expr) -> bool:
+    return any(
+        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in {"to", "cuda", "type_as"}
+        for one in ast.walk(value)
+    )

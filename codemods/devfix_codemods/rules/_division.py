@@ -1,0 +1,59 @@
+"""Which rule speaks of a host value that meets what lives elsewhere: exactly one does."""
+
+import ast
+
+from devfix_codemods import scope
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.classes import ClassTable
+from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.values import Kind
+from devfix_codemods.program import Program
+from devfix_codemods.rules import _attributes
+
+BATCH, FACTORY, INDEXED, WEIGHT, STATE = "DVF101", "DVF104", "DVF105", "DVF106", "DVF107"
+ATTRIBUTE = "DVF203"
+
+
+def code_for(program: Program, meeting: Meeting) -> str:
+    """The code of the rule for the misplaced tensor: by how it is kept, else by what it is used for."""
+    if meeting.misplaced.value.batch is not None:
+        return BATCH
+    kept = _attributes.kept_in(program, meeting)
+    indexed = meeting.misplaced.role == "indexed"
+    if kept is not None and (not indexed or ClassTable(program.names).is_module(kept.owner)):
+        return ATTRIBUTE
+    if indexed:
+        return INDEXED
+    if is_weight(meeting):
+        return WEIGHT
+    return STATE if is_state(program, meeting) else FACTORY
+
+
+def is_weight(meeting: Meeting) -> bool:
+    """Whether the misplaced value weights a loss: `weight=` of a functional one, or a loss module that holds one."""
+    if meeting.misplaced.role == "module":
+        return (meeting.misplaced.value.qualified or "").endswith("Loss")
+    call = meeting.node
+    return isinstance(call, ast.Call) and any(
+        one.arg in {"weight", "pos_weight"} and one.value is meeting.misplaced.node for one in call.keywords
+    )
+
+
+def is_state(program: Program, meeting: Meeting) -> bool:
+    """Whether it is the state that a recurrent module gets, or one that the module it is given to has made itself."""
+    if meeting.misplaced.role == "module" or meeting.misplaced.value.kind is Kind.MODULE:
+        return False
+    if meeting.misplaced.role == "state":
+        return True
+    callee = next((one for one in meeting.operands if one.role == "module"), None)
+    if callee is None:
+        return False
+    if callee.value.qualified not in tables.RECURRENT_MODULES:
+        owner = callee.value.definition
+        made = _attributes.births(meeting)
+        return bool(made) and owner is not None and all(scope.class_around(program, one) is owner for one in made)
+    call = meeting.node
+    return isinstance(call, ast.Call) and meeting.misplaced.node in [
+        *call.args[1:],
+        *(one.value for one in call.keywords),
+    ]

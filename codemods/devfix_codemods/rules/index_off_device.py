@@ -1,0 +1,89 @@
+"""A mask or an index on a device goes into a tensor on the host.
+
+## What it does
+
+Finds tensors on the host that are indexed by masks or indices that live elsewhere, and makes the indexed tensor where
+its index is. A tensor that the program keeps on the host is left there: its index is brought to it.
+
+## Why it fails
+
+A host index into a device tensor is allowed; the reverse is not:
+
+    RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
+
+## Before
+
+    def match(scores, threshold):
+        ids = torch.arange(scores.size(0))
+        return ids[scores > threshold]
+
+## After
+
+    def match(scores, threshold):
+        ids = torch.arange(scores.size(0), device=scores.device)
+        return ids[scores > threshold]
+
+## Fix safety
+
+Safe: the operation fails today wherever the index is on a device, and where it is on the host, nothing changes.
+
+## Since torch
+
+Any.
+"""
+
+from collections.abc import Iterator
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.values import Kind
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule, _division, _following
+from devfix_codemods.rules._attributes import births
+from devfix_codemods.rules._moves import text_of
+
+
+def check(program: Program) -> Iterator[Finding]:
+    seen = set()
+    for meeting in (*program.facts.meetings, *program.facts.followings):
+        indexed = meeting.misplaced
+        if indexed.role != "indexed" or indexed.value.kind is not Kind.TENSOR or meeting.context.worker:
+            continue
+        if meeting.node not in seen and _division.code_for(program, meeting) == RULE.code:
+            seen.add(meeting.node)
+            yield _finding(program, meeting)
+
+
+def _finding(program: Program, meeting: Meeting) -> Finding:
+    name, index = (text_of(program, one.node) for one in (meeting.misplaced, meeting.anchor))
+    made = births(meeting)
+    origin = program.source.span(made[0]) if made else None
+    here = program.source.span(meeting.node)
+    fix = _fix(program, meeting)
+    trail = (Step(origin, "it is made here, on the host"),) if origin is not None else ()
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{name}` is on the host, but its index `{index}` may be on a device",
+        span=here,
+        origin=origin,
+        trail=(*trail, Step(here, f"and indexed by `{index}` here")),
+        fix=fix,
+        advice=None if fix else f"make `{name}` on the device of `{index}`, or bring the index to the host",
+    )
+
+
+def _fix(program: Program, meeting: Meeting) -> Fix | None:
+    made = births(meeting)
+    function = scope.function_around(program, meeting.node)
+    local = bool(made) and all(scope.function_around(program, one) is function for one in made)
+    found = _following.at_births(program, meeting) if meeting.misplaced.value.sources and local else None
+    if found is not None:
+        return Fix(Safety.SAFE, f"Make the indexed tensor on `{found.device}`", found.edits)
+    span = program.source.span(meeting.anchor.node)
+    return Fix(Safety.SAFE, "Bring the index to the host", (ReplaceExpression(span, "__node__.cpu()"),))
+
+
+RULE = Rule("DVF105", "index-off-device", ((b"torch", b"["),), check)

@@ -1,0 +1,164 @@
+"""A module keeps a tensor in a plain attribute, which `.to` does not carry.
+
+## What it does
+
+Finds tensors that a class keeps in plain attributes of `self` and that meet, in another method, values that live
+elsewhere: wherever the module was moved, or on the device that the class chose. They are registered as buffers that
+no checkpoint holds, moved where they are used, or made on the class's own device.
+
+## Why it fails
+
+`module.to(device)` moves parameters, buffers and submodules. A tensor in a plain attribute, in a list or in a
+dictionary is none of them and stays where it was made:
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+## Before
+
+    class Positions(nn.Module):
+        def __init__(self, length, width):
+            super().__init__()
+            self.index = torch.arange(64)
+            self.embed = nn.Embedding(length, width)
+
+        def forward(self, x):
+            return x + self.embed(self.index)
+
+## After
+
+    class Positions(nn.Module):
+        def __init__(self, length, width):
+            super().__init__()
+            self.register_buffer("index", torch.arange(64), persistent=False)
+            self.embed = nn.Embedding(length, width)
+
+        def forward(self, x):
+            return x + self.embed(self.index)
+
+## Fix safety
+
+Safe where the value is moved at its use, and for buffers of whole numbers: nothing else changes for a program that
+works today, and `persistent=False` keeps the keys of checkpoints as they are. Unsafe for buffers of floating-point
+numbers, because `.half()` converts them from then on.
+
+## Since torch
+
+Any; 1.6 for `persistent=False`.
+"""
+
+from collections.abc import Iterator
+
+from devfix_codemods.edits.operations import Edit
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.classes import ClassTable
+from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.places import HOST, UNKNOWN
+from devfix_codemods.flow.values import Kind
+from devfix_codemods.program import Program
+from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following
+from devfix_codemods.rules._attributes import Kept
+from devfix_codemods.rules._moves import device_words, text_of
+
+FEW = 2
+"""At how many uses a floating-point attribute is moved there rather than made a buffer."""
+
+
+def check(program: Program) -> Iterator[Finding]:
+    found: dict[Kept, list[Meeting]] = {}
+    for meeting in (*program.facts.meetings, *program.facts.followings):
+        kept = _attributes.kept_in(program, meeting) if concerns(program, meeting) else None
+        if kept is not None and _division.code_for(program, meeting) == RULE.code:
+            found.setdefault(kept, []).append(meeting)
+    for kept, meetings in found.items():
+        if not _attributes.is_carried_along(program, kept):
+            yield _finding(program, kept, _by_node(meetings))
+
+
+def concerns(program: Program, meeting: Meeting) -> bool:
+    """Whether a host tensor meets what a module, or a device that was chosen, makes live elsewhere."""
+    misplaced = meeting.misplaced
+    on_host = misplaced.place == HOST or (misplaced.place == UNKNOWN and misplaced.value.sources)
+    if not on_host or misplaced.role == "module" or misplaced.value.kind is not Kind.TENSOR:
+        return False
+    return not meeting.context.worker and _lives_elsewhere(program, meeting)
+
+
+def _lives_elsewhere(program: Program, meeting: Meeting) -> bool:
+    """Of a class that is no module, only what meets a device that the program chose: it may be for the host alone."""
+    owner = meeting.context.owner
+    surely = meeting in program.facts.meetings and meeting.misplaced.place == HOST
+    return surely or owner is None or ClassTable(program.names).is_module(owner)
+
+
+def _by_node(meetings: list[Meeting]) -> list[Meeting]:
+    """One meeting for each expression that is misplaced, in the order of the source."""
+    nodes = {one.misplaced.node: one for one in reversed(meetings)}
+    return sorted(nodes.values(), key=lambda one: (one.node.lineno, one.node.col_offset))
+
+
+def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
+    first = meetings[0]
+    birth = program.source.span(_attributes.births(first)[0])
+    other = text_of(program, first.anchor.node)
+    fix = _fix(program, kept, meetings)
+    is_module = _buffers.is_surely_module(program, kept.owner)
+    why = "`.to` does not carry it" if is_module else "nothing moves it"
+    where = device_words(first) if first in program.facts.meetings else "wherever its module was moved"
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`self.{kept.name}` is a plain tensor, {why}, but it meets `{other}`, which is {where}",
+        span=program.source.span(first.node),
+        origin=birth,
+        trail=(
+            Step(birth, f"`self.{kept.name}` is made here, on the host"),
+            Step(program.source.span(first.node), f"and meets `{other}` here"),
+        ),
+        fix=fix,
+        advice=None if fix else _advice(kept, is_module),
+    )
+
+
+def _advice(kept: Kept, is_module: bool) -> str:
+    if is_module:
+        return f'use `self.register_buffer("{kept.name}", …, persistent=False)`, or move it where it is used'
+    return f"make `self.{kept.name}` on the device of what it meets, or move it where it is used"
+
+
+def _fix(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
+    managed = any(one.context.managed for one in meetings)
+    if not managed and not _buffers.is_surely_module(program, kept.owner):
+        return _made_there(program, kept, meetings) or _moved(program, kept, meetings)
+    buffer = _buffers.as_buffer(program, kept)
+    if buffer is not None and _buffers.is_integral(program, kept):
+        return _registered(kept, buffer, Safety.SAFE)
+    moved = None if managed else _moved(program, kept, meetings)
+    if moved is not None and (buffer is None or len(meetings) <= FEW):
+        return moved
+    return _registered(kept, buffer, Safety.UNSAFE) if buffer is not None else None
+
+
+def _registered(kept: Kept, edits: tuple[Edit, ...], safety: Safety) -> Fix:
+    title = f"Register `{kept.name}` as a buffer that no checkpoint holds"
+    return Fix(safety, title, edits, since=_buffers.SINCE)
+
+
+def _moved(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
+    """Each use moved to what it meets."""
+    moves = [_following.at_meeting(program, one) for one in meetings]
+    found = [one for one in moves if one is not None]
+    if len(found) < len(moves):
+        return None
+    edits = tuple(dict.fromkeys(edit for one in found for edit in one.edits))
+    return Fix(Safety.SAFE, f"Move `self.{kept.name}` to `{found[0].device}` where it is used", edits)
+
+
+def _made_there(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
+    """Made on the device that the class keeps, where the constructor has it already."""
+    found = _following.at_births(program, meetings[0])
+    if found is None:
+        return None
+    return Fix(found.safety, f"Make `self.{kept.name}` on `{found.device}`", found.edits)
+
+
+RULE = Rule("DVF203", "tensor-attribute", ((b"torch", b"self."),), check)

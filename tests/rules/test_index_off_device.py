@@ -1,0 +1,133 @@
+"""DVF105: device masks and indices into tensors on the host."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF105"
+
+SILENT = {
+    "a host index into a device tensor": """
+        import torch
+        x = torch.ones(3).cuda()
+        i = torch.arange(3)
+        x[i]
+    """,
+    "both on the host": """
+        import torch
+        x, i = torch.ones(3), torch.arange(3)
+        x[i]
+    """,
+    "a number": """
+        import torch
+        def f(x: torch.Tensor):
+            ids = torch.arange(3)
+            return ids[x.size(0)] + ids[int(x[0])] + ids[x.argmax().item()]
+    """,
+    "a slice": """
+        import torch
+        def f(x: torch.Tensor):
+            return torch.arange(9)[: x.size(0)]
+    """,
+    "an index that was brought to the host": """
+        import torch
+        def f(x: torch.Tensor):
+            return torch.arange(9)[x.cpu()]
+    """,
+    "made where its index is": """
+        import torch
+        def f(x: torch.Tensor):
+            return torch.arange(9, device=x.device)[x > 1]
+    """,
+    "like its index": """
+        import torch
+        def f(x: torch.Tensor):
+            return torch.zeros_like(x)[x > 1] + x.new_ones(3)[x > 1]
+    """,
+    "written at an index, which is brought along": """
+        import torch
+        def f(x: torch.Tensor):
+            keep = torch.ones(3)
+            keep[x] = 0
+            return keep
+    """,
+    "an array": """
+        import numpy as np
+        import torch
+        def f(x: torch.Tensor):
+            return np.arange(9)[x > 1]
+    """,
+    "a list": """
+        import torch
+        def f(x: torch.Tensor):
+            return [1, 2, 3][x]
+    """,
+    "a dataset": """
+        import torch
+        class D(torch.utils.data.Dataset):
+            def __init__(self):
+                self.x = torch.zeros(3)
+            def __len__(self):
+                return 3
+            def __getitem__(self, i: torch.Tensor):
+                return self.x[i]
+    """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_silent(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+def test_the_indexed_tensor_is_made_where_its_index_is(rule) -> None:
+    program = """
+        import torch
+        def f(x: torch.Tensor):
+            ids = torch.arange(len(x)).view(-1, 1)
+            return ids[x > 0]
+    """
+    assert "torch.arange(len(x), device=x.device).view(-1, 1)" in rule.fixed(program)
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
+def test_one_of_several_indices(rule) -> None:
+    program = """
+        import torch
+        def f(x: torch.Tensor):
+            table = torch.zeros(3, 3)
+            return table[:, x]
+    """
+    assert "torch.zeros(3, 3, device=x.device)" in rule.fixed(program)
+
+
+def test_what_is_counted_at_an_index(rule) -> None:
+    program = """
+        import torch
+        def f(x: torch.Tensor):
+            counts = torch.zeros(3)
+            counts[x] += 1
+            return counts
+    """
+    assert "torch.zeros(3, device=x.device)" in rule.fixed(program)
+
+
+def test_what_a_class_keeps_on_the_host_stays_there(rule) -> None:
+    program = """
+        import torch
+        class Store:
+            def __init__(self):
+                self.rows = torch.zeros(3, 3)
+            def put(self, x: torch.Tensor):
+                self.rows[x] += 1
+    """
+    assert "self.rows[x.cpu()] += 1" in rule.fixed(program)
+
+
+def test_what_was_brought_to_the_host_stays_there(rule) -> None:
+    program = """
+        import torch
+        def f(x: torch.Tensor, y: torch.Tensor):
+            history = y.cpu()
+            return history[x]
+    """
+    assert "history[x.cpu()]" in rule.fixed(program)

@@ -1,0 +1,73 @@
+"""DVF106: weights of losses that stay on the host."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF106"
+HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+END = "x = torch.zeros(3, device=device)\ncriterion(x, torch.zeros(3).to(device))\n"
+
+SILENT = {
+    "no weights": f"device = torch.device('cuda')\ncriterion = nn.CrossEntropyLoss()\n{END}",
+    "another argument": f"device = torch.device('cuda')\ncriterion = nn.CrossEntropyLoss(reduction='sum')\n{END}",
+    "moved weights": (
+        f"device = torch.device('cuda')\ncriterion = nn.CrossEntropyLoss(weight=torch.ones(3).to(device))\n{END}"
+    ),
+    "a moved loss": (
+        f"device = torch.device('cuda')\ncriterion = nn.CrossEntropyLoss(weight=torch.ones(3)).to(device)\n{END}"
+    ),
+    "a loss that is moved later": (
+        "device = torch.device('cuda')\ncriterion = nn.CrossEntropyLoss(weight=torch.ones(3))\n"
+        f"criterion.to(device)\n{END}"
+    ),
+    "a 0-dim weight": (
+        f"device = torch.device('cuda')\ncriterion = nn.BCEWithLogitsLoss(pos_weight=torch.tensor(3.0))\n{END}"
+    ),
+    "everything on the host": "criterion = nn.NLLLoss(torch.ones(3))\ncriterion(torch.zeros(3), torch.zeros(3))\n",
+    "weights of unknown place": "def f(w, x, device):\n    nn.CrossEntropyLoss(weight=w)(x.to(device), x.to(device))\n",
+    "a loss inside a module": (
+        "class A(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.loss = nn.CrossEntropyLoss(weight=torch.ones(3))\n"
+        "    def forward(self, x: torch.Tensor, y: torch.Tensor):\n        return self.loss(x, y)\n"
+    ),
+    "weights of a batch": (
+        "for x, w in torch.utils.data.DataLoader(data):\n    x = x.cuda()\n"
+        "    F.binary_cross_entropy_with_logits(x, x, weight=w)\n"
+    ),
+    "weights that follow": (
+        "def f(x: torch.Tensor, y: torch.Tensor):\n"
+        "    return F.cross_entropy(x, y, weight=torch.ones(3, device=x.device))\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_silent(rule, program: str) -> None:
+    assert rule.findings(HEAD + program) == ()
+
+
+def test_a_loss_is_moved_with_its_weights(rule) -> None:
+    program = f"{HEAD}device = torch.device('cuda')\ncriterion = nn.CrossEntropyLoss(torch.ones(3))\n{END}"
+    assert "criterion = nn.CrossEntropyLoss(torch.ones(3)).to(device)\n" in rule.fixed(program)
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
+def test_a_loss_that_follows_the_predictions(rule) -> None:
+    program = HEAD + (
+        "def f(x: torch.Tensor, y: torch.Tensor):\n    loss = nn.NLLLoss(weight=torch.ones(3))\n    return loss(x, y)\n"
+    )
+    assert "nn.NLLLoss(weight=torch.ones(3)).to(x.device)" in rule.fixed(program)
+
+
+def test_functional_weights_are_made_where_the_predictions_are(rule) -> None:
+    body = "    w = torch.ones(3)\n    return F.nll_loss(x, y, weight=w)\n"
+    program = f"{HEAD}def f(x: torch.Tensor, y: torch.Tensor):\n{body}"
+    assert "w = torch.ones(3, device=x.device)" in rule.fixed(program)
+
+
+def test_no_loss_is_moved_where_a_framework_places_values(rule) -> None:
+    program = (
+        f"import accelerate\n{HEAD}def f(x):\n    criterion = nn.CrossEntropyLoss(torch.ones(3))\n"
+        "    criterion(x.cuda(), x.cuda())\n"
+    )
+    assert rule.safeties(program) == [None]

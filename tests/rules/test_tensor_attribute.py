@@ -1,0 +1,165 @@
+"""DVF203: tensors in plain attributes, which `.to` does not carry."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+CODE = "DVF203"
+
+
+def module(init: str, forward: str, more: str = "", base: str = "nn.Module") -> str:
+    return (
+        f"import torch\nfrom torch import nn\nclass A({base}):\n"
+        "    def __init__(self, n, given: torch.Tensor = None):\n"
+        f"        super().__init__()\n        {init}\n"
+        f"    def forward(self, x: torch.Tensor):\n        {forward}\n{more}"
+    )
+
+
+SILENT = {
+    "a buffer": ("self.register_buffer('t', torch.zeros(3))", "return x + self.t"),
+    "a buffer in a branch, a parameter in the other": (
+        (
+            "if n:\n            self.t = nn.Parameter(torch.zeros(3))\n        else:\n"
+            "            self.register_buffer('t', torch.zeros(3))"
+        ),
+        "return x + self.t",
+    ),
+    "moved at its use": ("self.t = torch.zeros(3)", "return x + self.t.to(x.device)"),
+    "moved in forward and kept": (
+        "self.t = torch.zeros(3)",
+        "self.t = self.t.to(x.device)\n        return x + self.t",
+    ),
+    "a number": ("self.t = torch.tensor(2.0)", "return x * self.t"),
+    "something that may be a number": ("self.t = torch.tensor(n)", "return x * self.t"),
+    "never met": ("self.t = torch.zeros(3)", "return x, self.t"),
+    "only its shape": ("self.t = torch.zeros(3)", "return x.view(self.t.shape) * self.t.size(0)"),
+    "a host index into the input": ("self.t = torch.arange(3)", "return x[self.t]"),
+    "met on the host": ("self.t = torch.zeros(3)", "return (x.cpu() + self.t).numpy()"),
+    "an array": ("self.t = np.zeros(3)", "return x + self.t"),
+    "made on a device": ("self.t = torch.zeros(3, device=n)", "return x + self.t"),
+}
+
+
+@pytest.mark.parametrize(("init", "forward"), SILENT.values(), ids=SILENT)
+def test_silent(rule, init: str, forward: str) -> None:
+    assert rule.findings(module(init, forward)) == ()
+
+
+CARRIED = {
+    "its own to": "    def to(self, *a):\n        self.t = self.t.to(*a)\n        return super().to(*a)\n",
+    "its own _apply": "    def _apply(self, fn):\n        self.t = fn(self.t)\n        return super()._apply(fn)\n",
+    "an _apply over all": (
+        "    def _apply(self, fn):\n        for k, v in vars(self).items():\n            setattr(self, k, fn(v))\n"
+    ),
+    "a method that places it": "    def place(self, device):\n        self.t = self.t.to(device)\n",
+    "the code around it": "model = A(3)\nmodel.t = model.t.cuda()\n",
+}
+
+
+@pytest.mark.parametrize("more", CARRIED.values(), ids=CARRIED)
+def test_what_is_carried_along_by_hand(rule, more: str) -> None:
+    assert rule.findings(module("self.t = torch.zeros(3)", "return x + self.t", more)) == ()
+
+
+def test_a_class_that_may_be_for_the_host_alone(rule) -> None:
+    program = """
+        import torch
+        class Collator:
+            def __init__(self):
+                self.mean = torch.zeros(3)
+            def __call__(self, x: torch.Tensor):
+                return x - self.mean
+    """
+    assert rule.findings(program) == ()
+
+
+def test_whole_numbers_become_a_buffer(rule) -> None:
+    program = module("self.t = torch.arange(n).unsqueeze(0)  # places", "return x + self.t")
+    fixed = rule.fixed(program)
+    assert 'self.register_buffer("t", torch.arange(n).unsqueeze(0), persistent=False)  # places' in fixed
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
+def test_a_few_uses_of_other_numbers_are_moved(rule) -> None:
+    program = module("self.t = torch.zeros(3)", "return x + self.t[:, None]")
+    assert "return x + self.t[:, None].to(x.device)" in rule.fixed(program)
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
+def test_many_uses_of_other_numbers_become_an_unsafe_buffer(rule) -> None:
+    program = module("self.t = torch.zeros(3)", "return (x + self.t) * self.t - self.t")
+    assert 'self.register_buffer("t", torch.zeros(3), persistent=False)' in rule.unchanged_unless_unsafe(program)
+
+
+def test_both_branches_become_buffers(rule) -> None:
+    init = "if n:\n            self.t = torch.arange(3)\n        else:\n            self.t = torch.arange(4)"
+    assert rule.fixed(module(init, "return x + self.t")).count("self.register_buffer") == 2
+
+
+NO_BUFFER = {
+    "before the module exists": ("pass", "self.t = torch.arange(3)\n        super().__init__()\n        "),
+    "None before it": ("self.t = None\n        self.t = torch.arange(3)", ""),
+    "several targets": ("self.t = self.u = torch.arange(3)", ""),
+    "a leaf": ("self.t = torch.ones(3, dtype=torch.long, requires_grad=True)", ""),
+}
+
+
+@pytest.mark.parametrize(("init", "before"), NO_BUFFER.values(), ids=NO_BUFFER)
+def test_what_cannot_be_registered_is_moved(rule, init: str, before: str) -> None:
+    built = "super().__init__()\n        "
+    program = module(init, "return x + self.t").replace(built, before or built, 1)
+    assert "self.t.to(x.device)" in rule.fixed(program)
+
+
+NO_REGISTRATION = {
+    "a class attribute": "    t = None\n",
+    "a list elsewhere": "    def reset(self):\n        self.t = [1]\n",
+    "something unknown elsewhere": "    def reset(self, t):\n        self.t = t\n",
+}
+
+
+@pytest.mark.parametrize("more", NO_REGISTRATION.values(), ids=NO_REGISTRATION)
+def test_a_name_that_cannot_be_a_buffer(rule, more: str) -> None:
+    program = module("self.t = torch.arange(3)", "return x + self.t", more)
+    assert "register_buffer" not in "".join(str(one.fix) for one in rule.findings(program))
+
+
+def test_a_class_that_may_be_no_module_registers_nothing(rule) -> None:
+    program = module("self.t = torch.arange(3)", "return x + self.t", base="Base")
+    assert "self.t.to(x.device)" in rule.fixed(program)
+
+
+def test_a_tensor_that_the_caller_may_give(rule) -> None:
+    program = module("self.t = given if given is not None else torch.zeros(3)", "return (x + self.t) * self.t / self.t")
+    fixed = rule.unchanged_unless_unsafe(program)
+    assert 'self.register_buffer("t", given if given is not None else torch.zeros(3), persistent=False)' in fixed
+
+
+def test_a_module_of_lightning_moves_nothing_itself(rule) -> None:
+    program = "import lightning as L\n" + module(
+        "self.t = torch.zeros(3)", "return x + self.t", base="L.LightningModule"
+    )
+    assert 'self.register_buffer("t", torch.zeros(3), persistent=False)' in rule.unchanged_unless_unsafe(program)
+
+
+def test_what_is_written_in_place_is_no_copy(rule) -> None:
+    program = module("self.t = torch.zeros(3)", "self.t.add_(x)\n        return x")
+    assert ".to(" not in "".join(str(one.fix) for one in rule.findings(program))
+
+
+def test_a_class_with_a_device_makes_it_there(rule) -> None:
+    program = """
+        import torch
+        class Agent:
+            def __init__(self, device):
+                self.device = device
+                self.scale = torch.zeros(3)
+            def act(self, x):
+                return x.to(self.device) * self.scale
+    """
+    assert "torch.zeros(3, device=device)" in rule.fixed(program)
+
+
+def test_an_item_of_a_list_is_moved(rule) -> None:
+    program = module("self.ts = [torch.zeros(3), torch.ones(3)]", "return [x + one for one in self.ts]")
+    assert "x + one.to(x.device)" in rule.fixed(program)
