@@ -37,6 +37,14 @@ def test_a_network_on_the_host(rule) -> None:
     assert rule.findings(program) == ()
 
 
+def test_lengths_and_inputs_are_no_states(rule) -> None:
+    more = (
+        "    def lengths(self):\n        return torch.ones(3)\n"
+        "    def run(self):\n        return self(torch.zeros(3), self.lengths())\n"
+    )
+    assert rule.findings(module("return self.rnn(x, state)", more)) == ()
+
+
 def test_each_state_is_made_where_the_input_is(rule) -> None:
     forward = "h, c = torch.zeros(3), torch.randn(3)\n        return self.rnn(x, (h, c))"
     assert "h, c = torch.zeros(3, device=x.device), torch.randn(3, device=x.device)" in rule.fixed(module(forward))

@@ -24,6 +24,10 @@ SILENT = {
         ),
         "return x + self.t",
     ),
+    "a parameter, or what it is turned into": (
+        "self.t = nn.Parameter(torch.randn(3))\n        self.p = nn.Linear(3, 3)",
+        "t = self.t.detach()[0] if n else f(self.t)\n        return self.p(t)",
+    ),
     "moved at its use": ("self.t = torch.zeros(3)", "return x + self.t.to(x.device)"),
     "moved in forward and kept": (
         "self.t = torch.zeros(3)",
@@ -52,6 +56,10 @@ CARRIED = {
         "    def _apply(self, fn):\n        for k, v in vars(self).items():\n            setattr(self, k, fn(v))\n"
     ),
     "a method that places it": "    def place(self, device):\n        self.t = self.t.to(device)\n",
+    "a function of its own": (
+        "    def place(self, x):\n        if x.is_cuda:\n            self.t = to_device(x, self.t)\n"
+    ),
+    "a look at where it is": "    def place(self, x):\n        return self.t if self.t.device == x.device else None\n",
     "the code around it": "model = A(3)\nmodel.t = model.t.cuda()\n",
 }
 

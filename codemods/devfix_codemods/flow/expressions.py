@@ -129,7 +129,7 @@ class Expressions(Machine):
         """What an object holds: parameters, buffers and modules from elsewhere live where their module does."""
         place = state.place_of(base)
         from_elsewhere = held.kind is Kind.MODULE and held.token not in state.objects and isinstance(place, Symbol)
-        return replace(held, place=place) if is_carried(held) or from_elsewhere else held
+        return replace(held, place=place, sources=()) if is_carried(held) or from_elsewhere else held
 
     def _device_of(self, base: Value, node: ast.Attribute, state: State) -> Value:
         place = HOST if base.sources else state.place_of(base)

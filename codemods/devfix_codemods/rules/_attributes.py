@@ -99,7 +99,7 @@ def is_carried_along(program: Program, kept: Kept) -> bool:
         for method in one.body:
             if isinstance(method, scope.Function) and method.name in _CARRIERS and _mentions(method, kept.name):
                 return True
-    return any(_moves(node, kept.name) for node in ast.walk(program.tree))
+    return any(_moves(node, kept.name) or _asks_where(node, kept.name) for node in ast.walk(program.tree))
 
 
 def _mentions(method: scope.Function, name: str) -> bool:
@@ -116,14 +116,26 @@ def _moves(node: ast.AST, name: str) -> bool:
     """`obj.name = obj.name.to(…)`, `obj.name.data = …`, `setattr(obj, "name", …)`."""
     if isinstance(node, ast.Assign):
         texts = [dotted(target) or "" for target in node.targets]
-        moved = any(text.endswith(f".{name}") for text in texts) and _has_move(node.value)
+        moved = any(text.endswith(f".{name}") for text in texts) and _has_move(node.value, name)
         return moved or any(text.endswith(f".{name}.data") for text in texts)
     by_name = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr"
     return by_name and any(isinstance(one, ast.Constant) and one.value == name for one in ast.iter_child_nodes(node))
 
 
-def _has_move(value: ast.expr) -> bool:
-    return any(
-        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in {"to", "cuda", "type_as"}
-        for one in ast.walk(value)
-    )
+def _has_move(value: ast.expr, name: str) -> bool:
+    """A move; or a call that is given the attribute and hands it back, such as `to_device(x, self.name)`."""
+    for one in ast.walk(value):
+        if isinstance(one, ast.Call):
+            moved = isinstance(one.func, ast.Attribute) and one.func.attr in {"to", "cuda", "type_as"}
+            given = one is value and any(isinstance(each, ast.Attribute) and each.attr == name for each in one.args)
+            if moved or given:
+                return True
+    return False
+
+
+def _asks_where(node: ast.AST, name: str) -> bool:
+    """`self.name.device != x.device`: the program looks after it."""
+    if not isinstance(node, ast.Compare):
+        return False
+    texts = [dotted(one) or "" for one in (node.left, *node.comparators)]
+    return any(f".{text}".endswith(f".{name}.device") for text in texts)

@@ -50,7 +50,9 @@ def _is_constructor(node: ast.stmt) -> bool:
 
 
 def _is_class_attribute(program: Program, kept: Kept) -> bool:
-    """A name that the class has already cannot be registered."""
+    """A name that the class has already cannot be registered, nor can one that Python mangles."""
+    if kept.name.startswith("__"):
+        return True
     for one in lineage(program, kept.owner):
         for node in one.body:
             names = {target.id for target in targets(node) if isinstance(target, ast.Name)}

@@ -1,12 +1,13 @@
 """Which rule speaks of a host value that meets what lives elsewhere: exactly one does."""
 
 import ast
+import re
 
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Meeting
-from devfix_codemods.flow.values import Kind
+from devfix_codemods.flow.values import Kind, Value
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _attributes
 
@@ -48,10 +49,25 @@ def is_state(program: Program, meeting: Meeting) -> bool:
     callee = next((one for one in meeting.operands if one.role == "module"), None)
     if callee is None:
         return False
-    if callee.value.qualified not in tables.RECURRENT_MODULES:
-        owner = callee.value.definition
-        made = _attributes.births(meeting)
-        return bool(made) and owner is not None and all(scope.class_around(program, one) is owner for one in made)
+    if not _is_further_argument(meeting):
+        return False
+    return callee.value.qualified in tables.RECURRENT_MODULES or _is_made_by(program, callee.value, meeting)
+
+
+def _is_made_by(program: Program, callee: Value, meeting: Meeting) -> bool:
+    """Whether a method of the module that gets the value made it as its first state: `model.init_hidden(…)`."""
+    made = _attributes.births(meeting)
+    methods = [scope.function_around(program, one) for one in made]
+    if callee.definition is None or any(scope.class_around(program, one) is not callee.definition for one in made):
+        return False
+    here = scope.function_around(program, meeting.node)
+    return bool(made) and all(one is not None and one is not here and _STATE.search(one.name) for one in methods)
+
+
+_STATE = re.compile("hidden|state|init|memory|cache|carry|begin|start|h0|c0")
+
+
+def _is_further_argument(meeting: Meeting) -> bool:
     call = meeting.node
     return isinstance(call, ast.Call) and meeting.misplaced.node in [
         *call.args[1:],
