@@ -28,6 +28,10 @@ SILENT = {
         "self.t = nn.Parameter(torch.randn(3))\n        self.p = nn.Linear(3, 3)",
         "t = self.t.detach()[0] if n else f(self.t)\n        return self.p(t)",
     ),
+    "a parameter or nothing": (
+        "self.t = None\n        if n:\n            self.t = nn.Parameter(torch.zeros(3))",
+        "t = self.t\n        return x + t",
+    ),
     "moved at its use": ("self.t = torch.zeros(3)", "return x + self.t.to(x.device)"),
     "moved in forward and kept": (
         "self.t = torch.zeros(3)",

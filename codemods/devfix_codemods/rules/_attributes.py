@@ -34,10 +34,24 @@ def kept_in(program: Program, meeting: Meeting) -> Kept | None:
     for birth in births(meeting):
         where = scope.function_around(program, birth)
         owner = scope.class_around(program, birth)
-        if where is None or owner is None or where is scope.function_around(program, meeting.node):
+        if (
+            where is None
+            or owner is None
+            or is_registered(program, birth)
+            or where is scope.function_around(program, meeting.node)
+        ):
             return None
         found.add(_assigned(program, owner, birth) or _read(program, meeting.misplaced.node, owner))
     return found.pop() if len(found) == 1 else None
+
+
+def is_registered(program: Program, birth: ast.AST) -> bool:
+    """Whether a value becomes a parameter or a buffer in the statement that makes it."""
+    calls = [one for one in program.names.ancestors(birth) if isinstance(one, ast.Call)]
+    return any((dotted(one.func) or "").endswith(_REGISTERED) for one in calls)
+
+
+_REGISTERED = ("Parameter", "register_buffer", "register_parameter", "nn.Buffer")
 
 
 def _assigned(program: Program, owner: ast.ClassDef, birth: ast.AST) -> Kept | None:
