@@ -584,10 +584,9 @@ class Interpreter(Across):
         self._write_back(target.value, _with_item(owner, key.const, value), state)
 
     def _put(self, target: ast.Subscript, owner: Value, key: Value, value: Value, state: State) -> None:
-        """`xs[index] = y` with a tensor for an index: all three meet. With a slice, it is a copy to wherever."""
+        """`xs[index] = y` with a tensor for an index, which is brought along. A slice is copied to wherever it is."""
         if owner.kind is not Kind.TENSOR:
             return
-        self.indexing(owner, target, key, state)
         if key.kind is not Kind.TENSOR or key.scalar:
             return
         statement = self.frame.statement

@@ -47,7 +47,7 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
-from devfix_codemods.rules import Rule
+from devfix_codemods.rules import Rule, _division
 from devfix_codemods.rules._following import Following, by_device, following
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.scope import function_around
@@ -110,7 +110,7 @@ def _collective(program: Program, meeting: Meeting) -> Finding:
 
 def _concerns(program: Program, meeting: Meeting) -> bool:
     """Not what is indexed, nor what is kept in an attribute: other rules repair those."""
-    if meeting.misplaced.role == "indexed" or meeting.context.worker:
+    if meeting.context.worker or _division.code_for(program, meeting) != RULE.code:
         return False
     if meeting.anchor.place == UNKNOWN and (meeting.context.function is None or _of_array(program, meeting)):
         return False

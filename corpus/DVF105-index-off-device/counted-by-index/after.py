@@ -6,7 +6,7 @@ def without_winners(features: torch.Tensor, count: int):
     """Features count the less, the more they win."""
     strength = features.abs().mean(dim=0)
     best = strength.topk(count).indices
-    wins = torch.zeros(features.shape[1], device=best.device)
+    wins = torch.zeros(features.shape[1], device=features.device)
     wins[best] += 1.0
     return features / (1 + wins)
 
