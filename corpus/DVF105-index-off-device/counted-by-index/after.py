@@ -6,7 +6,7 @@ def energy(features: torch.Tensor, count: int):
     """The energy of all features, and how often the best of them won."""
     strength = features.abs().mean(dim=0)
     best = strength.topk(count).indices
-    wins = torch.zeros(features.shape[1], device=features.device)
+    wins = torch.zeros(features.shape[1], device=best.device)
     wins[best] += 1.0
     return features.pow(2).mean() + wins.max().item()
 
