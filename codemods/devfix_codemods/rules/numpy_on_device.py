@@ -1,9 +1,10 @@
-"""A tensor that may be on a device is given to numpy, or to what plots.
+"""A tensor that may be on a device is given to numpy, to what plots, or to another reader of the host's memory.
 
 ## What it does
 
 Finds `.numpy()`, functions of numpy and plots on tensors that are on a device, or may be: what a model gives, what a
-function is given, what is detached. Puts `.cpu()` before.
+function is given, what is detached. Puts `.cpu()` before. The lengths of `pack_padded_sequence` are read on the host
+too.
 
 ## Why it fails
 
@@ -11,6 +12,7 @@ numpy reads the host's memory only:
 
     TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory
     first.
+    RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor
 
 ## Before
 
@@ -46,6 +48,7 @@ from devfix_codemods.flow.readouts import METHODS_FIRST
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._lengths import lengths_off_host, packs
 from devfix_codemods.rules._looks import reads_on_host
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._whereabouts import Made, Whereabouts
@@ -94,9 +97,13 @@ def _is_moved_tensor(readout: Readout) -> bool:
 def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
     """Tensors of which no flow is needed to say that they may be on a device, and what reads them."""
     calls = [one for one in program.names.calls if _is_conversion(one) or _reads_arguments(program, one)]
-    if not calls or _imports(program) & _OTHER_FRAMEWORKS:
+    packing = packs(program)
+    if not (calls or packing) or _imports(program) & _OTHER_FRAMEWORKS:
         return
     whereabouts, classes = Whereabouts(program), program.unit.classes
+    for lengths in lengths_off_host(program, packing, whereabouts):
+        if not _is_guarded(program, lengths):
+            yield lengths, "`pack_padded_sequence`"
     has_devices = _DEVICES.search(program.source.text) is not None
     for call in calls:
         if _is_data(program, classes, call) or _is_guarded(program, call):
@@ -197,6 +204,7 @@ RULE = Rule(
     "numpy-on-device",
     (
         (b".numpy()",),
+        (b"pack_padded_sequence(",),
         (b"sentence_transformers", b"np."),
         (b"np.", b".detach()"),
         (b"np.", b".data"),
