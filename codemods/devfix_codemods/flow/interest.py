@@ -14,13 +14,9 @@ from devfix_codemods.flow.classes import ClassTable, Function
 from devfix_codemods.flow.evidence import Evidence, attributes_set
 from devfix_codemods.flow.names import Names
 
-_MAKERS = frozenset(
-    name.rpartition(".")[2]
-    for names in (tables.FACTORIES, tables.LIKE_FACTORIES, tables.HOST_FACTORIES, tables.LEGACY_CONSTRUCTORS)
-    for name in names
-)
 _SEEDS = (
-    _MAKERS
+    tables.MAKERS
+    | {name.rpartition(".")[2] for name in tables.LIKE_FACTORIES}
     | tables.NEW_METHODS
     | {"to", "cuda", "cpu", "to_empty", "type", "type_as", "numpy", "pin_memory", "one_hot", "Generator", "load"}
     | {"lerp_", "mul_", "copy_", "from_pretrained", "from_config", "create_model", "deepcopy", "DataLoader"}

@@ -6,7 +6,7 @@ from functools import cached_property
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.library import is_model_factory, is_module_api, returns_tensors
 from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tables import LOADERS, canonical
+from devfix_codemods.flow.tables import LOADERS, MAKERS, canonical
 
 
 class Outline:
@@ -26,6 +26,21 @@ class Outline:
     def moves_loop_items(self) -> bool:
         """Some loop yields a value that is moved, or takes from a loader."""
         return any(self._in_loop(one) for one in self._moves) or self._takes_from_loader()
+
+    @cached_property
+    def makes_tensors(self) -> bool:
+        """Some factory is called without a device."""
+        return any(
+            getattr(call.func, "attr", getattr(call.func, "id", None)) in MAKERS
+            and all(one.arg not in {"device", None} for one in call.keywords)
+            and (self._names.qualified(call.func) or "").startswith("torch.")
+            for call in self._names.calls
+        )
+
+    @cached_property
+    def brings_to_host(self) -> bool:
+        """Something is moved to the host by name."""
+        return any(isinstance(one.func, ast.Attribute) and one.func.attr == "cpu" for one in self._moves)
 
     @cached_property
     def encodes(self) -> bool:

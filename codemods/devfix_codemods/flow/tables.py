@@ -23,6 +23,9 @@ HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.Tenso
 TENSOR_TYPES = ("Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Bool", "BFloat16")
 LEGACY_CONSTRUCTORS = frozenset(f"torch.{name}Tensor" for name in ("", *TENSOR_TYPES))
 
+MAKERS = frozenset(name.rpartition(".")[2] for name in FACTORIES | HOST_FACTORIES | LEGACY_CONSTRUCTORS)
+"""The last parts of their names."""
+
 LIKE_FACTORIES = frozenset(
     f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")
 )

@@ -6,6 +6,8 @@ a model that is built inside a function and only called there, outside of traini
 
 import re
 
+from devfix_codemods.flow.tables import MAKERS
+
 _MOVE = re.compile(rb"\.(?:to|cuda|cpu)\(")
 _RECEIVER = re.compile(rb"([A-Za-z_\x80-\xff][\w\x80-\xff]*)(?:\.[\w\x80-\xff]+|\[[^\]\n]*\])*$")
 _STATEMENT = re.compile(rb"(?:^|[;:])[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*(?:\[[^\]\n]*\])*$")
@@ -20,6 +22,9 @@ _CUDA = re.compile(
 )
 _TRANSFORMS = (b"torchaudio", b"quantization.observer")
 """Libraries whose modules are built where they are used."""
+_MAKERS = b"|".join(name.encode() for name in sorted(MAKERS))
+_MAKES = re.compile(rb"\.(?:" + _MAKERS + rb")\(")
+_MAKES_BY_NAME = re.compile(rb"\b(?:" + _MAKERS + rb")\(")
 _BEFORE = 120
 """How far before a move its receiver is looked for."""
 
@@ -30,6 +35,18 @@ def moves_loop_items(data: bytes) -> bool:
         return True
     targets = {name for names in _LOOP.findall(data) for name in re.findall(rb"[\w\x80-\xff]+", names)}
     return bool(targets) and any(_names_in_receiver(before) & targets for before in _before_moves(data))
+
+
+def makes_tensors(data: bytes) -> bool:
+    """Something is called like a factory of torch."""
+    if _MAKES.search(data):
+        return True
+    return b"from torch" in data and _MAKES_BY_NAME.search(data) is not None
+
+
+def holds_host_tensors(data: bytes) -> bool:
+    """Tensors may be on the host: made there by a factory, brought there, or yielded by a loader."""
+    return b".cpu(" in data or makes_tensors(data) or moves_loop_items(data)
 
 
 def discards_move(data: bytes) -> bool:

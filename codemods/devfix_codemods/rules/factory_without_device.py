@@ -36,7 +36,6 @@ Any.
 """
 
 import ast
-import re
 from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import ReplaceExpression, RewriteCall
@@ -47,34 +46,14 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
-from devfix_codemods.rules import Rule, _division
+from devfix_codemods.rules import Rule, _division, _looks
 from devfix_codemods.rules._following import Following, by_device, following
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.scope import function_around
 
-_MAKERS = frozenset(
-    name.rpartition(".")[2] for name in tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
-)
-_CALL = re.compile(rb"\b(?:" + "|".join(sorted(_MAKERS)).encode() + rb")\(")
-
-
-def _looks(data: bytes) -> bool:
-    """Something that may be a factory is called."""
-    return _CALL.search(data) is not None
-
-
-def _makes(program: Program) -> bool:
-    """Whether some factory is called without a device, in a function or a script."""
-    return any(
-        getattr(call.func, "attr", getattr(call.func, "id", None)) in _MAKERS
-        and all(one.arg not in {"device", None} for one in call.keywords)
-        and (program.names.qualified(call.func) or "").startswith("torch.")
-        for call in program.names.calls
-    )
-
 
 def check(program: Program) -> Iterator[Finding]:
-    if not _makes(program):
+    if not program.outline.makes_tensors:
         return
     facts = program.facts
     found: dict[tuple[ast.Call, ...], list[Meeting]] = {}
@@ -232,4 +211,4 @@ def _fix(made: str, repair: Following) -> Fix:
     return Fix(repair.safety, f"Make the tensor of `{made}` on `{repair.device}`", repair.edits)
 
 
-RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks)
+RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks.makes_tensors)

@@ -40,12 +40,15 @@ from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
-from devfix_codemods.rules import Rule, _division, _following
+from devfix_codemods.rules import Rule, _division, _following, _looks
 from devfix_codemods.rules._attributes import births
 from devfix_codemods.rules._moves import text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
+    outline = program.outline
+    if not (outline.makes_tensors or outline.brings_to_host or outline.moves_loop_items):
+        return
     seen = set()
     for meeting in (*program.facts.meetings, *program.facts.followings):
         indexed = meeting.misplaced
@@ -86,4 +89,4 @@ def _fix(program: Program, meeting: Meeting) -> Fix | None:
     return Fix(Safety.SAFE, "Bring the index to the host", (ReplaceExpression(span, "__node__.cpu()"),))
 
 
-RULE = Rule("DVF105", "index-off-device", ((b"torch", b"["),), check)
+RULE = Rule("DVF105", "index-off-device", ((b"torch", b"["),), check, looks=_looks.holds_host_tensors)

@@ -55,7 +55,7 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST, UNKNOWN
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
-from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following
+from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following, _looks
 from devfix_codemods.rules._attributes import Kept
 from devfix_codemods.rules._moves import device_words, text_of
 
@@ -64,6 +64,8 @@ FEW = 2
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if not program.outline.makes_tensors:
+        return
     found: dict[Kept, list[Meeting]] = {}
     for meeting in (*program.facts.meetings, *program.facts.followings):
         kept = _attributes.kept_in(program, meeting) if concerns(program, meeting) else None
@@ -161,4 +163,4 @@ def _made_there(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | 
     return Fix(found.safety, f"Make `self.{kept.name}` on `{found.device}`", found.edits)
 
 
-RULE = Rule("DVF203", "tensor-attribute", ((b"torch", b"self."),), check)
+RULE = Rule("DVF203", "tensor-attribute", ((b"torch", b"self."),), check, looks=_looks.makes_tensors)
