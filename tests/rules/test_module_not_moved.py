@@ -720,6 +720,9 @@ def test_columns_after_wide_characters(rule) -> None:
         "tf = Resample(8000, 16000)\n    tf.to(x.device)\n    return tf(x)",
         "tf = torch.nn.ReLU()\n    return tf(x)",
         "tf = Resample(8000, 16000)\n    return tf(x.cpu())",
+        "x = torch.squeeze(x.cpu())\n    tf = Resample(8000, 16000)\n    return tf(x)",
+        "x = torchaudio.load(x)\n    tf = Resample(8000, 16000)\n    return tf(x)",
+        "x = load(x)\n    tf = Resample(8000, 16000)\n    return tf(x)",
         "tf = Resample(8000, 16000)\n    return tf",
         "x = x.cpu()\n    tf = Resample(8000, 16000)\n    return tf(x)",
         "tf = Resample(8000, 16000)\n    return tf(torch.zeros(3))",
@@ -744,6 +747,42 @@ def test_fresh_module_goes_where_its_input_is(rule):
                 yield resample(wave)
     """)
     assert "resample = Resample(8000, 16000).to(waves.device)" in fixed
+
+
+def test_fresh_module_whose_result_takes_the_name_of_its_input(rule):
+    fixed = rule.fixed("""
+        import torch
+        import torchaudio
+        def compared(waves, others, lengths):
+            waves = torch.squeeze(waves, dim=-1)
+            resample = torchaudio.transforms.Resample(8000, 16000)
+            for i in range(4):
+                wave = waves[i, : lengths[i]]
+                other = others[i, : lengths[i]]
+                wave, other = resample(wave), resample(other)
+                yield wave - other
+    """)
+    assert "resample = torchaudio.transforms.Resample(8000, 16000).to(waves.device)" in fixed
+
+
+def test_module_built_in_a_method_goes_where_its_input_was_moved(rule):
+    fixed = rule.fixed("""
+        import torch
+        import torchaudio
+        class Separator(torch.nn.Module):
+            def load(self, path):
+                wave, rate = torchaudio.load(path)
+                wave = wave.to(self.device)
+                resample = torchaudio.transforms.Resample(rate, 16000)
+                wave = wave.mean(dim=0)
+                return resample(wave)
+            def load_first(self, path):
+                resample = torchaudio.transforms.Resample(8000, 16000)
+                wave, rate = torchaudio.load(path)
+                return resample(wave.to(self.device))
+    """)
+    assert "resample = torchaudio.transforms.Resample(rate, 16000).to(wave.device)" in fixed
+    assert "resample = torchaudio.transforms.Resample(8000, 16000)\n" in fixed
 
 
 TRAINER = """

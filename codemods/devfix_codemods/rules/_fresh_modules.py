@@ -31,14 +31,15 @@ def fresh_modules(program: Program) -> Iterator[FreshModule]:
         if function is None or function.name == "__init__" or not isinstance(statement, ast.Assign):
             continue
         name = dotted(statement.targets[0]) if len(statement.targets) == 1 else None
-        if name is None or "." in name or not _holds_tensors(program, build):
+        if name is None or "." in name or not holds_tensors(program, build):
             continue
         found = _first_call(program, function, name, build)
         if found is not None:
             yield found
 
 
-def _holds_tensors(program: Program, build: ast.Call) -> bool:
+def holds_tensors(program: Program, build: ast.Call) -> bool:
+    """Whether `build` makes a module of a library, with parameters or buffers, on the host."""
     name = canonical(program.names.qualified(build.func) or "")
     known = is_module_api(name) and not name.endswith("Loss")
     return known and name not in PARAMETERLESS_MODULES | CONTAINER_MODULES and not _says_device(build)
@@ -59,7 +60,7 @@ def _first_call(program: Program, function: scope.Function, name: str, build: as
             if program.names.statement(node) is not program.names.parent(build):
                 return None
         elif isinstance(call, ast.Call) and call.func is node and first is None and call.args:
-            given = _origin(function, call.args[0])
+            given = _origin(function, call.args[0], program.names.statement(call))
             first = FreshModule(name, build, call, given) if given is not None else None
             if first is None:
                 return None
@@ -68,21 +69,30 @@ def _first_call(program: Program, function: scope.Function, name: str, build: as
     return first
 
 
-def _origin(function: scope.Function, node: ast.expr, depth: int = 3) -> str | None:
-    """The parameter that `x`, `x[i, :n]`, `x.float()` comes from, where nothing moves it on the way."""
+def _origin(function: scope.Function, node: ast.expr, call: ast.stmt, depth: int = 3) -> str | None:
+    """The parameter that `x`, `x[i, :n]`, `x.float()` comes from, where nothing moves it on the way to `call`."""
+    name = _root(node)
+    if name is None:
+        return None
+    stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and name in scope.stored(one)]
+    if name in scope.parameters(function) and name != "self":
+        return name if all(_root(one.value) == name for one in stores) else None
+    values = [one.value for one in stores if one is not call]
+    if depth == 0 or len(values) != 1 or isinstance(values[0], ast.Tuple):
+        return None
+    return _origin(function, values[0], call, depth - 1)
+
+
+def _root(node: ast.expr) -> str | None:
+    """`x` of `x[i, :n]`, `x.float()`, `torch.squeeze(x)`: what has the device of `x`."""
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in {"to", "cuda", "cpu", "numpy"}:
                 return None
-            node = node.func.value
+            of_torch = dotted(node.func.value) == "torch" and bool(node.args)
+            node = node.args[0] if of_torch else node.func.value
         elif isinstance(node, ast.Subscript):
             node = node.value
         else:
             return None
-    given = node.id in scope.parameters(function) and node.id != "self"
-    values = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and node.id in scope.stored(one)]
-    if given:
-        return node.id if not values else None
-    if depth == 0 or len(values) != 1 or isinstance(values[0], ast.Tuple):
-        return None
-    return _origin(function, values[0], depth - 1)
+    return node.id

@@ -42,6 +42,7 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.classes import FileTraits
@@ -51,7 +52,7 @@ from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division
 from devfix_codemods.rules._built import is_metric, move_where_built
-from devfix_codemods.rules._fresh_modules import FreshModule, fresh_modules
+from devfix_codemods.rules._fresh_modules import FreshModule, fresh_modules, holds_tensors
 from devfix_codemods.rules._kept_models import KeptModel, kept_models
 from devfix_codemods.rules._looks import builds_and_runs
 from devfix_codemods.rules._moves import device_words, insertable, text_of
@@ -60,9 +61,10 @@ from devfix_codemods.rules._moves import device_words, insertable, text_of
 def check(program: Program) -> Iterator[Finding]:
     if not FileTraits(program.names).managed:
         yield from (_of_kept(program, one) for one in kept_models(program))
-        yield from (_of_fresh(program, one) for one in fresh_modules(program))
+    yield from (_of_fresh(program, one) for one in fresh_modules(program))
     if not program.outline.builds_free_modules:
         return
+    yield from (_of_fresh(program, one) for one in _following(program))
     seen: set[ast.AST] = set()
     for meeting in program.facts.meetings:
         origin = meeting.misplaced.value.origin
@@ -76,6 +78,21 @@ def check(program: Program) -> Iterator[Finding]:
             seen.add(origin.node)
             yield _finding(program, meeting, origin.node)
     yield from _abroad(program, seen)
+
+
+def _following(program: Program) -> Iterator[FreshModule]:
+    """Modules that a method builds for itself, and calls with what it has moved to the device of its object."""
+    for meeting in program.facts.followings:
+        origin, name, anchor = meeting.misplaced.value.origin, meeting.misplaced.node, meeting.anchor.node
+        if meeting.misplaced.role != "module" or origin is None or not isinstance(origin.node, ast.Call):
+            continue
+        if not isinstance(name, ast.Name) or not isinstance(anchor, ast.Name) or not isinstance(meeting.node, ast.Call):
+            continue
+        built = program.names.statement(origin.node)
+        here = built in ast.walk(meeting.context.function or program.tree) and isinstance(built, ast.Assign)
+        if here and built.value is origin.node and holds_tensors(program, origin.node):
+            if anchor.id in scope.bound_at(program, built):
+                yield FreshModule(name.id, origin.node, meeting.node, anchor.id)
 
 
 def _abroad(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
@@ -170,7 +187,7 @@ RULE = Rule(
         (b"nn", b".to("),
         (b"nn", b".cuda("),
         (b"models", b".to("),
-        (b"torchaudio", b".to("),
+        (b"torchaudio", b"transforms"),
         (b"quantization.observer",),
         (b"__main__", b"device", b"odel"),
     ),
