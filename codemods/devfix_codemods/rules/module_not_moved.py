@@ -89,10 +89,10 @@ def _following(program: Program) -> Iterator[FreshModule]:
         if not isinstance(name, ast.Name) or not isinstance(anchor, ast.Name) or not isinstance(meeting.node, ast.Call):
             continue
         built = program.names.statement(origin.node)
-        here = built in ast.walk(meeting.context.function or program.tree) and isinstance(built, ast.Assign)
-        if here and built.value is origin.node and holds_tensors(program, origin.node):
-            if anchor.id in scope.bound_at(program, built):
-                yield FreshModule(name.id, origin.node, meeting.node, anchor.id)
+        is_bare = isinstance(built, ast.Assign) and built.value is origin.node and holds_tensors(program, origin.node)
+        here = scope.function_around(program, built) is meeting.context.function
+        if is_bare and here and anchor.id in scope.bound_at(program, built):
+            yield FreshModule(name.id, origin.node, meeting.node, anchor.id)
 
 
 def _abroad(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
