@@ -85,6 +85,75 @@ def test_a_name_that_may_hold_the_type_is_left_alone(lines: str) -> None:
     assert findings(IMPORTS + lines) == ()
 
 
+def test_text_whose_index_the_class_reads() -> None:
+    code = """
+        import torch
+        class Brain:
+            def __init__(self, options):
+                self.device = options["device"]
+                if "cuda" in self.device:
+                    torch.cuda.set_device(int(self.device[-1]))
+                self.scaler = torch.GradScaler(self.device)
+        class Other:
+            def __init__(self, options):
+                self.device = options["device"]
+                self.scaler = torch.GradScaler(self.device)
+    """
+    assert fixed(code, unsafe=True).count("torch.GradScaler(torch.device(self.device).type)") == 1
+
+
+WIRED = """
+    import torch
+    class Net(torch.nn.Module):
+        def forward(self, {parameters}):
+            batch = x.shape[0]
+            {header}
+                return self.layers(x).view(batch, -1)
+"""
+ON_CUDA = 'with torch.autocast("cuda", enabled=self.amp, dtype=self.dtype):'
+
+
+@pytest.mark.parametrize(
+    ("parameters", "header"),
+    [
+        ("x=None", ON_CUDA),
+        ("x", 'with torch.autocast("cuda", enabled=x.is_cuda):'),
+        ("x", 'with torch.autocast("cuda", enabled=False), torch.autocast("mps", enabled=False):'),
+        ("x", 'with torch.autocast("cpu", enabled=self.amp):'),
+        ("x", 'if x.is_cuda:\n              with torch.autocast("cuda"):'),
+        ("x", 'context = torch.autocast("cuda")\n            with context:'),
+        ("y", ON_CUDA),
+    ],
+)
+def test_cuda_on_purpose_and_without_a_tensor(parameters: str, header: str) -> None:
+    assert findings(WIRED.format(parameters=parameters, header=header)) == ()
+
+
+def test_cuda_where_the_data_says_more() -> None:
+    code = WIRED.format(parameters="x", header=ON_CUDA)
+    (finding,) = findings(code)
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.UNSAFE
+    assert "with torch.autocast(x.device.type, enabled=self.amp, dtype=self.dtype):" in fixed(code, unsafe=True)
+
+
+@pytest.mark.parametrize(("arguments", "count"), [("dtype=torch.float32", 1), ("enabled=False", 0)])
+def test_a_forward_decorated_for_cuda(arguments: str, count: int) -> None:
+    code = f"""
+        import torch
+        class Net(torch.nn.Module):
+            @torch.autocast(device_type="cuda", {arguments})
+            def forward(self, x):
+                return self.layers(x)
+            @torch.autocast(device_type="cuda")
+            def benchmark(self):
+                return self.layers(self.example)
+    """
+    found = findings(code)
+    assert len(found) == count
+    assert all(one.fix is None and one.advice for one in found)
+
+
 def test_an_attribute_that_only_some_methods_make_a_device() -> None:
     code = """
         import torch

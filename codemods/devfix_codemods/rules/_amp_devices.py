@@ -83,8 +83,18 @@ class Devices:
             case ast.Attribute(attr="device", value=inner) if self._is_tensor_expression(inner):
                 return Kind.DEVICE
             case ast.Name() | ast.Attribute():
-                return self.named(ast.unparse(node), node)
+                key = ast.unparse(node)
+                return self.named(key, node) or (Kind.INDEXED if self._is_numbered(key, node) else None)
         return None
+
+    def _is_numbered(self, key: str, at: ast.expr) -> bool:
+        """Whether the function or class around reads an index from the end of the text: `int(device[-1])`."""
+        around = self.bindings.class_of(at) if key.startswith("self.") else self.bindings.scope(at)
+        endings = {f"int({key}[-1])", f"int({key}.split(':')[-1])", f"int({key}.split(':')[1])"}
+        calls = (one for one in ast.walk(around) if isinstance(one, ast.Call)) if around is not None else ()
+        return any(
+            isinstance(one.func, ast.Name) and one.func.id == "int" and ast.unparse(one) in endings for one in calls
+        )
 
     def _call(self, node: ast.Call) -> Kind | None:
         if self._names.qualified(node.func) in {"torch.device", "torch.get_default_device"}:

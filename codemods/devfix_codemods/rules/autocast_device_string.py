@@ -7,6 +7,9 @@ are given into the type of a device: a `torch.device` gets `.type`, `str(device)
 becomes `"cuda"`, and a name that may hold such text goes through `torch.device(...).type`. The keyword is `device_type`
 for `autocast` and `device` for `GradScaler`; the one in the place of the other is renamed.
 
+A `with torch.autocast("cuda")` in a function that is given a tensor gets the type of the tensor's device, where nothing
+around it speaks of devices; `@torch.autocast("cuda")` on a `forward` is reported.
+
 A name counts as a `torch.device` by what is written: an annotation, or `torch.device(...)` assigned to it wherever it
 is assigned. Everything else stays as it is.
 
@@ -20,7 +23,10 @@ is assigned. Everything else stays as it is.
 
 torch 2.4 and later accept `"cuda:0"` in `autocast`, the second message is that of older ones. `custom_fwd` and
 `GradScaler` compare their text with `"cuda"`: with an index, `cast_inputs` casts nothing, `update(new_scale)` refuses
-the scale, and the scaler stays on where there is no CUDA.
+the scale, and the scaler stays on where there is no CUDA. An `autocast("cuda")` around data that is elsewhere does
+nothing, or does not switch off what is on:
+
+    UserWarning: User provided device_type of 'cuda', but CUDA is not available. Disabling
 
 ## Before
 
@@ -37,8 +43,8 @@ the scale, and the scaler stays on where there is no CUDA.
 ## Fix safety
 
 Safe where the call raises today, and for the index in `autocast`, which newer torch ignores. Unsafe for what works in
-another way today (`GradScaler`, an index in `custom_fwd`), and where it is not known whether a name holds text or a
-`torch.device`: then `torch.device(name).type` is written, which is right for both.
+another way today (`GradScaler`, an index in `custom_fwd`, a literal `"cuda"`), and where it is not known whether a
+name holds text or a `torch.device`: then `torch.device(name).type` is written, which is right for both.
 
 ## Since torch
 
@@ -54,9 +60,12 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _amp
 from devfix_codemods.rules._amp_devices import Devices, Kind
+from devfix_codemods.rules._amp_wired import decorates_forward, wired_type
 
 _TEXT = "`{name}` takes the text of a device's type, and `{value}` is a `torch.device`"
 _INDEX = "`{name}` takes a device's type without an index, and `{value}` {may} have one"
+_WIRED = "`{name}` is for CUDA alone: it does nothing for data on another device"
+_DECORATOR = "take the device type from the data: `with torch.autocast(x.device.type, …)` inside the method"
 _KEYWORD = "`{name}` has no parameter `{wrong}`; it is called `{right}`"
 
 
@@ -120,9 +129,19 @@ class _Checker:
         value = self._given(call, api)
         change = self._change(value, call, api) if value is not None else None
         if value is None or change is None:
-            return None
+            return self._wired(call) if api is _AUTOCAST else None
         edit = ReplaceExpression(self._source.span(value), change.code)
         return self._report(call, change.message, change.safe, "give the device's type", (edit, *change.imports))
+
+    def _wired(self, call: ast.Call) -> Finding | None:
+        """A literal `"cuda"` where the data says what is right."""
+        edit, message = wired_type(self._program, self._devices, call), _WIRED.format(name=ast.unparse(call.func))
+        if edit is not None:
+            return self._report(call, message, False, f"take `{edit.code}`", (edit,))
+        if decorates_forward(self._program, call):
+            span = self._source.span(call)
+            return Finding(RULE.code, RULE.name, message, span, advice=_DECORATOR)
+        return None
 
     def _given(self, call: ast.Call, api: _Api) -> ast.expr | None:
         if api.positional and call.args:

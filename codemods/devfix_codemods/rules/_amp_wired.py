@@ -1,0 +1,62 @@
+"""Autocast that is hard-wired to CUDA in a function whose data says where it lives."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.program import Program
+from devfix_codemods.rules import _amp
+from devfix_codemods.rules._amp_devices import Devices
+
+_MINDS = re.compile(r"cuda|mps|device|is_cpu|is_xpu")
+"""What code says that has thought of other devices."""
+
+
+def wired_type(program: Program, devices: Devices, call: ast.Call) -> ReplaceExpression | None:
+    """The type of the data for the `"cuda"` of a `with torch.autocast("cuda", …)`."""
+    device = _amp.device_argument(call)
+    around = program.names.parent(call)
+    if device is None or _amp.literal(device) != "cuda" or not isinstance(around, ast.withitem):
+        return None
+    function = scope.function_around(program, call)
+    tensor = devices.bound_tensor(call)
+    if function is None or tensor is None or _may_be_none(function, tensor) or _is_minded(program, call, device):
+        return None
+    return ReplaceExpression(program.source.span(device), f"{tensor}.device.type")
+
+
+def decorates_forward(program: Program, call: ast.Call) -> bool:
+    """Whether `@torch.autocast("cuda", …)` decorates a `forward`, and may switch autocast on."""
+    owner = program.names.parent(call)
+    if not isinstance(owner, ast.FunctionDef) or call not in owner.decorator_list:
+        return False
+    device, enabled = _amp.device_argument(call), _amp.keyword(call, "enabled")
+    is_off = enabled is not None and isinstance(enabled.value, ast.Constant) and not enabled.value.value
+    wired = device is not None and _amp.literal(device) == "cuda" and not is_off
+    return wired and owner.name == "forward" and isinstance(program.names.parent(owner), ast.ClassDef)
+
+
+def _may_be_none(function: scope.Function, name: str) -> bool:
+    spec = function.args
+    positional = [*spec.posonlyargs, *spec.args]
+    with_default = positional[len(positional) - len(spec.defaults) :]
+    return any(one.arg == name for one in with_default)
+
+
+def _is_minded(program: Program, call: ast.Call, device: ast.expr) -> bool:
+    """Whether another argument, another item of the `with`, or a test around the call speaks of devices."""
+    return any(_MINDS.search(ast.unparse(one)) for one in _beside(program, call, device))
+
+
+def _beside(program: Program, call: ast.Call, device: ast.expr) -> Iterator[ast.expr]:
+    yield from (one for one in call.args if one is not device)
+    yield from (one.value for one in call.keywords if one.value is not device)
+    for outer in program.names.ancestors(call):
+        if isinstance(outer, ast.With):
+            yield from (one.context_expr for one in outer.items if one.context_expr is not call)
+        elif isinstance(outer, ast.If | ast.IfExp):
+            yield outer.test
+        elif isinstance(outer, scope.Function):
+            return
