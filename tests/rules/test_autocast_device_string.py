@@ -93,13 +93,16 @@ def test_text_whose_index_the_class_reads() -> None:
                 self.device = options["device"]
                 if "cuda" in self.device:
                     torch.cuda.set_device(int(self.device[-1]))
-                self.scaler = torch.GradScaler(self.device)
+                self.context = TorchAutocast(device_type=self.device, dtype=torch.half)
+                self.noted = Settings(device_type=self.device)
         class Other:
             def __init__(self, options):
                 self.device = options["device"]
-                self.scaler = torch.GradScaler(self.device)
+                self.context = TorchAutocast(device_type=self.device, dtype=torch.half)
     """
-    assert fixed(code, unsafe=True).count("torch.GradScaler(torch.device(self.device).type)") == 1
+    changed = fixed(code, unsafe=True)
+    assert changed.count("torch.device(self.device).type") == 1
+    assert "TorchAutocast(device_type=torch.device(self.device).type, dtype=torch.half)" in changed
 
 
 WIRED = """

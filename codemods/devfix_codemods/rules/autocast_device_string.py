@@ -111,6 +111,9 @@ def _check(program: Program) -> Iterator[Finding]:
         call = _amp.called(program.names, node)
         if api is not None and call is not None and (finding := checker.finding(call, api)) is not None:
             yield finding
+    for call in program.names.calls:
+        if (finding := checker.of_wrapper(call)) is not None:
+            yield finding
 
 
 class _Checker:
@@ -132,6 +135,22 @@ class _Checker:
             return self._wired(call) if api is _AUTOCAST else None
         edit = ReplaceExpression(self._source.span(value), change.code)
         return self._report(call, change.message, change.safe, "give the device's type", (edit, *change.imports))
+
+    def of_wrapper(self, call: ast.Call) -> Finding | None:
+        """`device_type=` of a project's own `...Autocast`, which hands it on."""
+        given = _amp.keyword(call, "device_type")
+        is_own = given is not None and self._program.names.qualified(call.func) not in _amp.AUTOCAST | _amp.CUSTOM
+        name = ast.unparse(call.func) if is_own else ""
+        if (
+            given is None
+            or not name.lower().endswith("autocast")
+            or self._devices.kind(given.value) is not Kind.INDEXED
+        ):
+            return None
+        code, imports = self._through_device("__node__")
+        edit = ReplaceExpression(self._source.span(given.value), code)
+        message = self._index_message(call, given.value, "may")
+        return self._report(call, message, False, "give the device's type", (edit, *imports))
 
     def _wired(self, call: ast.Call) -> Finding | None:
         """A literal `"cuda"` where the data says what is right."""
@@ -241,6 +260,6 @@ def _looks_like_device(node: ast.expr) -> bool:
 RULE = Rule(
     code="DVF303",
     name="autocast-device-string",
-    triggers=((b"autocast",), (b"GradScaler",), (b"custom_fwd",), (b"custom_bwd",)),
+    triggers=((b"autocast",), (b"Autocast", b"device_type"), (b"GradScaler",), (b"custom_fwd",), (b"custom_bwd",)),
     check=_check,
 )
