@@ -140,7 +140,9 @@ def test_cuda_where_the_data_says_more() -> None:
     assert "with torch.autocast(x.device.type, enabled=self.amp, dtype=self.dtype):" in fixed(code, unsafe=True)
 
 
-@pytest.mark.parametrize(("arguments", "count"), [("dtype=torch.float32", 1), ("enabled=False", 0)])
+@pytest.mark.parametrize(
+    ("arguments", "count"), [("dtype=torch.float32", 1), ("dtype=torch.float16", 0), ("enabled=False", 0)]
+)
 def test_a_forward_decorated_for_cuda(arguments: str, count: int) -> None:
     code = f"""
         import torch

@@ -28,14 +28,13 @@ def wired_type(program: Program, devices: Devices, call: ast.Call) -> ReplaceExp
 
 
 def decorates_forward(program: Program, call: ast.Call) -> bool:
-    """Whether `@torch.autocast("cuda", …)` decorates a `forward`, and may switch autocast on."""
+    """Whether `@torch.autocast("cuda", dtype=torch.float32)` keeps a `forward` in full precision, on CUDA alone."""
     owner = program.names.parent(call)
-    if not isinstance(owner, ast.FunctionDef) or call not in owner.decorator_list:
+    if not isinstance(owner, ast.FunctionDef) or call not in owner.decorator_list or owner.name != "forward":
         return False
-    device, enabled = _amp.device_argument(call), _amp.keyword(call, "enabled")
-    is_off = enabled is not None and isinstance(enabled.value, ast.Constant) and not enabled.value.value
-    wired = device is not None and _amp.literal(device) == "cuda" and not is_off
-    return wired and owner.name == "forward" and isinstance(program.names.parent(owner), ast.ClassDef)
+    device, dtype = _amp.device_argument(call), _amp.keyword(call, "dtype")
+    is_full = dtype is not None and program.names.qualified(dtype.value) in {"torch.float32", "torch.float"}
+    return is_full and _amp.literal(device) == "cuda" and isinstance(program.names.parent(owner), ast.ClassDef)
 
 
 def _may_be_none(function: scope.Function, name: str) -> bool:
