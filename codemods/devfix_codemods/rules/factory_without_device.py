@@ -4,7 +4,8 @@
 
 Finds tensors that a factory puts on the host (`zeros`, `ones`, `arange`, `eye`, `rand`, `tensor`, `from_numpy` ...)
 and that then meet a tensor which lives elsewhere: on a device that the program chose, or wherever the caller put the
-tensors that a function gets. The factory is given `device=`; one that takes no device gets `.to(...)` behind it.
+tensors that a function gets. The factory is given `device=`; one that takes no device gets `.to(...)` behind it. So
+does a legacy constructor that was given one, `torch.Tensor(3, device=device)`: on anything but the host that fails.
 
 ## Why it fails
 
@@ -48,11 +49,13 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
 from devfix_codemods.rules._following import Following, by_device, following
+from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.scope import function_around
 
 
 def check(program: Program) -> Iterator[Finding]:
+    yield from (_legacy(program, one) for one in given_devices(program))
     if not program.outline.makes_tensors:
         return
     facts = program.facts
@@ -65,6 +68,18 @@ def check(program: Program) -> Iterator[Finding]:
         yield from _findings(program, meetings)
     if facts.collectives and not _by_gloo(program):
         yield from (_collective(program, one) for one in facts.collectives if one.misplaced.value.sources not in found)
+
+
+def _legacy(program: Program, given: Given) -> Finding:
+    made, edit = text_of(program, given.call.func), given.edit(program)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{made}(…)` takes no device but the host: legacy constructor expects device type: cpu",
+        span=program.source.span(given.call),
+        fix=Fix(Safety.SAFE, f"Move the tensor of `{made}` behind it", (edit,)) if edit is not None else None,
+        advice=f"call `{made}` without `device`, and move its result",
+    )
 
 
 def _by_gloo(program: Program) -> bool:

@@ -35,6 +35,9 @@ Safe where the value meets the tensor that it now follows in an operation which 
 today has both on the same card. Unsafe where the device is chosen otherwise: one in scope, a parameter that is a
 tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places.
 
+`x.type(y.type())` follows `y` by the name of a type: `.to(y)` does that on every device, and is safe. A call that
+leaves out a `device` whose default is CUDA gets the device that is in scope, which is unsafe.
+
 A comparison `str(device) == "cuda"`, which fails for `cuda:0`, and a script's `"cuda:1" if … else "cpu"` are found as
 well; both fixes are unsafe.
 
@@ -51,7 +54,7 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.edits.operations import InsertStatement, RemoveStatement, ReplaceExpression
+from devfix_codemods.edits.operations import Argument, InsertStatement, RemoveStatement, ReplaceExpression, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
@@ -60,8 +63,10 @@ from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
 from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Targets
+from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
+from devfix_codemods.rules._omitted_devices import omissions
 
 _COMPARES = re.compile(rb"str\([\w.]*device\)\s*==")
 
@@ -72,6 +77,8 @@ def check(program: Program) -> Iterator[Finding]:
     if is_cuda_only(program) or is_test(program):
         return
     yield from _of_texts(program)
+    yield from _of_types(program)
+    yield from _of_omissions(program)
     yield from _of_later_cards(program)
     open_sites = [one for one in found if not is_guarded(program, one.call)]
     if open_sites:
@@ -188,6 +195,61 @@ def _of_texts(program: Program) -> Iterator[Finding]:
                 )
 
 
+def _of_types(program: Program) -> Iterator[Finding]:
+    """`x.type(y.type())`, by the name of a type, which only CUDA and the host have."""
+    for call in program.names.calls:
+        match call:
+            case ast.Call(
+                func=ast.Attribute(attr="type", value=moved),
+                args=[ast.Call(func=ast.Attribute(attr="type", value=followed), args=[], keywords=[])],
+                keywords=[],
+            ) if dotted(followed) is not None and not _is_module(program, moved):
+                text = text_of(program, followed)
+                edit = RewriteCall(program.source.span(call), None, (Argument(text),), "to")
+                yield Finding(
+                    code=RULE.code,
+                    name=RULE.name,
+                    message=f"the type of `{text}` has a name on the host and on CUDA only, and names no card",
+                    span=program.source.span(call),
+                    fix=Fix(Safety.SAFE, f"Follow `{text}`", (edit,)),
+                )
+
+
+def _is_module(program: Program, node: ast.expr) -> bool:
+    """Whether a name is used as a module around: modules cast more by `.type` than by `.to`."""
+    text = dotted(node)
+    around = [one for one in program.names.ancestors(node) if one in program.unit.evidence]
+    return text is not None and any(text in program.unit.evidence[one].modules for one in around)
+
+
+def _of_omissions(program: Program) -> Iterator[Finding]:
+    """A call of a function here that leaves out its device, which is CUDA then."""
+    devices: Devices | None = None
+    for one in omissions(program):
+        devices = devices or Devices(program)
+        statement = program.names.statement(one.call)
+        device = devices.first(statement)
+        beside = next(devices.of_values(statement), None)
+        if (device is None and beside is None and not one.given_elsewhere) or is_guarded(program, one.call):
+            continue
+        fix = None
+        if device is not None:
+            count = len(one.call.args)
+            given = [Argument(index) for index in range(count)]
+            named = [Argument(count + index, keyword.arg) for index, keyword in enumerate(one.call.keywords)]
+            arguments = (*given, Argument(device.text, one.parameter), *named)
+            edit = RewriteCall(program.source.span(one.call), None, arguments)
+            fix = Fix(Safety.UNSAFE, f"Say that the device is `{device.text}`", (edit,))
+        yield Finding(
+            code=RULE.code,
+            name=RULE.name,
+            message=f"`{one.function.name}` takes CUDA here, by the default of its `{one.parameter}`",
+            span=program.source.span(one.call),
+            fix=fix,
+            advice=f"give it `{one.parameter}={device.text if device is not None else beside or '…'}`",
+        )
+
+
 def _finding(program: Program, site: Site, fix: Fix | None, advice: str | None) -> Finding:
     value = text_of(program, site.receiver) if site.receiver is not None else text_of(program, site.call.func)
     return Finding(
@@ -207,7 +269,7 @@ def _short(text: str) -> str:
 RULE = Rule(
     "DVF501",
     "hard-coded-cuda",
-    ((b".cuda(",), (b'"cuda',), (b"'cuda",), (b"torch.cuda.", b"Tensor")),
+    ((b".cuda(",), (b'"cuda',), (b"'cuda",), (b"torch.cuda.", b"Tensor"), (b".type(", b".type())")),
     check,
     looks=spells_cuda,
 )

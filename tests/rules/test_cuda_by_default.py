@@ -1,0 +1,65 @@
+"""DVF501: a device that a call leaves out and that is CUDA by default, and types by their names."""
+
+import pytest
+
+CODE = "DVF501"
+
+HEAD = """
+import torch
+
+
+def fill(n, device="cuda"):
+    return torch.full((n,), 2.0, device=device)
+
+
+"""
+
+SILENT = {
+    "given": "def run(model, device):\n    return model(fill(3, device=device))\n",
+    "given by position": "def run(model, device):\n    return model(fill(3, device))\n",
+    "may be given": "def run(model, device, options):\n    return model(fill(3, **options)), model(fill(*options))\n",
+    "nothing at hand": "def run(model):\n    return fill(3)\n",
+    "another of that name": "fill = print\ndef run(model, device):\n    return model(fill(3))\n",
+    "a parameter of that name": "def run(fill, device):\n    return fill(3).to(device)\n",
+    "a method": "def run(one, device):\n    return one.fill(3).to(device)\n",
+    "where CUDA is asked for": "def run(device):\n    if torch.cuda.is_available():\n        fill(3).to(device)\n",
+    "over processes": ("def run(rank, device):\n    torch.cuda.set_device(rank)\n    return fill(3).to(device)\n"),
+    "a type that is no tensor's": "def run(model, kind):\n    return model.type(kind)\n",
+    "a module": "def run(model, x):\n    model.eval()\n    return model.type(x.type())\n",
+    "a type by its name": 'def run(x):\n    return x.type("torch.FloatTensor")\n',
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_nothing_to_say(rule, program):
+    assert rule.findings(HEAD + program) == ()
+
+
+def test_device_in_scope_is_given(rule):
+    program = HEAD + "def run(model, device):\n    return model(fill(3))\n"
+    assert "fill(3, device=device)" in rule.unchanged_unless_unsafe(program)
+
+
+def test_before_other_keywords(rule):
+    program = HEAD.replace('device="cuda"', "device: str = 'cuda', scale=1.0")
+    program += "def run(device):\n    return fill(3, scale=2.0).to(device)\n"
+    assert "fill(3, device=device, scale=2.0)" in rule.fixed(program, unsafe=True)
+
+
+def test_only_advice_where_no_device_is_named(rule):
+    program = HEAD + "def run(model, many):\n    return model(fill(3)), fill(4, device='cpu')\n"
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert "`device=…`" in finding.advice
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torch.zeros(3).type(x.type())", "torch.zeros(3).to(x)"),
+        ("(x < y).type(y.type()).sum()", "(x < y).to(y).sum()"),
+    ],
+)
+def test_follows_a_tensor_and_not_its_type(rule, before, after):
+    program = "import torch\ndef run(x, y):\n    return {}\n"
+    assert rule.fixed(program.format(before)) == program.format(after)
