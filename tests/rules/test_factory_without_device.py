@@ -160,11 +160,6 @@ SILENT = {
             def build(cls, n):
                 return cls(torch.eye(n))
     """,
-    "a legacy constructor with a device": """
-        import torch
-        def f(x: torch.Tensor, device):
-            return x * torch.FloatTensor((2, 3), device=device)
-    """,
     "arrays on their way through": """
         import torch
         def f(outputs, load):
