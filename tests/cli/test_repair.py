@@ -259,7 +259,7 @@ class Meter:
         self.total = torch.zeros(n)
 
     def update(self, p):
-        self.total += p.detach().sum(0)
+        self.total += p
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 layer = torch.nn.Linear(6, 6).to(device)
@@ -267,7 +267,7 @@ meter = Meter(6)
 for step in range(4):
     x = torch.randn(2, 5, 6, device=device)
     out = attend(layer(x), "soft" if step % 2 else "hard")
-    meter.update(out[0])
+    getattr(meter, "update")(out[0].detach().sum(0))
     out.square().mean().backward()
 print(out.detach().cpu().numpy().shape)
 """

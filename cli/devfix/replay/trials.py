@@ -122,8 +122,8 @@ class Trials:
     def _try(self, program: Program, parts: Collection[Part], step: str) -> Trial:
         """Run a program before and after, and where they could change the verdict once more and on the plain CPU."""
         version = Version(self.changes, frozenset(parts))
-        after = self._run(program, version, self.backend, step)
-        runs = Runs(self._original(program, self.backend), after, effects=version.effects)
+        before = self._original(program, self.backend)
+        runs = Runs(before, self._run(program, version, self.backend, step), effects=version.effects)
         trial = Trial(program, version, runs)
         if self._refutation(trial) is not None and runs.before.error is None:
             return replace(trial, runs=replace(runs, again=self._original(program, self.backend, " again")))
