@@ -6,6 +6,9 @@ Finds `shadow.lerp_(live, …)` and `shadow.mul_(…).add_(live, …)` over two 
 itself (an averaged model with a `device` of its own, a shadow copy on the host), and takes the live weight to the
 shadow's device in the update. `copy_` lines of the same loop get the same, so that the loop reads alike.
 
+Beside a model that accelerate moves, a `diffusers.EMAModel` that nothing moves gets its `.to(accelerator.device)`, and
+so does one that loads weights from files in a hook.
+
 ## Why it fails
 
 In-place averages need both tensors on one device (`copy_` alone does not):
@@ -24,7 +27,8 @@ In-place averages need both tensors on one device (`copy_` alone does not):
 
 ## Fix safety
 
-Safe: where both are on one device already, `.to` returns the tensor itself.
+Safe: where both are on one device already, `.to` returns the tensor itself. Unsafe for an `EMAModel` that is never
+moved: on the device it takes memory there.
 
 ## Since torch
 
@@ -41,16 +45,29 @@ from devfix_codemods.flow.facts import Update
 from devfix_codemods.flow.places import UNKNOWN, Host, Relation, may_be_device, relation
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._ema_models import StrayAverage, stray_averages
 from devfix_codemods.rules._moves import text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if b"EMAModel" in program.source.data:
+        yield from (_of_average(program, one) for one in stray_averages(program))
     seen: set[int] = set()
     for update in program.facts.updates:
         if update.method == "copy_" or id(update.node) in seen or not _may_differ(update):
             continue
         seen.add(id(update.node))
         yield _finding(program, update)
+
+
+def _of_average(program: Program, stray: StrayAverage) -> Finding:
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{stray.name}` is on the host when the model is on `{stray.device}`: {stray.reason}",
+        span=program.source.span(stray.node),
+        fix=Fix(stray.safety, f"Move `{stray.name}` to `{stray.device}`", (stray.edit,)),
+    )
 
 
 def _may_differ(update: Update) -> bool:
@@ -112,4 +129,4 @@ def _copies_beside(program: Program, update: Update) -> list[Update]:
     ]
 
 
-RULE = Rule("DVF207", "ema-off-device", ((b".lerp_(",), (b".mul_(", b".add_(")), check)
+RULE = Rule("DVF207", "ema-off-device", ((b".lerp_(",), (b".mul_(", b".add_("), (b"EMAModel", b"accelerator")), check)
