@@ -4,10 +4,13 @@ from collections.abc import Iterable
 
 from devfix_codemods.rules import Rule
 
+_OF_TORCH = (b"torch", b"transformers", b".detach().numpy()")
+"""What a file says that handles tensors of torch, even where it imports nothing of it."""
+
 
 def triggered(data: bytes, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The rules of which one trigger has all its byte strings in `data`, and that do not think better of it."""
-    if b"torch" not in data and b"transformers" not in data:
+    if not any(word in data for word in _OF_TORCH):
         return ()
     seen: dict[bytes, bool] = {}
 

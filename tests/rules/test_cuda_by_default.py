@@ -26,6 +26,9 @@ SILENT = {
     "over processes": ("def run(rank, device):\n    torch.cuda.set_device(rank)\n    return fill(3).to(device)\n"),
     "a type that is no tensor's": "def run(model, kind):\n    return model.type(kind)\n",
     "a module": "def run(model, x):\n    model.eval()\n    return model.type(x.type())\n",
+    "an option that is a string": 'def run(args, x):\n    return x if args.device == "cuda" else None\n',
+    "the type of a device": 'def run(x: torch.Tensor):\n    return x.device.type == "cuda"\n',
+    "who knows what it is": 'def run(x):\n    return x.device == "cuda"\n',
     "a type by its name": 'def run(x):\n    return x.type("torch.FloatTensor")\n',
 }
 
@@ -63,3 +66,15 @@ def test_only_advice_where_no_device_is_named(rule):
 def test_follows_a_tensor_and_not_its_type(rule, before, after):
     program = "import torch\ndef run(x, y):\n    return {}\n"
     assert rule.fixed(program.format(before)) == program.format(after)
+
+
+def test_device_of_a_tensor_is_no_string(rule):
+    program = 'import torch\ndef run(x: torch.Tensor):\n    return x.device == "cuda"\n'
+    assert 'x.device.type == "cuda"' in rule.unchanged_unless_unsafe(program)
+
+
+def test_devices_in_a_chain(rule):
+    program = 'import torch\ndef run(x, y):\n    z = x.softmax(-1)\n    return x.device == y.device == "cuda", z\n'
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert "is_cuda" in finding.advice

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
+from devfix_codemods.scope import function_around, parameters
 
 _GIVE_DEVICES = frozenset(
     {"ignite.distributed.device", "ignite.distributed.utils.device", "torch.get_default_device", "torch.device"}
@@ -47,3 +48,27 @@ def _is_device(program: Program, devices: Devices, node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and program.names.qualified(node.func) in _GIVE_DEVICES:
         return True
     return devices.is_torch_device(node)
+
+
+def asks_tensor_for_cuda(program: Program) -> Iterator[ast.Compare]:
+    """`x.device == "cuda"`, also in a chain, where `x` is certainly a tensor: never true."""
+    for node in ast.walk(program.tree):
+        if not isinstance(node, ast.Compare) or not isinstance(node.ops[-1], (ast.Eq, ast.NotEq)):
+            continue
+        *devices, text = node.left, *node.comparators
+        named = isinstance(text, ast.Constant) and text.value in {"cuda", "cuda:0"}
+        asked = [one.value for one in devices if isinstance(one, ast.Attribute) and one.attr == "device"]
+        if named and len(asked) == len(devices) and any(_is_of_tensor(program, one) for one in asked):
+            yield node
+
+
+def _is_of_tensor(program: Program, node: ast.expr) -> bool:
+    """A parameter that is annotated as a tensor, or used as nothing else is."""
+    function = function_around(program, node)
+    if function is None or not isinstance(node, ast.Name):
+        return False
+    for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+        if one.arg == node.id and one.annotation is not None:
+            return ast.unparse(one.annotation) in {"Tensor", "torch.Tensor"}
+    evidence = program.unit.evidence.get(function)
+    return node.id in parameters(function) and evidence is not None and node.id in evidence.surely

@@ -38,8 +38,8 @@ tensor, the parameters of a model, a new `device` in a script. Advice only in co
 `x.type(y.type())` follows `y` by the name of a type: `.to(y)` does that on every device, and is safe. A call that
 leaves out a `device` whose default is CUDA gets the device that is in scope, which is unsafe.
 
-A comparison `str(device) == "cuda"`, which fails for `cuda:0`, and a script's `"cuda:1" if … else "cpu"` are found as
-well; both fixes are unsafe.
+A comparison `str(device) == "cuda"`, which fails for `cuda:0`, `x.device == "cuda"`, which never holds, and a script's
+`"cuda:1" if … else "cpu"` are found as well; their fixes are unsafe.
 
 Left alone: whatever asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
 tests and benchmarks, defaults of parameters, process-wide settings, and cards other than the first.
@@ -59,6 +59,7 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._comparisons import asks_tensor_for_cuda
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
 from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
@@ -68,6 +69,7 @@ from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._omitted_devices import omissions
 
+_ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
 _COMPARES = re.compile(rb"str\([\w.]*device\)\s*==")
 
 
@@ -77,6 +79,7 @@ def check(program: Program) -> Iterator[Finding]:
     if is_cuda_only(program) or is_test(program):
         return
     yield from _of_texts(program)
+    yield from _of_tensors_asked(program)
     yield from _of_types(program)
     yield from _of_omissions(program)
     yield from _of_later_cards(program)
@@ -193,6 +196,25 @@ def _of_texts(program: Program) -> Iterator[Finding]:
                     span=program.source.span(node),
                     fix=Fix(Safety.UNSAFE, "Compare without the number of the card", (edit,)),
                 )
+
+
+def _of_tensors_asked(program: Program) -> Iterator[Finding]:
+    """`x.device == "cuda"`, which is False for every tensor."""
+    if _ASKS_TENSOR.search(program.source.data) is None:
+        return
+    for node in asks_tensor_for_cuda(program):
+        text, fix = text_of(program, node.left), None
+        if len(node.ops) == 1 and ast.unparse(node.comparators[0]) == "'cuda'":
+            edit = ReplaceExpression(program.source.span(node.left), "__node__.type")
+            fix = Fix(Safety.UNSAFE, f"Compare the type of `{text}`", (edit,))
+        yield Finding(
+            code=RULE.code,
+            name=RULE.name,
+            message=f"`{text}` is a `torch.device`, which equals no string",
+            span=program.source.span(node),
+            fix=fix,
+            advice="ask each tensor for `is_cuda`, or compare `device.type`",
+        )
 
 
 def _of_types(program: Program) -> Iterator[Finding]:
