@@ -314,3 +314,15 @@ def test_tensor_by_any_annotation(rule):
             return self.score(x, mask)
     """
     assert "        mask = mask.to(self.device)\n" in rule.fixed(program)
+
+
+@pytest.mark.parametrize(
+    "line", ["x = x.type_as(y)", "return x.type_as(y)", "make(x).type_as(y)", "x.type_as()", "self.x = x.type_as(y)"]
+)
+def test_conversions_whose_result_is_used_or_has_no_name(rule, line: str) -> None:
+    assert rule.findings(f"import torch\ndef f(self, x, y):\n    {line}\n") == ()
+
+
+def test_a_conversion_that_is_thrown_away(rule) -> None:
+    fixed = rule.fixed("import torch\ndef f(self, y):\n    self.memory.type_as(y)\n", unsafe=True)
+    assert "    self.memory = self.memory.type_as(y)\n" in fixed

@@ -2,7 +2,8 @@
 
 ## What it does
 
-Finds `x.to(device)` and `x.cuda()` as statements of their own where `x` is a tensor, and assigns the result.
+Finds `x.to(device)` and `x.cuda()` as statements of their own where `x` is a tensor, and assigns the result. So it does
+for `x.type_as(y)`, which only tensors have.
 
 ## Why it fails
 
@@ -21,11 +22,11 @@ Finds `x.to(device)` and `x.cuda()` as statements of their own where `x` is a te
 
 ## Fix safety
 
-Safe for moves to a device. Unsafe for moves to the host, where the tensor is also turned into a numpy array (which
-needs the host), and beside another discarded move of something that may be no tensor. A tensor that requires grad gets
-advice only: its moved copy is no leaf. Modules, encodings, and values whose kind is not certain are left alone: their
-`.to` may work in place. So are moves that are the point themselves: in the body of a `try`, or of a value that is never
-read again.
+Safe for moves to a device. Unsafe for `type_as`, for moves to the host, where the tensor is also turned into a numpy
+array (which needs the host), and beside another discarded move of something that may be no tensor. A tensor that
+requires grad gets advice only: its moved copy is no leaf. Modules, encodings, and values whose kind is not certain are
+left alone: their `.to` may work in place. So are moves that are the point themselves: in the body of a `try`, or of a
+value that is never read again.
 
 ## Since torch
 
@@ -49,6 +50,7 @@ from devfix_codemods.rules._moves import text_of, within
 
 
 def check(program: Program) -> Iterator[Finding]:
+    yield from _conversions(program)
     if not program.outline.discards_moves:
         return
     for move in program.facts.moves:
@@ -56,6 +58,31 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if _target(program, move) is not None and not _is_trial(program, move) and _read_later(program, move):
             yield _finding(program, move)
+
+
+def _conversions(program: Program) -> Iterator[Finding]:
+    """`x.type_as(y)` as a statement, which only tensors have."""
+    for call in program.names.calls:
+        statement = program.names.parent(call)
+        is_bare = isinstance(call.func, ast.Attribute) and call.func.attr == "type_as" and len(call.args) == 1
+        if not is_bare or call.keywords or not isinstance(statement, ast.Expr):
+            continue
+        assert isinstance(call.func, ast.Attribute)
+        name = dotted(call.func.value)
+        if name is not None and not _in_try(program, call):
+            span = program.source.span(call)
+            edit = ReplaceStatement(program.source.span(statement), f"{name} = {program.source.segment(span)}")
+            message = f"`{name}.type_as(…)` returns a converted copy that is thrown away: `{name}` stays as it is"
+            fix = Fix(Safety.UNSAFE, f"Assign the converted tensor to `{name}`", (edit,))
+            yield Finding(RULE.code, RULE.name, message, span, fix=fix)
+
+
+def _in_try(program: Program, node: ast.AST) -> bool:
+    return any(isinstance(one, ast.Try) for one in program.names.ancestors(node))
+
+
+def _looks(data: bytes) -> bool:
+    return b".type_as(" in data or discards_move(data)
 
 
 def _is_trial(program: Program, move: Move) -> bool:
@@ -229,4 +256,4 @@ def _item_target(program: Program, move: Move, name: str) -> str | None:
     return f"{owner}[{key.id}]" if owner else None
 
 
-RULE = Rule("DVF103", "discarded-move", ((b".to(",), (b".cuda(",), (b".cpu(",)), check, looks=discards_move)
+RULE = Rule("DVF103", "discarded-move", ((b".to(",), (b".cuda(",), (b".cpu(",), (b".type_as(",)), check, looks=_looks)
