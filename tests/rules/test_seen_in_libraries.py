@@ -147,6 +147,103 @@ SILENT = {
                 for data in dataloader:
                     self.model(**data)["loss"].backward()
     """,
+    "a factorization of what was drawn on the host": """
+        import torch
+        from torch import nn
+        class Factors(nn.Module):
+            def reset(self, rank):
+                start = torch.randn(rank, rank)
+                Q, _ = torch.linalg.qr(start)
+                odd = Q[0::2, :]
+                self.down = nn.Parameter(torch.randn(8, rank // 2).mm(odd).T / 10.0)
+    """,
+    "what other code computes from a copy on the host": """
+        import torch
+        from geometry import rotation_matrix
+        def rotate(kernel: torch.Tensor, angle: torch.Tensor):
+            rotation = rotation_matrix(torch.deg2rad(angle.detach().cpu()))
+            offsets = torch.arange(kernel.shape[-1], dtype=torch.float64) - 1
+            z, y, x = torch.meshgrid(offsets, offsets, offsets, indexing="ij")
+            source = torch.stack((x, y, z), -1).reshape(1, -1, 3) @ rotation
+            return source.round()
+    """,
+    "rows of a copy on the host meet a count": """
+        import torch
+        from graphs import count_nodes
+        def sample(edges: torch.Tensor, count: int = None):
+            count = count_nodes(edges, count)
+            row, col = edges.cpu()
+            place = row * count + col
+            loops = torch.arange(count) * (count + 1)
+            place = torch.cat([place, loops], dim=0)
+            other = torch.randint(count, (row.size(0),), dtype=torch.long)
+            return place, row * count + other
+    """,
+    "normal noise of tensors is where they are": """
+        import torch
+        def noisy(x: torch.Tensor):
+            noise = torch.normal(torch.zeros_like(x), torch.ones_like(x))
+            return torch.cat((x, noise), 1)
+    """,
+    "a mask that is a buffer where it is used": """
+        import torch
+        from torch import nn
+        class Attention(nn.Module):
+            def __init__(self, size, causal):
+                super().__init__()
+                self.causal = causal
+                if causal:
+                    self.register_buffer("mask", torch.tril(torch.ones(size, size)))
+                    self.mask: torch.Tensor
+                else:
+                    self.mask = torch.Tensor()
+            def forward(self, x):
+                scores = torch.einsum("bid,bjd->bij", x, x)
+                if self.causal:
+                    scores = scores.masked_fill(self.mask[: x.shape[1], : x.shape[1]] == 0, float("-inf"))
+                return scores.softmax(dim=-1)
+    """,
+    "behind a refusal of what is not on the host": """
+        import torch
+        def host_array(value, index):
+            if not isinstance(value, torch.Tensor):
+                return value
+            if value.device.type != "cpu":
+                raise ValueError(f"input {index} is on {value.device}")
+            return value.detach().resolve_conj().numpy()
+    """,
+    "points on the host over the length of a device tensor": """
+        import torch
+        def spectrum(samples, device):
+            length = samples.size(-2)
+            on_host = samples.cpu().detach()
+            steps = torch.arange(length + 1, dtype=on_host.dtype)
+            steps = torch.hstack((steps, steps)) / length
+            steps = steps[: length + 1]
+            return steps.numpy()
+    """,
+    "a padded window is read by numpy at once": """
+        import torch
+        def window(size, width, frame: torch.Tensor):
+            left = (size - frame.shape[0]) // 2
+            return torch.cat([torch.zeros(left), frame, torch.zeros(left)], 0).numpy()
+    """,
+    "a collator works on the host": """
+        import torch
+        class PaddingCollator:
+            def torch_call(self, positions: torch.Tensor):
+                starts = (positions[0] == 0).nonzero().flatten()
+                return torch.cat([starts, torch.tensor([positions.size(1)])])
+    """,
+    "an index made where the indexed tensor is": """
+        import torch
+        def cut(freqs, height, axes: int):
+            if freqs is None:
+                freqs = torch.zeros(3, 4)
+            steps = torch.arange(height, device=freqs.device)
+            inner = steps * axes // height
+            return freqs[inner]
+    """,
 }
 
 
@@ -190,3 +287,32 @@ def test_a_pair_of_discarded_moves_is_not_split() -> None:
     outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF103"})))
     assert isinstance(outcome, Checked)
     assert [one.fix.safety for one in outcome.findings if one.fix] == ["unsafe"]
+
+
+def test_an_index_stays_where_the_indexed_tensor_may_be() -> None:
+    """Made on the host on one path alone: it is made elsewhere, and the index of all paths is left alone."""
+    text = (
+        "import torch\nfrom torch import nn\nclass Relations(nn.Module):\n"
+        "    def forward(self, x: torch.Tensor, y: torch.Tensor, kinds: torch.Tensor):\n"
+        "        weight = torch.tensor([0])\n"
+        "        if self.mode == 'sum':\n            weight = x + y\n"
+        "        elif self.mode == 'product':\n            weight = x * y\n"
+        "        mask = kinds == 2\n        return self.score(weight[mask])\n"
+    )
+    outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF105"})))
+    assert isinstance(outcome, Checked)
+    assert [one.fix.title for one in outcome.findings if one.fix] == ["Make the indexed tensor on `x.device`"]
+
+
+def test_what_goes_through_numpy_names_no_device() -> None:
+    """`np.array(x)` on the way: `x` may be a number, a list or an array there."""
+    text = (
+        "import numpy as np\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+        "class Voices(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.table = nn.Embedding(3, 4)\n"
+        "    def forward(self, voice):\n        if self.by_number:\n"
+        "            return self.table(torch.from_numpy(np.array(voice)))\n        return F.normalize(voice)\n"
+    )
+    outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF104"})))
+    assert isinstance(outcome, Checked)
+    assert not [one for one in outcome.findings if one.fix]

@@ -34,6 +34,8 @@ class Api(Modules):
             return self.left_on_host(node, state)
         if name == "torch.accelerator.current_accelerator":
             return Value(Kind.DEVICE, denotes=_ACCELERATOR, qualified="torch.device", origin=Origin(Birth.CALL, node))
+        if name == "torch.normal" and not tables.takes_size(node):
+            return self._one_place(node, name, arguments, state)
         if name in tables.FACTORIES:
             return self._factory(node, name, arguments, state)
         if name in tables.LIKE_FACTORIES:

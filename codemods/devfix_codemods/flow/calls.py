@@ -142,7 +142,8 @@ class Calls(Readouts):
         for expression, value in arguments.all():
             self._hand_over(expression, value, state, with_device)
         token = self.new_token(node).replace("new", "call", 1)
-        return Value(place=_with_tensors(arguments), token=token, computed=with_device)
+        place = _with_tensors(arguments)
+        return Value(place=place, token=token, computed=with_device, of_host=place == UNKNOWN and _has_host(arguments))
 
     def _hand_over(self, expression: ast.expr, value: Value, state: State, with_device: bool) -> None:
         """A host module that unknown code gets may be moved there; a stale one is used there.
@@ -329,6 +330,11 @@ def _with_tensors(arguments: Arguments) -> Place:
         if value.kind is Kind.TENSOR and own:
             return value.place
     return UNKNOWN
+
+
+def _has_host(arguments: Arguments) -> bool:
+    """Whether a call gets a tensor that is on the host, or may be."""
+    return any(value.kind is Kind.TENSOR and (value.place == HOST or value.of_host) for _, value in arguments.all())
 
 
 def _may_name_device(expression: ast.expr, value: Value) -> bool:

@@ -205,7 +205,8 @@ class Expressions(Machine):
             return Value(Kind.MODULE, state.place_of(base), token=f"{base.token}[{key}]" if base.token else None)
         if base.place != UNKNOWN and base.kind is Kind.UNKNOWN:
             return replace(base, token=None, items=None)
-        return Value(token=f"{base.token}[{key}]" if base.token and key is not None else None)
+        token = f"{base.token}[{key}]" if base.token and key is not None else None
+        return Value(token=token, of_host=base.of_host)
 
     def indexing(self, base: Value, node: ast.Subscript, index: Value, state: State) -> None:
         """A device index into a host tensor fails; the reverse is legal."""
@@ -451,7 +452,12 @@ def derived(node: ast.expr, place: Place, operands: list[Operand]) -> Value:
             origin = one.value.origin
             if origin is not None and origin.birth in {Birth.LOADER, Birth.ENCODING}:
                 return Value(Kind.TENSOR, place, origin, batch=one.value.batch, computed=True)
-    return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node), sources=_sources(place, operands))
+    of_host = place == UNKNOWN and any(one.value.of_host or _is_on_host(one) for one in operands)
+    return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node), sources=_sources(place, operands), of_host=of_host)
+
+
+def _is_on_host(operand: Operand) -> bool:
+    return operand.place == HOST and operand.value.kind is Kind.TENSOR and not operand.value.sources
 
 
 def _sources(place: Place, operands: list[Operand]) -> tuple[ast.Call, ...]:

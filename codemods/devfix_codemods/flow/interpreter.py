@@ -543,7 +543,8 @@ class Interpreter(Across):
             return replace(value, token=None, const=None)
         if value.place != UNKNOWN:
             return Value(Kind.UNKNOWN, value.place, value.origin)
-        return Value(token=f"{value.token}[{index}]", computed=value.computed) if value.token else NOTHING
+        token = f"{value.token}[{index}]" if value.token else None
+        return Value(token=token, computed=token is not None and value.computed, of_host=value.of_host)
 
     def _assign_attribute(self, target: ast.Attribute, value: Value, state: State) -> None:
         owner = self.evaluate(target.value, state)

@@ -288,7 +288,7 @@ class Machine:
         if not self.frame.evidence.is_tensor(target.id, target.lineno):
             return value
         place = value.place
-        if place == UNKNOWN:
+        if place == UNKNOWN and not value.of_host:
             place = Symbol(value.token or f"tensor@{self.position(target)}")
         return replace(value, kind=Kind.TENSOR, place=place, token=None)
 
@@ -310,11 +310,31 @@ class Machine:
                 if _lives_with_another(one) and _lives_with_another(followed) and one.value.batch is None:
                     self.facts.unite(followed.place, one.place)
         if anchor is None:
-            return _common(operands)
+            return UNKNOWN if any(map(self._stays_on_host, sure)) else _common(operands)
         for operand in operands:
             if operand is not anchor and self._differs(operand, anchor, state):
                 self._record(node, operation, operand, anchor, operands, state)
         return anchor.place
+
+    def _stays_on_host(self, operand: Operand) -> bool:
+        """Whether a tensor was left on the host by what nobody repairs here: what meets it may be there too."""
+        value = operand.value
+        if (
+            value.kind is not Kind.TENSOR
+            or value.scalar
+            or value.batch is not None
+            or operand.role not in {"argument", "self"}
+        ):
+            return value.of_host
+        moved = not value.sources and value.origin is not None and value.origin.birth is Birth.MOVE
+        return value.of_host or (operand.place == HOST and (moved or self._is_constant(value)))
+
+    def _is_constant(self, value: Value) -> bool:
+        """Whether a value that a function uses was made where its module was imported."""
+        if self.frame.context.function is None or not value.sources:
+            return False
+        around = (one for made in value.sources for one in self.names.ancestors(made))
+        return not any(isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for one in around)
 
     def _note_followings(
         self, node: ast.expr, operation: str, operands: list[Operand], anchor: Operand, state: State
@@ -544,7 +564,7 @@ def _lives_with_another(operand: Operand) -> bool:
 def _is_elsewhere(operand: Operand) -> bool:
     """Whether nothing tells where an operand is."""
     value = operand.value
-    if value.kind is Kind.MODULE or value.scalar or value.sources or value.batch is not None:
+    if value.kind is Kind.MODULE or value.scalar or value.sources or value.batch is not None or value.of_host:
         return False
     return operand.place == UNKNOWN
 

@@ -3,6 +3,8 @@
 Names are the public qualified ones; `canonical` folds re-exports onto them. Source: the reference of torch 2.13.
 """
 
+import ast
+
 FACTORIES = frozenset(
     f"torch.{name}"
     for name in (
@@ -12,6 +14,12 @@ FACTORIES = frozenset(
     ).split()
 )
 """Functions that make a tensor on the host unless `device=` says otherwise."""
+
+
+def takes_size(normal: ast.Call) -> bool:
+    """Whether a call of `torch.normal` makes a tensor: only the form with a size takes `device=`, the others follow."""
+    return len(normal.args) > 2 or any(one.arg in {"size", None} for one in normal.keywords)
+
 
 CONVERSIONS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor"})
 """Factories that give a 0-dim tensor for a number, and leave a tensor where it is."""
@@ -62,6 +70,8 @@ SAME_PLACE = frozenset(
         "view_as_complex complex polar any all conj real imag angle topk sort median quantile bincount "
         "multinomial scatter_reduce unbind chunk split reciprocal erfinv expm1 special.logit logit digamma lgamma "
         "linalg.norm linalg.inv linalg.pinv linalg.svd linalg.solve linalg.cholesky linalg.det fft.fft fft.ifft "
+        "linalg.qr linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svdvals linalg.lu linalg.slogdet "
+        "linalg.matrix_exp linalg.matrix_norm linalg.vector_norm linalg.matrix_power logdet inverse "
         "fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.fftshift fft.ifftshift"
     ).split()
 )

@@ -98,6 +98,7 @@ class Value:
     `token` is its identity where it is an object with state (a module, an instance, an unknown object whose attributes
     matter): places of modules and attributes are kept in the state under the token, since moves change them in place.
     `sources` are the factories on the host from which it was, or may have been, computed and never moved since.
+    `of_host` says that unknown code computed it from values on the host, where it may be as well.
     `denotes` is, for a device, the place it names. `items` are the elements of a sequence or mapping with known keys,
     `element` stands for any element otherwise. `computed` says that the value was computed from its origin and is not
     the thing itself; of a loader or a dataset, that it may place what it yields.
@@ -119,6 +120,7 @@ class Value:
     optional: bool = False
     spelled: str | None = None
     computed: bool = False
+    of_host: bool = False
     sources: tuple[ast.Call, ...] = ()
 
     @property
@@ -199,6 +201,7 @@ def join_values(first: Value, second: Value) -> Value:
         optional=optional,
         spelled=first.spelled if first.spelled == second.spelled else None,
         computed=first.computed or second.computed,
+        of_host=first.of_host or second.of_host,
         sources=_sources_of_either(first, second),
     )
 

@@ -108,12 +108,22 @@ def assignments(program: Program, kept: Kept) -> Iterator[ast.stmt]:
 
 
 def is_carried_along(program: Program, kept: Kept) -> bool:
-    """Whether somebody moves the attribute by hand: the class where it is moved itself, or code that holds it."""
+    """Whether the attribute is a buffer on some path, or somebody moves it by hand: the class itself, or its user."""
     for one in lineage(program, kept.owner):
+        if any(_registers(node, kept.name) for node in ast.walk(one)):
+            return True
         for method in one.body:
             if isinstance(method, scope.Function) and method.name in _CARRIERS and _mentions(method, kept.name):
                 return True
     return any(_moves(node, kept.name) or _asks_where(node, kept.name) for node in ast.walk(program.tree))
+
+
+def _registers(node: ast.AST, name: str) -> bool:
+    """`self.register_buffer("name", …)`."""
+    if not isinstance(node, ast.Call) or dotted(node.func) not in {"self.register_buffer", "self.register_parameter"}:
+        return False
+    given = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "name")]
+    return any(isinstance(one, ast.Constant) and one.value == name for one in given)
 
 
 def _mentions(method: scope.Function, name: str) -> bool:

@@ -185,12 +185,24 @@ def _sorted(names: Iterable[str], meeting: Meeting) -> list[str]:
 
 
 def _is_there(program: Program, name: str, node: ast.AST) -> bool:
-    """Whether a tensor under `name` is no parameter that may be None where `node` runs."""
+    """Whether a tensor under `name` is one where `node` runs: no parameter that may be None, no data for numpy."""
     function = scope.function_around(program, node)
+    if function is not None and _is_data_for_numpy(program, function, name.partition(".")[0]):
+        return False
     if function is None or name.partition(".")[0] not in optional_parameters(function):
         return True
     root = name.partition(".")[0]
     return any(root in _dereferenced(one) for one in _surely_run_before(program, program.names.statement(node)))
+
+
+def _is_data_for_numpy(program: Program, function: scope.Function, name: str) -> bool:
+    """`np.array(x)` in the same function: `x` is a number, a list or an array there, or a tensor on the host."""
+    return any(
+        isinstance(node, ast.Call)
+        and any(isinstance(one, ast.Name) and one.id == name for one in node.args)
+        and (program.names.qualified(node.func) or "") in {"numpy.array", "numpy.asarray"}
+        for node in ast.walk(function)
+    )
 
 
 def optional_parameters(function: scope.Function) -> set[str]:

@@ -104,6 +104,8 @@ class Whereabouts:
             return Made.OWNED
         if function.attr in {"cuda", "to_device"} or (function.attr == "to" and not _sets_dtype(node)):
             return Made.UNKNOWN
+        if function.attr in _NUMBERS:
+            return Made.HOST
         inner = self.source(function.value)
         known = function.attr.rstrip("_") in tables.TENSOR_EVIDENCE_METHODS | _SHAPES
         return inner if known or inner is Made.HOST else Made.UNKNOWN
@@ -116,7 +118,7 @@ class Whereabouts:
         placed = any(one.arg in {"device", None} for one in node.keywords)
         if name in _HOST_MAKERS:
             return Made.UNKNOWN if placed or not self._is_new(node, name) else Made.HOST
-        if name.startswith(_HOST_LIBRARIES):
+        if name.startswith(_HOST_LIBRARIES) or name in _NO_TENSORS:
             return Made.HOST
         if name == "torch.load" and any("cpu" in ast.unparse(one.value) for one in node.keywords):
             return Made.HOST
@@ -136,6 +138,8 @@ class Whereabouts:
 
     def _attribute(self, node: ast.Attribute) -> Made:
         text = dotted(node)
+        if node.attr in _NUMBERS or node.attr.endswith("shape"):
+            return Made.HOST
         if node.attr in {"data", "T", "mT", "grad", "real", "imag"} and text != f"self.{node.attr}":
             return self.source(node.value)
         owner = scope.class_around(self._program, node)
@@ -216,12 +220,14 @@ _MODEL = re.compile(
 )
 _FROM_MODELS = frozenset(f"sentence_transformers.util.{name}" for name in ("cos_sim", "pytorch_cos_sim", "dot_score"))
 _COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor"})
+_NO_TENSORS = frozenset({"torch.Size", "torch.broadcast_shapes", "torch.numel", "torch.is_tensor", "torch.finfo"})
+_NUMBERS = frozenset({"ndim", "size", "numel", "dim", "item", "tolist", "element_size", "nelement", "ndimension"})
+"""Methods and attributes of tensors that give no tensor."""
 _SHAPES = frozenset(
     {
         "sum",
         "max",
         "min",
-        "size",
         "round",
         "abs",
         "exp",
@@ -235,7 +241,6 @@ _SHAPES = frozenset(
         "type",
     }
     | {
-        "item",
         "prod",
         "cumsum",
         "sort",

@@ -102,13 +102,21 @@ def _collective(program: Program, meeting: Meeting) -> Finding:
     )
 
 
+def _is_read_on_host(program: Program, meeting: Meeting) -> bool:
+    """Whether `.numpy()` follows at once: on every run that gets past it, all was on the host."""
+    method = program.names.parent(meeting.node)
+    if isinstance(method, ast.Attribute) and method.attr == "detach":
+        method = program.names.parent(program.names.parent(method) or method)
+    return isinstance(method, ast.Attribute) and method.attr == "numpy"
+
+
 def _concerns(program: Program, meeting: Meeting) -> bool:
     """Not what is indexed, nor what is kept in an attribute: other rules repair those."""
     if meeting.context.worker or _division.code_for(program, meeting) != RULE.code:
         return False
     if meeting.anchor.place == UNKNOWN and (meeting.context.function is None or _of_array(program, meeting)):
         return False
-    if _is_test(meeting):
+    if _is_test(meeting) or _is_read_on_host(program, meeting):
         return False
     if "ctc" in meeting.operation.lower():
         return False  # its targets and lengths may be on the host

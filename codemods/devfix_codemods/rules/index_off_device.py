@@ -32,12 +32,14 @@ Safe: the operation fails today wherever the index is on a device, and where it 
 Any.
 """
 
+import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following, _looks
@@ -54,9 +56,21 @@ def check(program: Program) -> Iterator[Finding]:
         indexed = meeting.misplaced
         if indexed.role != "indexed" or indexed.value.kind is not Kind.TENSOR or meeting.context.worker:
             continue
+        if _is_parameter(program, indexed.node):
+            continue  # where it lives is for the callers to say
+        if indexed.place != HOST and _fix_where_made(program, meeting) is None:
+            continue  # on another path it may be where its index is
         if meeting.node not in seen and _division.code_for(program, meeting) == RULE.code:
             seen.add(meeting.node)
             yield _finding(program, meeting)
+
+
+def _is_parameter(program: Program, node: ast.AST) -> bool:
+    """Whether what is indexed was handed in, and is not bound again."""
+    function = scope.function_around(program, node)
+    if function is None or not isinstance(node, ast.Name) or node.id not in scope.parameters(function):
+        return False
+    return not any(node.id in scope.stored(one) for one in function.body)
 
 
 def _finding(program: Program, meeting: Meeting) -> Finding:
@@ -74,19 +88,23 @@ def _finding(program: Program, meeting: Meeting) -> Finding:
         origin=origin,
         trail=(*trail, Step(here, f"and indexed by `{index}` here")),
         fix=fix,
-        advice=None if fix else f"make `{name}` on the device of `{index}`, or bring the index to the host",
     )
 
 
-def _fix(program: Program, meeting: Meeting) -> Fix | None:
+def _fix(program: Program, meeting: Meeting) -> Fix:
+    found = _fix_where_made(program, meeting)
+    if found is not None:
+        return found
+    span = program.source.span(meeting.anchor.node)
+    return Fix(Safety.SAFE, "Bring the index to the host", (ReplaceExpression(span, "__node__.cpu()"),))
+
+
+def _fix_where_made(program: Program, meeting: Meeting) -> Fix | None:
     made = births(meeting)
     function = scope.function_around(program, meeting.node)
     local = bool(made) and all(scope.function_around(program, one) is function for one in made)
     found = _following.at_births(program, meeting) if meeting.misplaced.value.sources and local else None
-    if found is not None:
-        return Fix(Safety.SAFE, f"Make the indexed tensor on `{found.device}`", found.edits)
-    span = program.source.span(meeting.anchor.node)
-    return Fix(Safety.SAFE, "Bring the index to the host", (ReplaceExpression(span, "__node__.cpu()"),))
+    return Fix(Safety.SAFE, f"Make the indexed tensor on `{found.device}`", found.edits) if found is not None else None
 
 
 RULE = Rule("DVF105", "index-off-device", ((b"torch", b"["),), check, looks=_looks.holds_host_tensors)

@@ -65,6 +65,7 @@ _DATA = re.compile(
     r"(?i)dataset|transform|augment|collat|datamodule|preprocess|sampler|tokeniz|(?:^|_)(?:load|read|save|write)"
 )
 _DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
+_PLACE = re.compile(r"\.device\b|\.is_(?:cuda|cpu)\b")
 _GUARD = re.compile(r"cuda|device|cpu|\bgpu")
 
 
@@ -176,13 +177,24 @@ def _is_data(program: Program, classes: ClassTable, node: ast.AST) -> bool:
 
 
 def _is_guarded(program: Program, node: ast.AST) -> bool:
-    """On a branch that asks where the tensor is."""
+    """On a branch that asks where the tensor is, or behind one that refuses what is elsewhere."""
     for around in program.names.ancestors(node):
         if isinstance(around, ast.If | ast.IfExp) and _GUARD.search(ast.unparse(around.test)):
             return True
-        if isinstance(around, scope.Function | ast.ClassDef):
+        if isinstance(around, scope.Function):
+            return any(_refuses(one) for one in around.body if one.lineno < getattr(node, "lineno", 0))
+        if isinstance(around, ast.ClassDef):
             return False
     return False
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    """`if x.device.type != "cpu": raise …`, `assert not x.is_cuda`."""
+    if isinstance(statement, ast.Assert):
+        return _PLACE.search(ast.unparse(statement.test)) is not None
+    if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Raise):
+        return False
+    return _PLACE.search(ast.unparse(statement.test)) is not None
 
 
 def _finding(program: Program, tensor: ast.expr, reader: str) -> Finding:
