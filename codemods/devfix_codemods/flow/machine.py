@@ -310,7 +310,8 @@ class Machine:
                 if _lives_with_another(one) and _lives_with_another(followed) and one.value.batch is None:
                     self.facts.unite(followed.place, one.place)
         if anchor is None:
-            return UNKNOWN if any(map(self._stays_on_host, sure)) else _common(operands)
+            place = _common(operands)
+            return UNKNOWN if isinstance(place, Symbol) and any(map(self._stays_on_host, sure)) else place
         for operand in operands:
             if operand is not anchor and self._differs(operand, anchor, state):
                 self._record(node, operation, operand, anchor, operands, state)
