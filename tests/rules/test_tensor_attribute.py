@@ -45,6 +45,14 @@ SILENT = {
     "met on the host": ("self.t = torch.zeros(3)", "return (x.cpu() + self.t).numpy()"),
     "an array": ("self.t = np.zeros(3)", "return x + self.t"),
     "made on a device": ("self.t = torch.zeros(3, device=n)", "return x + self.t"),
+    "a default that is made on a device": (
+        "if given is None:\n            given = torch.zeros(3, device=n)\n        self.t = given",
+        "return x + self.t",
+    ),
+    "moved at its way through a name": (
+        "self.t = torch.zeros(3)",
+        "t = self.t.repeat(2, 1).to(x.device)\n        return t + x",
+    ),
 }
 
 
@@ -145,6 +153,27 @@ def test_a_tensor_that_the_caller_may_give(rule) -> None:
     program = module("self.t = given if given is not None else torch.zeros(3)", "return (x + self.t) * self.t / self.t")
     fixed = rule.unchanged_unless_unsafe(program)
     assert 'self.register_buffer("t", given if given is not None else torch.zeros(3), persistent=False)' in fixed
+
+
+DEFAULTS = {
+    "by a branch": "if given is None:\n            given = torch.zeros(3)\n        self.t = given",
+    "by an expression": "given = torch.zeros(3) if given is None else given\n        self.t = given",
+    "or a look at it": (
+        "if given is None:\n            given = torch.zeros(3)\n        else:\n            n = given.shape[-1]\n"
+        "        self.t = given"
+    ),
+}
+
+
+@pytest.mark.parametrize("init", DEFAULTS.values(), ids=DEFAULTS)
+def test_a_default_of_a_parameter(rule, init: str) -> None:
+    assert "return x + self.t.to(x.device)" in rule.fixed(module(init, "return x + self.t"))
+
+
+def test_a_use_through_a_local_name(rule) -> None:
+    program = module("self.t = torch.zeros(3)", "t = self.t.repeat(2, 1)\n        return t + x")
+    assert "return t.to(x.device) + x" in rule.fixed(program)
+    assert "`self.t` is a plain tensor" in rule.findings(program)[0].message
 
 
 def test_a_module_of_lightning_moves_nothing_itself(rule) -> None:

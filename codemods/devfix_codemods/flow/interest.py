@@ -64,12 +64,15 @@ class Interest:
 
     def _kept(self, method: Function) -> set[str]:
         """The attributes that a method sets to something made in it, or that went through a name of its own."""
+        own = self._evidence[method]
         given = {one.arg for one in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)}
+        if self._seeds_here(own):
+            given -= own.bindings.keys()
         found: set[str] = set()
-        for statement in self._evidence[method].kept:
+        for statement in own.kept:
             inside = list(ast.walk(statement.value))
             names = {one.id for one in inside if isinstance(one, ast.Name)}
-            local = names - given and not names.isdisjoint(self._evidence[method].bindings)
+            local = names - given and not names.isdisjoint(own.bindings)
             if local or any(isinstance(one, ast.Call) and _last(one.func) in _SEEDS for one in inside):
                 found |= set(attributes_set(statement))
         return found

@@ -62,12 +62,27 @@ def _assigned(program: Program, owner: ast.ClassDef, birth: ast.AST) -> Kept | N
 
 
 def _read(program: Program, node: ast.expr, owner: ast.ClassDef) -> Kept | None:
-    """The attribute from which an expression is taken, where the class sets it."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        name = own_attribute(node)
-        if name is not None:
-            return Kept(owner, name) if any(assignments(program, Kept(owner, name))) else None
-        node = node.func if isinstance(node, ast.Call) else node.value
+    """The attribute from which an expression is taken, where the class sets it; through a local name, too."""
+    for taken in (node, _only_value(program, node)):
+        while isinstance(taken, (ast.Attribute, ast.Subscript, ast.Call)):
+            name = own_attribute(taken)
+            if name is not None:
+                return Kept(owner, name) if any(assignments(program, Kept(owner, name))) else None
+            taken = taken.func if isinstance(taken, ast.Call) else taken.value
+    return None
+
+
+def _only_value(program: Program, node: ast.expr) -> ast.expr | None:
+    """What the last statement above that binds a plain name gives it, in the same block."""
+    if not isinstance(node, ast.Name):
+        return None
+    statement, value = program.names.statement(node), None
+    for one in scope.block_of(program, statement):
+        if one is statement:
+            return value
+        if node.id in scope.stored(one):
+            plain = isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
+            value = one.value if plain and isinstance(one, ast.Assign) else None
     return None
 
 

@@ -73,26 +73,29 @@ def _gives_tensor(program: Program, statement: ast.stmt) -> bool:
     return False
 
 
-def is_tensor(program: Program, node: ast.expr) -> bool:
-    """Whether an expression is a tensor by its syntax: factories, and operations and methods on them."""
+def is_tensor(program: Program, node: ast.expr, known: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression is a tensor by its syntax: factories, and operations and methods on them.
+
+    `known` are local names that are tensors if this expression is one.
+    """
     match node:
         case ast.Call():
-            return _is_tensor_call(program, node)
+            return _is_tensor_call(program, node, known)
         case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
-            return is_tensor(program, left) or is_tensor(program, right)
+            return is_tensor(program, left, known) or is_tensor(program, right, known)
         case ast.UnaryOp(operand=inner, op=ast.USub() | ast.Invert()) | ast.Subscript(value=inner):
-            return is_tensor(program, inner)
+            return is_tensor(program, inner, known)
         case ast.IfExp(body=body, orelse=orelse):
-            return is_tensor(program, body) and is_tensor(program, orelse)
+            return is_tensor(program, body, known) and is_tensor(program, orelse, known)
         case ast.Name():
-            return _is_tensor_name(program, node)
+            return node.id in known or _is_tensor_name(program, node, known)
     return False
 
 
-def _is_tensor_call(program: Program, node: ast.Call) -> bool:
+def _is_tensor_call(program: Program, node: ast.Call, known: frozenset[str]) -> bool:
     name = program.names.qualified(node.func)
     if name is None and isinstance(node.func, ast.Attribute):
-        return node.func.attr not in _NO_TENSOR and is_tensor(program, node.func.value)
+        return node.func.attr not in _NO_TENSOR and is_tensor(program, node.func.value, known)
     leaf = any(one.arg == "requires_grad" for one in node.keywords)
     return not leaf and tables.canonical(name or "") in _GIVE_TENSORS
 
@@ -109,11 +112,12 @@ _NO_TENSOR = tables.TENSOR_SHAPE_METHODS | {"numpy", "tolist", "chunk", "split",
 _NO_TENSOR |= {"max", "min", "sort", "topk", "median"}
 
 
-def _is_tensor_name(program: Program, node: ast.Name) -> bool:
+def _is_tensor_name(program: Program, node: ast.Name, known: frozenset[str]) -> bool:
     """A local name every binding of which is a tensor."""
     function = scope.function_around(program, node)
     if function is None:
         return False
+    known |= {node.id}
     bindings = {
         program.names.statement(one)
         for one in ast.walk(function)
@@ -121,17 +125,12 @@ def _is_tensor_name(program: Program, node: ast.Name) -> bool:
     }
     if node.id in scope.parameters(function):
         given = _is_tensor_parameter(program, function, node.id)
-        return given and all(isinstance(one, ast.Assign) and is_tensor(program, one.value) for one in bindings)
-    fresh = [one for one in bindings if isinstance(one, ast.Assign) and not _reads(one.value, node.id)]
-    return (
-        bool(fresh)
-        and all(
-            is_tensor(program, one.value) and len(targets(one)) == 1 if one in fresh else _stays_tensor(one, node.id)
-            for one in bindings
-            if isinstance(one, ast.Assign)
-        )
-        and all(isinstance(one, (ast.Assign, ast.AugAssign)) for one in bindings)
-    )
+        return given and all(isinstance(one, ast.Assign) and is_tensor(program, one.value, known) for one in bindings)
+    plain = [one for one in bindings if isinstance(one, ast.Assign)]
+    fresh = [one for one in plain if not _reads(one.value, node.id)]
+    made = all(is_tensor(program, one.value, known) and len(targets(one)) == 1 for one in fresh)
+    kept = all(_stays_tensor(one, node.id) for one in plain if one not in fresh)
+    return bool(fresh) and made and kept and all(isinstance(one, (ast.Assign, ast.AugAssign)) for one in bindings)
 
 
 def _is_tensor_parameter(program: Program, function: scope.Function, name: str) -> bool:
