@@ -167,6 +167,73 @@ SILENT = {
             boxes = boxes.unsqueeze(0)
             return torch.cat([torch.from_numpy(one) for one in outputs] + [boxes]).numpy()
     """,
+    "lengths of what a tensor holds": """
+        import torch
+        def f(x: torch.Tensor):
+            lengths = torch.full((x.shape[0],), 7)
+            return lengths
+    """,
+    "sized by a tensor, read on the host": """
+        import torch
+        def f(x: torch.Tensor):
+            rows = torch.arange(x.shape[0])
+            for row in torch.zeros(x.size(0)):
+                print(row)
+            return rows.tolist(), torch.ones(x.shape[0]).numpy(), torch.zeros(x.shape[0]).to("cuda")
+    """,
+    "sized by what may be an array": """
+        import numpy as np
+        import torch
+        def f(x):
+            return torch.zeros(x.shape[0]), torch.ones(len(x))
+    """,
+    "a dtype of a description": """
+        import torch
+        def f(schema, config, column):
+            print(column.name)
+            described = torch.zeros(3, dtype=schema.dtype), torch.ones(3, dtype=config.dtype)
+            return described, torch.eye(3, dtype=column.dtype)
+    """,
+    "made-up data beside what is moved": """
+        import torch
+        def main(device: torch.device):
+            x = torch.randn(8, 3)
+            model = torch.nn.Linear(3, 1).to(device)
+            return model, x, torch.zeros(3, device=device)
+    """,
+    "drawn where its mean is": """
+        import torch
+        def f(x: torch.Tensor):
+            return torch.normal(torch.zeros_like(x), x.shape[0])
+    """,
+    "an index sized by what it indexes": """
+        import torch
+        def f(x: torch.Tensor, last):
+            return x[torch.arange(x.shape[0]), last]
+    """,
+    "a tensor built anew where it is missing": """
+        import torch
+        def f(weight: torch.Tensor, n):
+            if weight is None:
+                weight = torch.ones(n)
+            return weight
+    """,
+    "built once, before any move": """
+        import torch
+        class Net(torch.nn.Module):
+            def __init__(self, weight: torch.Tensor, device):
+                super().__init__()
+                self.register_buffer("a", torch.ones(3, device=device))
+                bias = torch.zeros(weight.shape[0])
+                self.bias = torch.nn.Parameter(bias)
+    """,
+    "a device that is not bound there": """
+        import torch
+        def f(x, n):
+            a = torch.zeros(n)
+            device = x.device
+            return a, torch.ones(n, device=device)
+    """,
     "a name that is no import": """
         def f(torch, x):
             return x.unsqueeze(0) + torch.ones(3)
@@ -218,6 +285,52 @@ def test_is_repaired_where_it_is_born(rule, before: str, after: str) -> None:
     assert rule.fixed(f"{head}{before}\n") == f"{head}{after}\n"
 
 
+FORGOTTEN = {
+    "the size of a tensor": ("return torch.zeros(x.shape[0], 3)", "return torch.zeros(x.shape[0], 3, device=x.device)"),
+    "a size by its name": (
+        "n = x.size(0); y = torch.arange(n).float(); return y",
+        "n = x.size(0); y = torch.arange(n, device=x.device).float(); return y",
+    ),
+    "the dtype of a tensor": (
+        "return torch.tensor([1, 2], dtype=a.w.dtype)",
+        "return torch.tensor([1, 2], dtype=a.w.dtype, device=a.w.device)",
+    ),
+    "a legacy constructor": (
+        "return torch.Tensor(range(len(x))).to(torch.long)",
+        "return torch.Tensor(range(len(x))).to(x.device).to(torch.long)",
+    ),
+    "a neighbour with a device": (
+        "d = x.device; y = torch.ones(3, device=d); z = torch.eye(4); return y, z",
+        "d = x.device; y = torch.ones(3, device=d); z = torch.eye(4, device=d); return y, z",
+    ),
+    "the place of a tensor": (
+        "x = torch.tensor(float(a)); return x",
+        "x = torch.tensor(float(a), device=x.device); return x",
+    ),
+}
+
+
+def test_losses_are_summed_where_they_are(rule) -> None:
+    program = """
+        import torch
+        def f(criterion, batches):
+            total_loss = torch.tensor(0.0)
+            for batch in batches:
+                total_loss += criterion(batch).loss
+            return total_loss
+    """
+    assert rule.finding(program).fix is None
+    assert rule.findings(program.replace(".loss\n", ".loss.item()\n")) == ()
+    named = program.replace("(criterion, batches)", "(criterion, batches, device: torch.device)")
+    assert "torch.tensor(0.0, device=device)" in rule.unchanged_unless_unsafe(named)
+
+
+@pytest.mark.parametrize(("before", "after"), FORGOTTEN.values(), ids=FORGOTTEN)
+def test_what_fits_a_tensor_goes_with_it_as_a_choice(rule, before: str, after: str) -> None:
+    head = "import torch\ndef f(x: torch.Tensor, a):\n    "
+    assert rule.unchanged_unless_unsafe(f"{head}{before}\n") == f"{head}{after}\n"
+
+
 def test_imports_by_star_bring_torch(rule) -> None:
     assert "device=x.device" in rule.fixed("from lib import *\ndef f(x):\n    return x.unsqueeze(0) + torch.ones(3)\n")
 
@@ -233,6 +346,19 @@ def test_an_optional_tensor_is_not_asked_for_its_device(rule) -> None:
     """
     assert "z * weight" not in rule.fixed(program).replace("z.to(weight.device) * weight", "")
     assert "torch.ones(n)\n" in rule.fixed(program)
+
+
+def test_collectives_without_a_device_take_the_accelerator(rule) -> None:
+    program = """
+        import torch
+        import torch.distributed as dist
+        def mean(value):
+            total = torch.tensor([value, 1.0])
+            dist.all_reduce(total)
+            return total[0] / total[1]
+    """
+    after = rule.unchanged_unless_unsafe(program)
+    assert 'torch.tensor([value, 1.0], device="cuda" if torch.cuda.is_available() else "cpu")' in after
 
 
 def test_collectives_take_device_tensors(rule) -> None:

@@ -64,6 +64,15 @@ def by_device(program: Program, sources: tuple[ast.Call, ...], *, tensors: bool 
     return Following(text, tuple(one for one in edits if one is not None), Safety.UNSAFE) if all(edits) else None
 
 
+def by_accelerator(program: Program, sources: tuple[ast.Call, ...]) -> Following | None:
+    """Where nothing names a device: the current accelerator, if the machine has one. A choice."""
+    text = '"cuda" if torch.cuda.is_available() else "cpu"'
+    if any(isinstance(one.func, ast.Name) or not ast.unparse(one.func).startswith("torch.") for one in sources):
+        return None
+    edits = [placed(program, call, text) for call in sources]
+    return Following(text, tuple(one for one in edits if one is not None), Safety.UNSAFE) if all(edits) else None
+
+
 def at_births(program: Program, meeting: Meeting) -> Following | None:
     """The repair where the value is made, if all factories that it came from can be told where."""
     sources = meeting.misplaced.value.sources

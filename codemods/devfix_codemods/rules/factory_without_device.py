@@ -6,6 +6,8 @@ Finds tensors that a factory puts on the host (`zeros`, `ones`, `arange`, `eye`,
 and that then meet a tensor which lives elsewhere: on a device that the program chose, or wherever the caller put the
 tensors that a function gets. The factory is given `device=`; one that takes no device gets `.to(...)` behind it. So
 does a legacy constructor that was given one, `torch.Tensor(3, device=device)`: on anything but the host that fails.
+Also finds those that meet nothing in sight, but take their size, dtype or name from a tensor, or have neighbours
+elsewhere.
 
 ## Why it fails
 
@@ -28,7 +30,8 @@ Factories know nothing of the tensors around them. As soon as the caller's tenso
 ## Fix safety
 
 Safe: a tensor that must be where another one is follows that one, which changes nothing where both are on the host.
-Unsafe where the new tensor is used in other ways as well that may want it on the host. 0-dim tensors in arithmetic,
+Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its size, its
+dtype or its neighbours tell where it belongs. 0-dim tensors in arithmetic,
 values on the way to numpy, datasets, collate functions and attributes of `self` are left alone.
 
 ## Since torch
@@ -48,9 +51,10 @@ from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
-from devfix_codemods.rules._following import Following, by_device, following
+from devfix_codemods.rules._following import Following, by_accelerator, by_device, following
 from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._moves import device_words, text_of
+from devfix_codemods.rules._sized import Sized, forgotten
 from devfix_codemods.scope import function_around
 
 
@@ -64,8 +68,12 @@ def check(program: Program) -> Iterator[Finding]:
         sources = meeting.misplaced.value.sources
         if sources and _concerns(program, meeting):
             found.setdefault(sources, []).append(meeting)
-    for meetings in found.values():
-        yield from _findings(program, meetings)
+    told = [one for meetings in found.values() for one in _findings(program, meetings)]
+    hints = {one.call: one for one in forgotten(program)}
+    repaired = {one.span for one in told if one.fix is not None}
+    spans = {program.source.span(one): one for one in hints}
+    yield from (one for one in told if one.fix is not None or one.span not in spans)
+    yield from (_hinted(program, one) for span, call in spans.items() if span not in repaired for one in [hints[call]])
     if facts.collectives and not _by_gloo(program):
         yield from (_collective(program, one) for one in facts.collectives if one.misplaced.value.sources not in found)
 
@@ -82,6 +90,19 @@ def _legacy(program: Program, given: Given) -> Finding:
     )
 
 
+def _hinted(program: Program, hint: Sized) -> Finding:
+    made, span = text_of(program, hint.call.func), program.source.span(hint.call)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{made}(…)` {hint.reason}, and makes its tensor on the host",
+        span=span,
+        trail=(Step(span, "made here, on the host"),),
+        fix=_fix(made, hint.repair) if hint.repair is not None else None,
+        advice=f"give `{made}` the device of what its tensor goes with",
+    )
+
+
 def _by_gloo(program: Program) -> bool:
     """Whether the file itself chooses the backend that takes tensors on the host."""
     return any(isinstance(node, ast.Constant) and node.value == "gloo" for node in ast.walk(program.tree))
@@ -90,7 +111,8 @@ def _by_gloo(program: Program) -> bool:
 def _collective(program: Program, meeting: Meeting) -> Finding:
     call = meeting.misplaced.value.sources[0]
     made, span = text_of(program, call.func), program.source.span(meeting.node)
-    repair = by_device(program, meeting.misplaced.value.sources, tensors=True)
+    sources = meeting.misplaced.value.sources
+    repair = by_device(program, sources, tensors=True) or by_accelerator(program, sources)
     return Finding(
         code=RULE.code,
         name=RULE.name,

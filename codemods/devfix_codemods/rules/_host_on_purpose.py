@@ -1,0 +1,137 @@
+"""What a factory makes that is better left on the host: by where it stands, and by what is done with it."""
+
+import ast
+import re
+
+from devfix_codemods import scope
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import attributes_set, dotted
+from devfix_codemods.program import Program
+
+# Where tensors are on the host on purpose
+
+
+_HOST_FUNCTIONS = re.compile(
+    r"_*(?:__(?!call)\w+__|collate\w*|\w*collate(?:_fn)?|test\w*|setup\w*|reset_parameters|init"
+    r"\w*|\w*_init|build\w*|make\w*|create\w*|load\w*|read\w*|plot\w*|draw\w*|visuali\w*|export\w*|process"
+    r"|download|\w*dummy\w*|\w*example\w*|\w*dataset\w*|\w*dataloader\w*|\w*sampler)"
+)
+_HOST_CLASSES = re.compile(
+    r".*(?:Data|Dataset|Loader|DataModule|Sampler|Collator|Collate|Test|Tests|TestCase|Reader)\d*"
+)
+
+
+def runs_on_the_host(program: Program, function: scope.Function, call: ast.Call) -> bool:
+    """Whether a function builds, loads, tests or shows: what it makes is moved later, or never."""
+    owners = [one for one in program.names.ancestors(call) if isinstance(one, ast.ClassDef)]
+    names = [one.name for one in program.names.ancestors(call) if isinstance(one, scope.Function)]
+    if any(_HOST_FUNCTIONS.fullmatch(one) for one in names) or any(_HOST_CLASSES.fullmatch(one.name) for one in owners):
+        return True
+    if any(context.worker for context in program.facts.births.get(call, ())):
+        return True
+    if any(base.endswith(("Dataset", "Sampler", "TestCase")) for one in owners for base in _bases(program, one)):
+        return True
+    tests = (one.test for one in program.names.ancestors(call) if isinstance(one, (ast.If, ast.IfExp)))
+    return any(_PLACES.search(ast.unparse(one)) for one in tests)
+
+
+_PLACES = re.compile(r"is_available|cuda|cpu|device")
+
+
+def _bases(program: Program, owner: ast.ClassDef) -> tuple[str, ...]:
+    return tuple(program.unit.classes.bases(owner))
+
+
+# What happens to the value
+
+
+LEAVES = frozenset(
+    {"to", "cuda", "cpu", "type_as", "to_device", "numpy", "tolist", "item", "pin_memory", "is_cuda", "device"}
+    | {"backward", "data_ptr", "share_memory_"}
+)
+_HOST_READERS = re.compile(r"(?:np|numpy|plt|math|json|pickle|cv2|Image|PIL|pd|os|dist|random)\..*")
+_HOST_CALLS = frozenset(
+    {"int", "float", "bool", "str", "list", "print", "range", "sorted", "set", "dict", "tuple", "isinstance", "save"}
+    | {"allclose", "assert_close", "assertEqual", "pack_padded_sequence", "ctc_loss", "CTCLoss", "from_dlpack"}
+    | {"register_buffer", "Parameter", "Buffer", "move_to", "send_to_device", "to_device", "prepare"}
+    | {"all_reduce", "broadcast", "split", "chunk", "multinomial", "TensorDataset", "DataLoader", "from_pretrained"}
+)
+
+
+def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
+    """Whether the value, or the name it gets, is kept on the host, moved, or only an index or a scalar."""
+    if _is_scalar(call) or _is_index(program, call) or not _is_open(program, call):
+        return True
+    statement = program.names.statement(call)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    targets = [statement.target] if isinstance(statement, ast.AnnAssign) else targets
+    if isinstance(statement, ast.Assign) and any(attributes_set(statement)):
+        return True
+    names = {one for each in targets for one in scope.stored(each)}
+    words = [*names, *(one.value for each in targets for one in ast.walk(each) if isinstance(one, ast.Constant))]
+    if any(isinstance(one, str) and tables.sounds_like_length(one) for one in words):
+        return True
+    uses = [
+        one
+        for one in ast.walk(function)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in names
+    ]
+    return any(not _is_open(program, one) for one in uses) or (
+        bool(uses) and all(_is_index(program, one) for one in uses)
+    )
+
+
+def _is_scalar(call: ast.Call) -> bool:
+    """`torch.tensor(0.5)`: a 0-dim tensor may stay on the host."""
+    last = (dotted(call.func) or "").rpartition(".")[2]
+    if last == "scalar_tensor" or any(one.arg == "generator" for one in call.keywords):
+        return True
+    plain = (ast.Name, ast.List, ast.Tuple, ast.ListComp)
+    return last == "tensor" and bool(call.args) and not isinstance(call.args[0], plain)
+
+
+def _moves(program: Program, node: ast.Attribute) -> bool:
+    """`.to(device)`, not `.to(torch.long)`."""
+    call = program.names.parent(node)
+    if node.attr != "to" or not isinstance(call, ast.Call) or len(call.args) + len(call.keywords) != 1:
+        return True
+    (given,) = (*call.args, *(one.value for one in call.keywords))
+    return not (program.names.qualified(given) or "").startswith("torch.")
+
+
+def _is_open(program: Program, node: ast.expr) -> bool:
+    """Whether nothing on the way from `node` to its statement moves the value or reads it on the host."""
+    inner: ast.AST = node
+    for outer in program.names.ancestors(node):
+        if isinstance(outer, ast.Attribute) and outer.attr == "item" and isinstance(inner, ast.Subscript):
+            return True  # one element is read
+        if isinstance(outer, ast.Attribute) and outer.attr in LEAVES and _moves(program, outer):
+            return False
+        if isinstance(outer, ast.Call) and inner is not outer.func:
+            text = dotted(outer.func) or ""
+            last = text.rpartition(".")[2]
+            if last in _HOST_CALLS or last in LEAVES or _HOST_READERS.fullmatch(text) or "ctc" in text.lower():
+                return False
+        if isinstance(outer, ast.Subscript) and inner is outer.value and _on_host(outer.slice):
+            return False
+        if isinstance(outer, ast.Subscript) and inner is outer.slice and program.names.parent(node) is outer:
+            return isinstance(outer.ctx, ast.Load)
+        if isinstance(outer, (ast.For, ast.AsyncFor)) and inner is outer.iter:
+            return False
+        if isinstance(outer, (ast.comprehension, ast.If, ast.While, ast.Assert, ast.FormattedValue, ast.Compare)):
+            return not isinstance(outer, ast.comprehension)
+        if isinstance(outer, ast.stmt):
+            return True
+        inner = outer
+    return True
+
+
+def _on_host(index: ast.expr) -> bool:
+    return any(isinstance(one, ast.Attribute) and one.attr in {"cpu", "numpy"} for one in ast.walk(index))
+
+
+def _is_index(program: Program, node: ast.expr) -> bool:
+    """An index on the host suits every tensor."""
+    parent = program.names.parent(node)
+    parent = program.names.parent(parent) if isinstance(parent, ast.Tuple) else parent
+    return isinstance(parent, ast.Subscript) and parent.value is not node

@@ -1,0 +1,322 @@
+"""Factories on the host whose arguments or neighbours say where their tensor belongs, though nothing there meets it.
+
+`torch.ones(x.shape[0])` takes its size from a tensor, `torch.zeros(n, dtype=x.dtype)` its dtype: what is made to fit a
+tensor goes with it. `torch.zeros(3)` beside `torch.ones(3, device=device)` is the one that was forgotten. Both are
+evidence, no proof: the fix is a choice.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+
+from devfix_codemods import scope
+from devfix_codemods.findings import Safety
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+from devfix_codemods.rules._devices import Devices
+from devfix_codemods.rules._following import Following, optional_parameters, placed
+from devfix_codemods.rules._host_on_purpose import LEAVES, runs_on_the_host, stays
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A factory, what says where its tensor belongs, and the edit that puts it there."""
+
+    call: ast.Call
+    reason: str
+    repair: Following | None
+
+
+def forgotten(program: Program) -> Iterator[Sized]:
+    """Factories in functions that nothing keeps on the host, with the device that the code around them tells."""
+    devices = cache(partial(Devices, program))
+    for call in program.names.calls:
+        name = tables.canonical(program.names.qualified(call.func) or "")
+        function = scope.function_around(program, call)
+        if name not in _MAKES or function is None or any(one.arg in {"device", None} for one in call.keywords):
+            continue
+        if runs_on_the_host(program, function, call):
+            continue
+        if (total := _accumulator(program, devices, function, call)) is not None:
+            yield total
+            continue
+        found = _by_target(program, function, call)
+        if found is None and not stays(program, function, call):
+            found = _by_argument(program, function, call) or _by_sibling(program, devices, function, call)
+        if found is not None:
+            device, reason = found
+            edit = placed(program, call, device)
+            if edit is not None:
+                yield Sized(call, reason, Following(device, (edit,), Safety.UNSAFE))
+
+
+_MAKES = (
+    tables.FACTORIES - {"torch.as_tensor", "torch.asarray", "torch.randperm", "torch.normal"}
+    | tables.LEGACY_CONSTRUCTORS
+)
+
+
+# What says where it belongs
+
+
+def _by_argument(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
+    """The tensor from which a factory takes its size or its dtype."""
+    bound = scope.bound_at(program, program.names.statement(call))
+    for part in (*call.args, *(one.value for one in call.keywords)):
+        for node in ast.walk(part):
+            if (tensor := _measured(program, function, node, call)) is not None:
+                return f"{tensor}.device", f"is made to fit `{tensor}`"
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in bound:
+                tensor = _of_local(program, function, node.id, call)
+                if tensor is not None and tensor.partition(".")[0].partition("[")[0] in {*bound, "self"}:
+                    return f"{tensor}.device", f"is made to fit `{tensor}`"
+    return None
+
+
+def _of_local(program: Program, function: scope.Function, name: str, call: ast.Call) -> str | None:
+    """The tensor whose size a local name holds, if both are bound once."""
+    stores = [
+        one
+        for one in ast.walk(function)
+        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)
+    ]
+    statement = program.names.statement(stores[0]) if len(stores) == 1 else None
+    if not isinstance(statement, ast.Assign) or (statement.lineno, statement.col_offset) >= (
+        call.lineno,
+        call.col_offset,
+    ):
+        return None
+    if any(isinstance(one, (ast.IfExp, ast.BoolOp, ast.Compare, ast.Lambda)) for one in ast.walk(statement.value)):
+        return None
+    found = [one for node in ast.walk(statement.value) if (one := _measured(program, function, node, call)) is not None]
+    if not found:
+        return None
+    root = found[0].partition(".")[0].partition("[")[0]
+    later = any(
+        isinstance(one, ast.Name)
+        and one.id == root
+        and isinstance(one.ctx, ast.Store)
+        and (one.lineno, one.col_offset) > (statement.lineno, statement.col_offset)
+        for one in ast.walk(function)
+    )
+    return None if later else found[0]
+
+
+def _measured(program: Program, function: scope.Function, node: ast.AST, call: ast.Call) -> str | None:
+    """`x` in `x.shape`, `x.size(0)`, `x.numel()`, `x.dtype`, `len(x)`, where it is surely a tensor."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="size" | "numel" | "dim")):
+            sure = _is_tensor(program, function, owner, call)
+        case ast.Call(func=ast.Name(id="len"), args=[ast.expr() as owner]) | ast.Attribute(value=owner, attr="shape"):
+            sure = _is_tensor(program, function, owner, call)
+        case ast.Attribute(value=owner, attr="dtype"):
+            sure = _is_tensor(program, function, owner, call) or _has_dtype_of_torch(
+                program, function, owner, node, call
+            )
+        case _:
+            return None
+    return ast.unparse(owner) if sure and _is_plain(owner) else None
+
+
+def _is_plain(node: ast.expr) -> bool:
+    allowed = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.expr_context)
+    return all(isinstance(one, allowed) for one in ast.walk(node))
+
+
+def _is_tensor(program: Program, function: scope.Function, node: ast.expr, call: ast.Call) -> bool:
+    """By what the flow knows of the name; where it did not pass, by annotation or by what is done with it."""
+    text = dotted(node)
+    if text is None:
+        return False
+    known = program.facts.births.get(call)
+    if known:
+        return any(text == name for hand in known.values() for name, _ in hand.tensors)
+    for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+        if parameter.arg == text and parameter.annotation is not None:
+            return program.names.qualified(parameter.annotation) == "torch.Tensor"
+    evidence = program.unit.evidence[function]
+    stores = [line for line in evidence.stores.get(text, ()) if line <= node.lineno]
+    return text not in evidence.numpy and evidence.is_tensor(text, max(stores, default=0))
+
+
+def _has_dtype_of_torch(
+    program: Program, function: scope.Function, owner: ast.expr, node: ast.Attribute, call: ast.Call
+) -> bool:
+    """`torch.zeros(3, dtype=x.dtype)`: what has a dtype of torch is a tensor, or a module, or a configuration."""
+    given = any(one.arg == "dtype" and one.value is node for one in call.keywords)
+    root = next((one.id for one in ast.walk(owner) if isinstance(one, ast.Name)), "self")
+    last = (dotted(owner) or root).rpartition(".")[2]
+    if (
+        not given
+        or _OTHERS_WITH_DTYPE.search(last.lower())
+        or (isinstance(owner, ast.Name) and root in {"self", "cls"})
+    ):
+        return False
+    if (program.names.qualified(owner) or "").partition(".")[0] == "torch":
+        return False
+    evidence = program.unit.evidence[function]
+    if {root, dotted(owner)} & (evidence.modules | evidence.numpy | evidence.called):
+        return False
+    text = dotted(owner)
+    if any(
+        isinstance(one, ast.Attribute) and dotted(one.value) == text and _is_foreign(program, one)
+        for one in ast.walk(function)
+    ):
+        return False
+    return not any(_makes_on_host(program, one) for one in _assigned(program, function, root))
+
+
+def _is_foreign(program: Program, node: ast.Attribute) -> bool:
+    """An attribute, no method, that tensors do not have."""
+    parent = program.names.parent(node)
+    return node.attr not in _ATTRIBUTES and not (isinstance(parent, ast.Call) and parent.func is node)
+
+
+_ATTRIBUTES = frozenset(
+    {"shape", "dtype", "device", "ndim", "grad", "T", "mT", "H", "data", "is_cuda", "layout", "requires_grad"}
+)
+
+
+_OTHERS_WITH_DTYPE = re.compile(
+    r"model|net$|module|coder|unet|vae|config|cfg|args|opt|pipe|space|transformer|policy|np_|array|schema|spec|info|field|column|layer"
+)
+
+
+def _assigned(program: Program, function: scope.Function, name: str) -> Iterator[ast.expr]:
+    for one in ast.walk(function):
+        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
+            statement = program.names.statement(one)
+            if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+                yield statement.value
+
+
+def _makes_on_host(program: Program, value: ast.expr) -> bool:
+    """Made here on the host, or no tensor of torch."""
+    for one in ast.walk(value):
+        if isinstance(one, ast.Call):
+            name = program.names.qualified(one.func) or ""
+            made = tables.canonical(name) in _MAKES | tables.HOST_FACTORIES
+            if name.startswith("numpy") or (made and all(each.arg != "device" for each in one.keywords)):
+                return True
+    return False
+
+
+def _by_sibling(
+    program: Program, devices: Callable[[], Devices], function: scope.Function, call: ast.Call
+) -> tuple[str, str] | None:
+    """The device that the function, or the class for `self.device`, gives to other tensors, if it is bound here too."""
+    if (dotted(call.func) or "").rpartition(".")[2] in _RANDOM:
+        return None  # likely made-up data
+    named = [one.text for one in devices().at(program.names.statement(call)) if not one.optional]
+    own = {ast.unparse(one) for one in _devices_given(program, function)}
+    owner = scope.class_around(program, call)
+    around = list(_devices_given(program, owner)) if owner is not None else []
+    shared = {text for one in around if (text := dotted(one)) is not None and _is_shared(program, one)}
+    for text in (*named, *sorted(shared)):
+        if text in own or (text in shared):
+            return text, f"has neighbours on `{text}`"
+    return None
+
+
+_RANDOM = frozenset({"rand", "randn", "randint", "normal"})
+
+
+def _is_shared(program: Program, node: ast.expr) -> bool:
+    """`self.device`, or a device of another module: the same in all methods."""
+    text = dotted(node) or ""
+    return text == "self.device" or (program.names.qualified(node) is not None and text.endswith(".device"))
+
+
+def _devices_given(program: Program, around: ast.AST) -> Iterator[ast.expr]:
+    """The devices on which a scope makes tensors: `torch.zeros(3, device=d)`, `torch.tensor(x).to(d)`."""
+    for one in ast.walk(around):
+        if isinstance(one, ast.Call):
+            moved = isinstance(one.func, ast.Attribute) and one.func.attr == "to"
+            made = one.func.value if moved and isinstance(one.func, ast.Attribute) else one
+            if isinstance(made, ast.Call) and tables.canonical(program.names.qualified(made.func) or "") in _MAKES:
+                yield from (each.value for each in one.keywords if each.arg == "device")
+                yield from one.args[:1] if moved else ()
+
+
+def _by_target(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
+    """The tensor whose name the new one takes: `x = torch.tensor(0.0)` where `x` is a tensor."""
+    statement = program.names.statement(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+    if not isinstance(target, ast.Name) or target.id in set(scope.reads(call)):
+        return None
+    asked = (one for one in ast.walk(function) if isinstance(one, (ast.Compare, ast.UnaryOp, ast.BoolOp, ast.If)))
+    if any(_asks_for(one, target.id) for one in asked):
+        return None
+    hands = program.facts.births.get(call, {}).values()
+    if all(target.id != name for hand in hands for name, _ in hand.tensors):
+        return None
+    return f"{target.id}.device", f"takes the place of a tensor, `{target.id}`"
+
+
+def _asks_for(node: ast.AST, name: str) -> bool:
+    """Whether a test says that `name` may be None: `x is None`, `not x`, `if x`, `x or y`."""
+    match node:
+        case ast.Compare(left=ast.Name(id=left), ops=[ast.Is() | ast.IsNot()]):
+            return left == name
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=operand)):
+            return operand == name
+        case ast.If(test=ast.Name(id=test)):
+            return test == name
+        case ast.BoolOp(values=values):
+            return any(isinstance(one, ast.Name) and one.id == name for one in values)
+    return False
+
+
+# Sums of losses
+
+
+def _accumulator(
+    program: Program, devices: Callable[[], Devices], function: scope.Function, call: ast.Call
+) -> Sized | None:
+    """`total_loss = torch.tensor(0.0)` to which losses are added in place: a sum on the host takes none of a device."""
+    statement = program.names.statement(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+    if not isinstance(target, ast.Name) or "loss" not in target.id.lower() or not _is_zero(call):
+        return None
+    if not any(_adds_losses(one, target.id) for one in ast.walk(function)):
+        return None
+    device = _device_of_loss(program, devices, function, statement, call)
+    edit = placed(program, call, device) if device is not None else None
+    repair = Following(device, (edit,), Safety.UNSAFE) if device is not None and edit is not None else None
+    return Sized(call, "gets losses added in place", repair)
+
+
+def _is_zero(call: ast.Call) -> bool:
+    """`torch.tensor(0.0)`, `torch.zeros(1)`, `torch.zeros(())`, `torch.FloatTensor([0])`."""
+    return all(isinstance(one, (ast.Constant, ast.List, ast.Tuple)) and not _reads_names(one) for one in call.args)
+
+
+def _reads_names(node: ast.AST) -> bool:
+    return next(scope.reads(node), None) is not None
+
+
+def _adds_losses(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, ast.AugAssign) or not isinstance(node.op, ast.Add):
+        return False
+    if not isinstance(node.target, ast.Name) or node.target.id != name:
+        return False
+    inside = [one for one in ast.walk(node.value) if isinstance(one, (ast.Name, ast.Attribute))]
+    texts = [one.id if isinstance(one, ast.Name) else one.attr for one in inside]
+    return any("loss" in one.lower() or one.endswith("cross_entropy") for one in texts) and not LEAVES & set(texts)
+
+
+def _device_of_loss(
+    program: Program, devices: Callable[[], Devices], function: scope.Function, statement: ast.stmt, call: ast.Call
+) -> str | None:
+    named = devices().first(statement)
+    if named is not None:
+        return named.text
+    hands = program.facts.births.get(call, {}).values()
+    at_hand = [name for hand in hands for name, _ in hand.tensors if "." not in name]
+    optional = optional_parameters(function)
+    if tensor := next((one for one in at_hand if one not in optional), None):
+        return f"{tensor}.device"
+    return None
