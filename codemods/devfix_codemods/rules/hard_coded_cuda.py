@@ -252,7 +252,8 @@ def _of_omissions(program: Program) -> Iterator[Finding]:
         statement = program.names.statement(one.call)
         device = devices.first(statement)
         beside = next(devices.of_values(statement), None)
-        if (device is None and beside is None and not one.given_elsewhere) or is_guarded(program, one.call):
+        known = beside is not None or one.given_elsewhere
+        if device is None and (not known or is_guarded(program, one.call)):
             continue
         fix = None
         if device is not None:
