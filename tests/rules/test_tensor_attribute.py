@@ -176,6 +176,33 @@ def test_a_use_through_a_local_name(rule) -> None:
     assert "`self.t` is a plain tensor" in rule.findings(program)[0].message
 
 
+FIT = "    def fit(self, x):\n        self.register_buffer('t', x.mean(0))\n"
+NO_LATE_BUFFER = {
+    "registered from the start": ("self.register_buffer('t', None)", FIT),
+    "registered in a branch": ("self.t = None\n        if n:\n            self.register_buffer('t', None)", FIT),
+    "no attribute": ("self.u = None", FIT),
+    "something that is no tensor": ("self.t = []", FIT),
+    "deleted before": ("self.t = None", FIT.replace("self.reg", "del self.t\n        self.reg")),
+    "deleted by name": ("self.t = None", FIT.replace("self.reg", "delattr(self, 't')\n        self.reg")),
+    "asked for": ("self.t = None", FIT.replace("self.reg", "if not hasattr(self, 't'): self.reg")),
+    "of another object": ("self.t = None", FIT.replace("self.reg", "x.reg")),
+}
+
+
+@pytest.mark.parametrize(("init", "more"), NO_LATE_BUFFER.values(), ids=NO_LATE_BUFFER)
+def test_no_buffer_under_a_name_that_is_taken(rule, init: str, more: str) -> None:
+    assert rule.findings(module(init, "return x", more)) == ()
+
+
+def test_a_name_that_a_later_buffer_takes(rule) -> None:
+    fixed = rule.unchanged_unless_unsafe(module("self.t = given  # or None", "return x - self.t", FIT))
+    assert '        self.register_buffer("t", given)  # or None\n' in fixed
+    fixed = rule.unchanged_unless_unsafe(
+        module("self.t = None", "return x - self.t", FIT.replace("(0))", "(0), persistent=False)"))
+    )
+    assert 'self.register_buffer("t", None, persistent=False)' in fixed
+
+
 def test_a_module_of_lightning_moves_nothing_itself(rule) -> None:
     program = "import lightning as L\n" + module(
         "self.t = torch.zeros(3)", "return x + self.t", base="L.LightningModule"

@@ -29,7 +29,7 @@ def is_surely_module(program: Program, owner: ast.ClassDef) -> bool:
 
 def as_buffer(program: Program, kept: Kept) -> tuple[Edit, ...] | None:
     """The edits that register the attribute in the constructor instead; None where that may break something."""
-    constructor = next((one for one in kept.owner.body if _is_constructor(one)), None)
+    constructor = next((one for one in kept.owner.body if is_constructor(one)), None)
     if constructor is None or not is_surely_module(program, kept.owner) or _is_class_attribute(program, kept):
         return None
     known = list(assignments(program, kept))
@@ -38,14 +38,15 @@ def as_buffer(program: Program, kept: Kept) -> tuple[Edit, ...] | None:
         return None
     edits: list[Edit] = []
     for one in here:
-        added = _registered(program, one, kept.name) if _after_super(constructor, one) else None
+        added = _registered(program, one, kept.name) if is_after_super(constructor, one) else None
         if added is None:
             return None
         edits.extend(added)
     return tuple(edits)
 
 
-def _is_constructor(node: ast.stmt) -> bool:
+def is_constructor(node: ast.stmt) -> bool:
+    """Whether a statement of a class is its `__init__`."""
     return isinstance(node, ast.FunctionDef) and node.name == "__init__"
 
 
@@ -169,7 +170,7 @@ def _stays_tensor(statement: ast.Assign, name: str) -> bool:
     return False
 
 
-def _after_super(constructor: ast.stmt, statement: ast.stmt) -> bool:
+def is_after_super(constructor: ast.stmt, statement: ast.stmt) -> bool:
     """Whether the module exists when a statement of its constructor runs."""
     assert isinstance(constructor, ast.FunctionDef)
     return any(

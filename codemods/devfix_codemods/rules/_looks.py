@@ -44,6 +44,11 @@ def makes_tensors(data: bytes) -> bool:
     return b"from torch" in data and _MAKES_BY_NAME.search(data) is not None
 
 
+def keeps_tensors(data: bytes) -> bool:
+    """Tensors are made, or buffers registered."""
+    return b".register_buffer(" in data or makes_tensors(data)
+
+
 def holds_host_tensors(data: bytes) -> bool:
     """Tensors may be on the host: made there by a factory, brought there, or yielded by a loader."""
     return b".cpu(" in data or makes_tensors(data) or moves_loop_items(data)

@@ -4,7 +4,8 @@
 
 Finds tensors that a class keeps in plain attributes of `self` and that meet, in another method, values that live
 elsewhere: wherever the module was moved, or on the device that the class chose. They are registered as buffers that
-no checkpoint holds, moved where they are used, or made on the class's own device.
+no checkpoint holds, moved where they are used, or made on the class's own device. So are attributes that another
+method means to register as buffers.
 
 ## Why it fails
 
@@ -12,6 +13,8 @@ no checkpoint holds, moved where they are used, or made on the class's own devic
 dictionary is none of them and stays where it was made:
 
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+    KeyError: "attribute 'mean' already exists"
 
 ## Before
 
@@ -48,7 +51,7 @@ Any; 1.6 for `persistent=False`.
 
 from collections.abc import Iterator
 
-from devfix_codemods.edits.operations import Edit
+from devfix_codemods.edits.operations import Edit, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Meeting
@@ -57,6 +60,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following, _looks
 from devfix_codemods.rules._attributes import Kept
+from devfix_codemods.rules._late_buffers import Late, late_buffers
 from devfix_codemods.rules._moves import device_words, text_of
 
 FEW = 2
@@ -64,6 +68,7 @@ FEW = 2
 
 
 def check(program: Program) -> Iterator[Finding]:
+    yield from (_registered_late(program, one) for one in late_buffers(program))
     if not program.outline.makes_tensors:
         return
     found: dict[Kept, list[Meeting]] = {}
@@ -140,6 +145,21 @@ def _fix(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
     return _registered(kept, buffer, Safety.UNSAFE) if buffer is not None else None
 
 
+def _registered_late(program: Program, late: Late) -> Finding:
+    span, value = program.source.span(late.assignment), text_of(program, late.assignment.value)
+    options = "".join(f", {one.arg}={text_of(program, one.value)}" for one in late.registration.keywords if one.arg)
+    code = f'self.register_buffer("{late.name}", {value}{options})'
+    there = program.source.span(late.registration)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`self.{late.name}` is a plain attribute: no buffer can be registered under its name later",
+        span=span,
+        trail=(Step(span, "it is set here"), Step(there, "and meant to be a buffer here")),
+        fix=Fix(Safety.UNSAFE, f"Register `{late.name}` as a buffer from the start", (ReplaceStatement(span, code),)),
+    )
+
+
 def _registered(kept: Kept, edits: tuple[Edit, ...], safety: Safety) -> Fix:
     title = f"Register `{kept.name}` as a buffer that no checkpoint holds"
     return Fix(safety, title, edits, since=_buffers.SINCE)
@@ -163,4 +183,4 @@ def _made_there(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | 
     return Fix(found.safety, f"Make `self.{kept.name}` on `{found.device}`", found.edits)
 
 
-RULE = Rule("DVF203", "tensor-attribute", ((b"torch", b"self."),), check, looks=_looks.makes_tensors)
+RULE = Rule("DVF203", "tensor-attribute", ((b"torch", b"self."),), check, looks=_looks.keeps_tensors)
