@@ -1487,3 +1487,36 @@ def test_items_that_a_dataset_may_have_placed(rule):
     """)
         == ()
     )
+
+
+HELPER = """
+    import torch
+    def move(obj, device):
+        {first}if isinstance(obj, tuple):
+            return tuple(move(o, device) for o in obj)
+        elif torch.is_tensor(obj):
+            return obj.to(device)
+        else:
+            return {rest}
+"""
+LISTS = "if isinstance(obj, list):\n            return [move(o, device) for o in obj]\n        "
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        HELPER.format(first=LISTS, rest="obj"),
+        HELPER.format(first="", rest="list(obj)"),
+        HELPER.format(first="", rest="convert(obj)"),
+        HELPER.format(first="", rest="obj").replace("obj.to(device)", "obj.float()"),
+        HELPER.format(first="", rest="obj").replace("tuple(move(", "tuple(other("),
+        HELPER.format(first="", rest="obj").replace("obj, tuple", "obj, (list, tuple)"),
+    ],
+)
+def test_helpers_that_move_all_or_nothing(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+def test_a_helper_that_returns_lists_unmoved(rule) -> None:
+    fixed = rule.fixed(HELPER.format(first="", rest="obj"), unsafe=True)
+    assert "    if isinstance(obj, list):\n        return [move(o, device) for o in obj]\n    if isinst" in fixed

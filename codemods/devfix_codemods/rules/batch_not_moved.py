@@ -66,9 +66,12 @@ from devfix_codemods.rules._moves import (
     text_of,
     within,
 )
+from devfix_codemods.rules._partial_moves import PartialMove, moves_tuples, partial_moves
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if moves_tuples(program.source.data):
+        yield from (_of_helper(program, one) for one in partial_moves(program))
     if not program.outline.moves_loop_items:
         return
     groups: dict[tuple[ast.AST, str], list[Meeting]] = {}
@@ -83,6 +86,20 @@ def check(program: Program) -> Iterator[Finding]:
         finding = _finding(program, meetings, whole)
         if finding is not None:
             yield finding
+
+
+def _of_helper(program: Program, partial: PartialMove) -> Finding:
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{partial.function.name}` moves the items of a tuple, but returns a list as it is",
+        span=program.source.span(partial.branch.test),
+        fix=Fix(Safety.UNSAFE, "Move the items of a list as well", (partial.edit,)),
+    )
+
+
+def _looks(data: bytes) -> bool:
+    return moves_tuples(data) or moves_loop_items(data)
 
 
 def _moved_in_vain(program: Program, batch: BatchItem) -> bool:
@@ -412,7 +429,14 @@ def _mapping_fix(program: Program, meeting: Meeting, mover: Mover | None) -> Fix
 RULE = Rule(
     "DVF101",
     "batch-not-moved",
-    ((b"for ", b".to("), (b"for ", b".cuda("), (b"next(", b".to("), (b"next(", b".cuda("), (b"oader", b".backward(")),
+    (
+        (b"for ", b".to("),
+        (b"for ", b".cuda("),
+        (b"next(", b".to("),
+        (b"next(", b".cuda("),
+        (b"oader", b".backward("),
+        (b", tuple):", b".to("),
+    ),
     check,
-    looks=moves_loop_items,
+    looks=_looks,
 )
