@@ -316,3 +316,60 @@ def test_what_goes_through_numpy_names_no_device() -> None:
     outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF104"})))
     assert isinstance(outcome, Checked)
     assert not [one for one in outcome.findings if one.fix]
+
+
+UNTOUCHED = {
+    "a class method has no self": (
+        "class Boxes:\n    def corners(self):\n        return torch.zeros(4, device=self.device)\n    @classmethod\n"
+        "    def of(cls, given):\n        empty = torch.zeros(0, 4)\n        return cls(convert(empty))\n"
+    ),
+    "a size is no tensor": (
+        "class Stack:\n    def positions(self):\n"
+        "        return torch.arange(self.batch_size.numel()).reshape(self.batch_size)\n"
+    ),
+    "a plot reads the host": (
+        "def show(ax, lengths, device):\n    steps = torch.ones(3, device=device)\n"
+        "    ax.plot(torch.arange(1, 1 + len(lengths)), lengths)\n    return steps\n"
+    ),
+    "one of a sum of host tensors": (
+        "def corners(x: torch.Tensor):\n    rows = torch.arange(x.shape[0])\n"
+        "    pairs = torch.tensor([[0, 0], [1, 1]])\n    pairs += rows\n    return send(pairs, x.device)\n"
+    ),
+    "among what was copied to the host": (
+        "def roots(x: torch.Tensor):\n    copied = x.detach().cpu().double()\n"
+        "    companion = torch.zeros(x.shape[0], 3, dtype=torch.float64)\n"
+        "    companion[:, 1] = companion[:, 0] - copied[:, 2]\n"
+        "    return torch.linalg.eigvals(companion)\n"
+    ),
+    "joined on the host, then moved": (
+        "def circle(x: torch.Tensor):\n    angles = torch.linspace(0, 6.0, len(x), dtype=x.dtype)\n"
+        "    points = torch.cat([torch.sin(angles), torch.ones(3)])\n    return points.to(x.device)\n"
+    ),
+    "a feature extractor": (
+        "class SpeechFeatureExtractor(SequenceFeatureExtractor):\n"
+        "    def pad(self, x: torch.Tensor):\n        return torch.cat([x, torch.zeros(3)])\n"
+    ),
+    "a processor of transformers": (
+        "from transformers import ProcessorMixin\nclass Speech(ProcessorMixin):\n"
+        "    def pad(self, x: torch.Tensor):\n        return torch.cat([x, torch.zeros(3)])\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", UNTOUCHED.values(), ids=UNTOUCHED)
+def test_what_stays_on_the_host_gets_no_device(text: str) -> None:
+    outcome = check(Source("program.py", f"import torch\n{text}".encode()), Options(frozenset({"DVF104"})))
+    assert isinstance(outcome, Checked)
+    assert not [one for one in outcome.findings if one.fix]
+
+
+def test_what_is_added_to_a_size_is_a_size() -> None:
+    text = (
+        "import numpy as np\nimport torch\nclass Pairs(torch.nn.Module):\n    def start(self, n):\n"
+        "        size = self.batch_shape + torch.Size([n])\n        wins = self.wins.detach().cpu().numpy()\n"
+        "        if torch.Size(wins.shape) != size:\n            wins = wins + np.random.standard_normal(size)\n"
+        "        return wins, self.table(n).reshape(*size).to('cuda')\n"
+    )
+    outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF402"})))
+    assert isinstance(outcome, Checked)
+    assert not outcome.findings

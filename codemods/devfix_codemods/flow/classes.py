@@ -64,6 +64,11 @@ class ClassTable:
         methods = self.methods(definition)
         return "__getitem__" in methods and "__len__" in methods and not self.is_module(definition)
 
+    def prepares_data(self, definition: ast.ClassDef) -> bool:
+        """Whether a class works on the host before anything is moved: a collator, a tokenizer, a feature extractor."""
+        names = (definition.name, *(base.rpartition(".")[2] for base in self.bases(definition)))
+        return any(map(tables.PREPARES_DATA.search, names)) and not self.is_module(definition)
+
     def methods(self, definition: ast.ClassDef) -> dict[str, Function]:
         """Methods by name, inherited ones of the project included."""
         if definition in self._methods:

@@ -115,7 +115,7 @@ class Functions(Calls):
         owner = self.owners.get(definition)
         managed = self.traits.managed or (owner is not None and self.classes.is_managed(owner))
         worker = "collate" in definition.name or (
-            owner is not None and (self.classes.is_dataset(owner) or "collat" in owner.name.lower())
+            owner is not None and (self.classes.is_dataset(owner) or self.classes.prepares_data(owner))
         )
         forward = owner is not None and definition.name == "forward" and self.classes.is_module(owner)
         return Context(definition, owner, managed, worker or self.frame.context.worker, symbolic, forward)

@@ -4,6 +4,7 @@ Names are the public qualified ones; `canonical` folds re-exports onto them. Sou
 """
 
 import ast
+import re
 
 FACTORIES = frozenset(
     f"torch.{name}"
@@ -192,6 +193,12 @@ MANAGING_PACKAGES = frozenset(
     {"accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric", "fairscale", "colossalai"}
 )
 """Packages whose import says that they may place what the file builds."""
+
+PREPARES_DATA = re.compile(
+    r"(?i:collat)|(?:FeatureExtractor|ImageProcessor|VideoProcessor|Tokenizer)(?:Fast)?$"
+    r"|^(?:FeatureExtractionMixin|ImageProcessingMixin|ProcessorMixin|BaseImageProcessor\w*|PreTrainedTokenizer\w*)$"
+)
+"""Names of classes, theirs or their bases', that make inputs of models on the host."""
 
 DATASET_BASES = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torch.utils.data.dataset.")
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})

@@ -47,9 +47,9 @@ def _bases(program: Program, owner: ast.ClassDef) -> tuple[str, ...]:
 
 LEAVES = frozenset(
     {"to", "cuda", "cpu", "type_as", "to_device", "numpy", "tolist", "item", "pin_memory", "is_cuda", "device"}
-    | {"backward", "data_ptr", "share_memory_"}
+    | {"backward", "data_ptr", "share_memory_", "element_size"}
 )
-_HOST_READERS = re.compile(r"(?:np|numpy|plt|math|json|pickle|cv2|Image|PIL|pd|os|dist|random)\..*")
+_HOST_READERS = re.compile(r"(?:np|numpy|plt|axe?s?\d*|math|json|pickle|cv2|Image|PIL|pd|os|dist|random)\..*")
 _HOST_CALLS = frozenset(
     {"int", "float", "bool", "str", "list", "print", "range", "sorted", "set", "dict", "tuple", "isinstance", "save"}
     | {"allclose", "assert_close", "assertEqual", "pack_padded_sequence", "ctc_loss", "CTCLoss", "from_dlpack"}
@@ -60,7 +60,7 @@ _HOST_CALLS = frozenset(
 
 def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
     """Whether the value, or the name it gets, is kept on the host, moved, or only an index or a scalar."""
-    if _is_scalar(call) or _is_index(program, call) or not _is_open(program, call):
+    if is_scalar(call) or is_index(program, call) or not _is_open(program, call):
         return True
     statement = program.names.statement(call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -77,11 +77,11 @@ def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in names
     ]
     return any(not _is_open(program, one) for one in uses) or (
-        bool(uses) and all(_is_index(program, one) for one in uses)
+        bool(uses) and all(is_index(program, one) for one in uses)
     )
 
 
-def _is_scalar(call: ast.Call) -> bool:
+def is_scalar(call: ast.Call) -> bool:
     """`torch.tensor(0.5)`: a 0-dim tensor may stay on the host."""
     last = (dotted(call.func) or "").rpartition(".")[2]
     if last == "scalar_tensor" or any(one.arg == "generator" for one in call.keywords):
@@ -90,7 +90,7 @@ def _is_scalar(call: ast.Call) -> bool:
     return last == "tensor" and bool(call.args) and not isinstance(call.args[0], plain)
 
 
-def _moves(program: Program, node: ast.Attribute) -> bool:
+def moves(program: Program, node: ast.Attribute) -> bool:
     """`.to(device)`, not `.to(torch.long)`."""
     call = program.names.parent(node)
     if node.attr != "to" or not isinstance(call, ast.Call) or len(call.args) + len(call.keywords) != 1:
@@ -105,7 +105,7 @@ def _is_open(program: Program, node: ast.expr) -> bool:
     for outer in program.names.ancestors(node):
         if isinstance(outer, ast.Attribute) and outer.attr == "item" and isinstance(inner, ast.Subscript):
             return True  # one element is read
-        if isinstance(outer, ast.Attribute) and outer.attr in LEAVES and _moves(program, outer):
+        if isinstance(outer, ast.Attribute) and outer.attr in LEAVES and moves(program, outer):
             return False
         if isinstance(outer, ast.Call) and inner is not outer.func:
             text = dotted(outer.func) or ""
@@ -130,7 +130,7 @@ def _on_host(index: ast.expr) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr in {"cpu", "numpy"} for one in ast.walk(index))
 
 
-def _is_index(program: Program, node: ast.expr) -> bool:
+def is_index(program: Program, node: ast.expr) -> bool:
     """An index on the host suits every tensor."""
     parent = program.names.parent(node)
     parent = program.names.parent(parent) if isinstance(parent, ast.Tuple) else parent

@@ -18,6 +18,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import Following, optional_parameters, placed
+from devfix_codemods.rules._host_company import parted
 from devfix_codemods.rules._host_on_purpose import LEAVES, runs_on_the_host, stays
 
 
@@ -32,6 +33,16 @@ class Sized:
 
 def forgotten(program: Program) -> Iterator[Sized]:
     """Factories in functions that nothing keeps on the host, with the device that the code around them tells."""
+    found = list(_told(program))
+    kept = parted(program, {one.call for one in found if one.repair is not None and one.reason != _IN_PLACE})
+    yield from (one for one in found if one.call not in kept)
+
+
+_IN_PLACE = "gets losses added in place"
+
+
+def _told(program: Program) -> Iterator[Sized]:
+    """What the arguments and the neighbours of each factory say, taken alone."""
     devices = cache(partial(Devices, program))
     for call in program.names.calls:
         name = tables.canonical(program.names.qualified(call.func) or "")
@@ -118,7 +129,12 @@ def _measured(program: Program, function: scope.Function, node: ast.AST, call: a
             )
         case _:
             return None
-    return ast.unparse(owner) if sure and _is_plain(owner) else None
+    return ast.unparse(owner) if sure and _is_plain(owner) and not _is_size(owner) else None
+
+
+def _is_size(node: ast.expr) -> bool:
+    """A `torch.Size` has `numel()` and a length too, but no device."""
+    return (dotted(node) or "").rpartition(".")[2].endswith(("size", "shape"))
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -215,6 +231,8 @@ def _by_sibling(
     owner = scope.class_around(program, call)
     around = list(_devices_given(program, owner)) if owner is not None else []
     shared = {text for one in around if (text := dotted(one)) is not None and _is_shared(program, one)}
+    if "self" not in scope.parameters(function):
+        shared = {one for one in shared if not one.startswith("self.")}
     for text in (*named, *sorted(shared)):
         if text in own or (text in shared):
             return text, f"has neighbours on `{text}`"
@@ -286,7 +304,7 @@ def _accumulator(
     device = _device_of_loss(program, devices, function, statement, call)
     edit = placed(program, call, device) if device is not None else None
     repair = Following(device, (edit,), Safety.UNSAFE) if device is not None and edit is not None else None
-    return Sized(call, "gets losses added in place", repair)
+    return Sized(call, _IN_PLACE, repair)
 
 
 def _is_zero(call: ast.Call) -> bool:

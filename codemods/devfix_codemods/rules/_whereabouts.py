@@ -64,6 +64,8 @@ class Whereabouts:
                 return self._least(node.value)
             case ast.Subscript(value=value) | ast.UnaryOp(operand=value) | ast.Starred(value=value):
                 return self.source(value)
+            case ast.BinOp(left=first, right=second) if self._is_size(first) or self._is_size(second):
+                return Made.HOST
             case ast.BinOp(left=first, right=second) | ast.IfExp(body=first, orelse=second):
                 return self._first([first, second])
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
@@ -73,6 +75,10 @@ class Whereabouts:
             case ast.Constant():
                 return Made.HOST
         return Made.UNKNOWN
+
+    def _is_size(self, node: ast.expr) -> bool:
+        """`torch.Size(...)`: what it is added to is one as well."""
+        return isinstance(node, ast.Call) and self._names.qualified(node.func) == "torch.Size"
 
     def _least(self, node: ast.expr) -> Made:
         """An entry of a mapping: on the host if the mapping is, else anywhere."""

@@ -78,11 +78,14 @@ def check(program: Program) -> Iterator[Finding]:
         yield _finding(program, tensor, reader)
     if not (program.outline.moves_loop_items or program.outline.builds_free_modules):
         return
+    whereabouts = Whereabouts(program)
     vain = {dotted(one.receiver) for one in program.facts.moves if not one.result_used}
     for readout in program.facts.readouts:
         operand = readout.operand
         if dotted(operand.node) in vain:
             continue  # another rule's bug
+        if whereabouts.source(operand.node) is Made.HOST:
+            continue  # a size, or numbers
         if _is_moved_tensor(readout) and operand.node not in told and not _is_guarded(program, operand.node):
             told.add(operand.node)
             yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`")

@@ -1,0 +1,119 @@
+"""Factories whose tensor goes with others that stay on the host: moved alone, it would part from them."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods import scope
+from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+from devfix_codemods.rules._host_on_purpose import is_index, is_scalar, moves
+from devfix_codemods.rules._whereabouts import moves_to_host
+
+_MOVES = frozenset({"to", "cuda", "to_device", "type_as"})
+_HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+
+
+def parted(program: Program, calls: set[ast.Call]) -> set[ast.Call]:
+    """Those of `calls` that cannot be moved together with all the tensors of the host that theirs meet."""
+    left = set(calls)
+    while gone := {one for one in left if _meets_host(program, one, left)}:
+        left -= gone
+    return calls - left
+
+
+def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
+    function, own = scope.function_around(program, call), program.names.statement(call)
+    if function is None:
+        return False
+    names = set(scope.stored(own)) if isinstance(own, (ast.Assign, ast.AnnAssign)) else set()
+    seen: set[ast.stmt] = set()
+    pending = [own]
+    while pending:
+        statement = pending.pop()
+        if statement in seen or not isinstance(statement, _SIMPLE) or statement.value is None:
+            continue
+        seen.add(statement)
+        if _has_host(program, function, statement, names, moved):
+            return True
+        if statement is not own and isinstance(statement, ast.Assign) and _stays_of_torch(program, statement):
+            names |= set(scope.stored(statement))
+        pending += [program.names.statement(one) for one in _reads(function, names)]
+    return False
+
+
+def _has_host(
+    program: Program, function: scope.Function, statement: ast.stmt, names: set[str], moved: set[ast.Call]
+) -> bool:
+    """Whether a statement works on a tensor of the host, other than those under `names`."""
+    for call in _calls(statement):
+        copied = (
+            moves_to_host(call)
+            and names.isdisjoint(scope.reads(call))
+            and not any(map(moved.__contains__, _calls(call)))
+        )
+        if copied or _is_left(program, call, moved):
+            return True
+    met = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and not is_index(program, one)}
+    return any(_is_host(program, function, one, moved) for one in met - names)
+
+
+def _stays_of_torch(program: Program, statement: ast.Assign) -> bool:
+    """Whether functions and methods of torch alone give the value, and none moves it."""
+    for one in ast.walk(statement.value):
+        if isinstance(one, ast.Attribute) and one.attr in {*_MOVES, "cpu", "numpy", "item", "tolist"}:
+            return False
+        if isinstance(one, ast.Call) and not _is_of_torch(program, one.func):
+            return False
+    return True
+
+
+def _is_of_torch(program: Program, function: ast.expr) -> bool:
+    name = program.names.qualified(function)
+    if name is not None:
+        return name.startswith("torch.")
+    return isinstance(function, ast.Attribute) and not (dotted(function) or "").startswith("self.")
+
+
+def _reads(function: scope.Function, names: set[str]) -> Iterator[ast.Name]:
+    for one in ast.walk(function):
+        if isinstance(one, ast.Name) and one.id in names and isinstance(one.ctx, ast.Load):
+            yield one
+
+
+def _calls(statement: ast.AST) -> Iterator[ast.Call]:
+    return (one for one in ast.walk(statement) if isinstance(one, ast.Call))
+
+
+def _is_left(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
+    """Whether a call makes a tensor on the host, and nothing takes it from there."""
+    if tables.canonical(program.names.qualified(call.func) or "") not in _HOST_MAKERS or call in moved:
+        return False
+    if any(one.arg in {"device", None} for one in call.keywords) or is_scalar(call) or is_index(program, call):
+        return False
+    chain = (one for one in program.names.ancestors(call) if isinstance(one, ast.Attribute))
+    return not any(one.attr in _MOVES and moves(program, one) for one in chain)
+
+
+def _is_host(program: Program, function: scope.Function, name: str, moved: set[ast.Call]) -> bool:
+    """Whether a local name holds, on some path, what was made or brought to the host, and no move takes it back."""
+    values = [value for one in ast.walk(function) if (value := _given(one, name)) is not None]
+    nodes = [one for value in values for one in ast.walk(value)]
+    if any(isinstance(one, ast.Attribute) and one.attr in _MOVES and _to_device(program, one) for one in nodes):
+        return False
+    calls = [one for one in nodes if isinstance(one, ast.Call)]
+    return any(moves_to_host(one) or _is_left(program, one, moved) for one in calls)
+
+
+def _given(node: ast.AST, name: str) -> ast.expr | None:
+    """What an assignment gives to a plain name."""
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return None
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return node.value if any(isinstance(one, ast.Name) and one.id == name for one in targets) else None
+
+
+def _to_device(program: Program, move: ast.Attribute) -> bool:
+    call = program.names.parent(move)
+    return moves(program, move) and not (isinstance(call, ast.Call) and moves_to_host(call))
