@@ -78,17 +78,28 @@ def check(program: Program) -> Iterator[Finding]:
         yield _finding(program, tensor, reader)
     if not (program.outline.moves_loop_items or program.outline.builds_free_modules):
         return
-    whereabouts = Whereabouts(program)
     vain = {dotted(one.receiver) for one in program.facts.moves if not one.result_used}
     for readout in program.facts.readouts:
         operand = readout.operand
         if dotted(operand.node) in vain:
             continue  # another rule's bug
-        if whereabouts.source(operand.node) is Made.HOST:
-            continue  # a size, or numbers
+        if _is_size(program, operand.node):
+            continue
         if _is_moved_tensor(readout) and operand.node not in told and not _is_guarded(program, operand.node):
             told.add(operand.node)
             yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`")
+
+
+def _is_size(program: Program, node: ast.expr) -> bool:
+    """Whether a name holds a sum with `torch.Size(...)`."""
+    function = scope.function_around(program, node)
+    if function is None or not isinstance(node, ast.Name):
+        return False
+    values = [
+        one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and node.id in set(scope.stored(one))
+    ]
+    parts = [part for one in values if isinstance(one, ast.BinOp) for part in (one.left, one.right)]
+    return any(isinstance(one, ast.Call) and program.names.qualified(one.func) == "torch.Size" for one in parts)
 
 
 def _is_moved_tensor(readout: Readout) -> bool:
