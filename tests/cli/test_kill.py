@@ -78,8 +78,8 @@ def test_interrupted_in_the_middle(files: list[Path], tree: Path) -> None:
 
 
 def test_interrupted_in_the_analysis(files: list[Path]) -> None:
-    with start("check", "--no-cache") as process:
-        time.sleep(0.7)
+    with start("check", "--no-cache", "--jobs", "2") as process:
+        _wait_for_workers(process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
     assert process.returncode in (1, 130)
@@ -89,13 +89,19 @@ def test_interrupted_in_the_analysis(files: list[Path]) -> None:
 
 def test_workers_end_with_their_parent(files: list[Path]) -> None:
     with start("check", "--no-cache", "--jobs", "2") as process:
-        time.sleep(0.7)
+        _wait_for_workers(process)
         workers = _children(process.pid)
         process.kill()
     deadline = time.monotonic() + 10
     while any(map(_alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(_alive, workers))
+
+
+def _wait_for_workers(process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 20
+    while len(_children(process.pid)) < 2 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def _children(pid: int) -> list[int]:
