@@ -8,11 +8,11 @@ from devfix_codemods.diagnosis.devices import dotted_root, mover_at
 from devfix_codemods.diagnosis.messages import Category
 from devfix_codemods.diagnosis.project import Project, expression_at, expressions_in
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
-from devfix_codemods.diagnosis.tensors import with_argument
 from devfix_codemods.diagnosis.trace import Tracer
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._arguments import with_argument
 
 _NUMPY_ROOTS = frozenset({"numpy", "matplotlib", "sklearn", "scipy", "pandas", "cv2", "PIL"})
 

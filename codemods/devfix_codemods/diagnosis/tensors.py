@@ -9,19 +9,17 @@ from devfix_codemods.diagnosis.project import Project, calls_on
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair, Stop
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way, is_birth
 from devfix_codemods.edits.operations import (
-    Argument,
     Edit,
     InsertStatement,
     ReplaceExpression,
     ReplaceStatement,
-    RewriteCall,
 )
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._moves import copied_suffix, roots
-from devfix_codemods.source import Span
 
 
 def tensor_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) -> Iterator[Repair]:
@@ -314,23 +312,6 @@ def _with_device(program: Program, call: ast.Call, mover: Mover) -> Edit:
     if takes_none or not (name in tables.FACTORIES or name in {"torch.as_tensor", "torch.asarray"}):
         return ReplaceExpression(span, f"__node__{mover.suffix}")
     return with_argument(call, span, mover.device, "device")
-
-
-def with_argument(call: ast.Call, span: Span, code: str, keyword: str) -> RewriteCall:
-    """The call with one more keyword argument."""
-    count = len(call.args) + len(call.keywords)
-    kept = [Argument(index, _keyword(call, index)) for index in range(count)]
-    return RewriteCall(span, None, (*kept, Argument(code, keyword)))
-
-
-def _keyword(call: ast.Call, index: int) -> str | None:
-    """The keyword of the argument at an index of the source's order."""
-    parts = sorted(
-        [(one.lineno, one.col_offset, None) for one in call.args]
-        + [(one.lineno, one.col_offset, one.arg) for one in call.keywords],
-        key=lambda one: one[:2],
-    )
-    return parts[index][2]
 
 
 # Attributes

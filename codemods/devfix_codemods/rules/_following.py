@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from devfix_codemods import scope
-from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
+from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
@@ -17,6 +17,7 @@ from devfix_codemods.flow.facts import AtHand, Meeting, Operand
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
+from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 
 
@@ -135,9 +136,7 @@ def with_device(program: Program, call: ast.Call, device: str) -> Edit | None:
     """`device=` among the arguments of a call, or None where it may be there already."""
     if any(one.arg in {None, "device"} for one in call.keywords):
         return None
-    given = [Argument(index, None) for index in range(len(call.args))]
-    named = [Argument(len(call.args) + index, one.arg) for index, one in enumerate(call.keywords)]
-    return RewriteCall(program.source.span(call), arguments=(*given, *named, Argument(device, "device")))
+    return with_argument(call, program.source.span(call), device, "device")
 
 
 # Which device expression

@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from devfix_codemods import scope
-from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
+from devfix_codemods.edits.operations import Argument, ReplaceExpression, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Draw
@@ -53,6 +53,7 @@ from devfix_codemods.flow.places import Device, Host, Relation, describe, relati
 from devfix_codemods.flow.tables import FACTORIES, GENERATORS, canonical
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._moves import device_for, text_of
 
 _MADE = GENERATORS | {"torch.manual_seed"}
@@ -171,7 +172,7 @@ def _drawn_on_device(program: Program, draw: Draw, shared: list[Draw]) -> Fix | 
     nodes = list(dict.fromkeys(one.node for one in shared))
     if device is None or not all(_is_bare_factory(program, node) for node in nodes):
         return None
-    edits = tuple(_with_device(program, node, device) for node in nodes)
+    edits = tuple(with_argument(node, program.source.span(node), device, "device") for node in nodes)
     moved = all(_move_after(program, node) is not None for node in nodes)
     return Fix(Safety.SAFE if moved else Safety.UNSAFE, f"Draw on `{device}`, where the generator lives", edits)
 
@@ -271,7 +272,8 @@ def _target(move: ast.Call) -> ast.expr | None:
 
 def _of_noise(program: Program, call: ast.Call, name: str) -> Finding:
     span = program.source.span(call)
-    edit = _with_device(program, call, f"{name}.device if {name} is not None else None")
+    device = f"{name}.device if {name} is not None else None"
+    edit = with_argument(call, program.source.span(call), device, "device")
     return Finding(
         code=RULE.code,
         name=RULE.name,
@@ -280,12 +282,6 @@ def _of_noise(program: Program, call: ast.Call, name: str) -> Finding:
         trail=(Step(span, "the numbers are drawn on the host, and moved to the device afterwards"),),
         fix=Fix(Safety.SAFE, f"Draw on the device of `{name}`", (edit,)),
     )
-
-
-def _with_device(program: Program, call: ast.Call, device: str) -> Edit:
-    kept = [Argument(index) for index in range(len(call.args))]
-    kept += [Argument(index, one.arg) for index, one in enumerate(call.keywords, len(call.args))]
-    return RewriteCall(program.source.span(call), None, (*kept, Argument(device, "device")))
 
 
 # -- the state of the host's generator

@@ -43,13 +43,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.edits.operations import Argument, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tables import DATASET_BASES
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._amp import quoted
+from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
 from devfix_codemods.rules._looks import loads_to_anywhere
@@ -243,9 +243,7 @@ def _finding(program: Program, call: ast.Call, choice: _Choice) -> Finding:
     name = dotted(call.func) or "load"
     fix = None
     if choice.text is not None:
-        old = [Argument(index) for index in range(len(call.args))]
-        old += [Argument(index, one.arg) for index, one in enumerate(call.keywords, len(call.args))]
-        edit = RewriteCall(program.source.span(call), arguments=(*old, Argument(choice.text, "map_location")))
+        edit = with_argument(call, program.source.span(call), choice.text, "map_location")
         fix = Fix(choice.safety, f"Load to `{choice.text}`: {choice.reason}", (edit,))
     return Finding(
         code=RULE.code,
