@@ -1,10 +1,12 @@
 """Closer looks at the bytes of a file, for rules whose byte triggers stand in every second file.
 
 Each may say yes in vain. None may say no where its rule is likely to find something: what the words below leave out is
-a model that is built inside a function and only called there, outside of training, evaluation and `no_grad`.
+a model that is built inside a function and only called there, outside of training, evaluation and `no_grad`. Looks that
+several rules take keep the answer for the last file.
 """
 
 import re
+from functools import lru_cache
 
 from devfix_codemods.flow.tables import MAKERS
 
@@ -29,6 +31,7 @@ _BEFORE = 120
 """How far before a move its receiver is looked for."""
 
 
+@lru_cache(maxsize=1)
 def moves_loop_items(data: bytes) -> bool:
     """A loop's own variable is moved, or a loader is spoken of."""
     if b"oader" in data and _LOADER.search(data):
@@ -37,6 +40,7 @@ def moves_loop_items(data: bytes) -> bool:
     return bool(targets) and any(_names_in_receiver(before) & targets for before in _before_moves(data))
 
 
+@lru_cache(maxsize=1)
 def makes_tensors(data: bytes) -> bool:
     """Something is called like a factory of torch."""
     if _MAKES.search(data):
