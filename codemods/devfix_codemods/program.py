@@ -3,6 +3,7 @@
 import ast
 from functools import cached_property
 
+from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Facts
 from devfix_codemods.flow.interpreter import interpret
 from devfix_codemods.flow.names import Names
@@ -39,6 +40,11 @@ class Program:
     def unit(self) -> Unit:
         """The file as the interpreter knows it; the project shares it with the files around."""
         return self.project.root(self.source) if self.project is not None else Unit(self.source)
+
+    @cached_property
+    def classes(self) -> ClassTable:
+        """The classes of this file by themselves, without what other files say of their bases."""
+        return ClassTable(self.names)
 
     @cached_property
     def outline(self) -> Outline:

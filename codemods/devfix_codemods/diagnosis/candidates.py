@@ -11,7 +11,6 @@ from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Kind, Repair
 from devfix_codemods.diagnosis.sinks import LAST, moves_at_sink, special_repairs
 from devfix_codemods.diagnosis.tensors import tensor_repairs
-from devfix_codemods.flow.classes import FileTraits
 from devfix_codemods.source import Source
 
 _PLACE_FREE = frozenset({Category.TO_NUMPY, Category.LENGTHS, Category.LOAD, Category.AUTOCAST, Category.RNG_STATE})
@@ -42,7 +41,7 @@ def repairs(diagnosis: Diagnosis, sources: Mapping[str, Source]) -> Sequence[Rep
 def _is_managed(project: Project, repair: Repair) -> bool:
     """Whether a framework places values in a file that would be edited: no moves are inserted there."""
     programs = (project.program(file) for file, _ in repair.edits)
-    return any(one is not None and FileTraits(one.names).managed for one in programs)
+    return any(one is not None and one.unit.traits.managed for one in programs)
 
 
 def _of_operands(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:

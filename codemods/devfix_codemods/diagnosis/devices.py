@@ -224,6 +224,4 @@ def _is_module(program: Program, function: scope.Function) -> bool:
 
 def is_module_class(program: Program, owner: ast.ClassDef) -> bool:
     """Whether a class is a `torch.nn.Module`, as far as its file tells."""
-    from devfix_codemods.flow.classes import ClassTable
-
-    return ClassTable(program.names).may_be_module(owner)
+    return program.classes.may_be_module(owner)

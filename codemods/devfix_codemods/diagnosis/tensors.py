@@ -15,7 +15,6 @@ from devfix_codemods.edits.operations import (
     ReplaceStatement,
 )
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import with_argument
@@ -87,7 +86,7 @@ def _in_worker(project: Project, file: str, node: ast.AST) -> bool:
         return True
     owner = scope.class_around(program, node)
     function = scope.function_around(program, node)
-    if owner is not None and ClassTable(program.names).is_dataset(owner):
+    if owner is not None and program.classes.is_dataset(owner):
         return True
     return function is not None and "collate" in function.name
 

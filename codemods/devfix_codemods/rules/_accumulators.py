@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tables import FACTORIES
 from devfix_codemods.program import Program
@@ -27,7 +26,7 @@ class Sum:
 
 def sums_across_devices(program: Program) -> Iterator[Sum]:
     """Tensors of an output that are added to accumulators on the metric's device."""
-    classes = ClassTable(program.names)
+    classes = program.classes
     for owner in program.names.classes:
         if any(base.startswith("ignite.metrics") for base in classes.bases(owner)):
             made = _accumulators(program, owner)

@@ -5,7 +5,6 @@ import ast
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, ReplaceStatement
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._attributes import Kept, assignments, lineage, targets
@@ -18,7 +17,7 @@ _MODULES_OF_OTHERS = ("LightningModule", "PreTrainedModel", "ModelMixin", "Messa
 
 def is_surely_module(program: Program, owner: ast.ClassDef) -> bool:
     """Derived from `torch.nn.Module` for certain: by its bases, or because it registers buffers of its own."""
-    for base in ClassTable(program.names).bases(owner):
+    for base in program.classes.bases(owner):
         if base in tables.MODULE_BASES or base.startswith("torch.nn.") or base.endswith(_MODULES_OF_OTHERS):
             return True
     return any(

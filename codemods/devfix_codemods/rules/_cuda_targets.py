@@ -7,7 +7,6 @@ from functools import cached_property
 
 from devfix_codemods import scope
 from devfix_codemods.findings import Safety
-from devfix_codemods.flow.classes import ClassTable, FileTraits
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.places import Device
 from devfix_codemods.program import Program
@@ -29,8 +28,8 @@ class Managed:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._classes = ClassTable(program.names)
-        self.is_file = FileTraits(program.names).managed
+        self._classes = program.classes
+        self.is_file = program.unit.traits.managed
 
     def advice(self, site: Site) -> str | None:
         """What to do by hand where a framework places the value; None where none does."""
@@ -100,7 +99,7 @@ class Targets:
         self._sites = found
         self._devices = Devices(program)
         self._undone = program.undoing(frozenset(one.call for one in found))
-        self._is_managed_file = FileTraits(program.names).managed
+        self._is_managed_file = program.unit.traits.managed
 
     def of(self, site: Site) -> Target | None:
         """The tensor it meets, else a device in scope, else a tensor or a model that the function is given."""

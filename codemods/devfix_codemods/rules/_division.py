@@ -5,7 +5,6 @@ import re
 
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.values import Kind, Value
 from devfix_codemods.program import Program
@@ -21,7 +20,7 @@ def code_for(program: Program, meeting: Meeting) -> str:
         return BATCH
     kept = _attributes.kept_in(program, meeting)
     indexed = meeting.misplaced.role == "indexed"
-    if kept is not None and (not indexed or ClassTable(program.names).is_module(kept.owner)):
+    if kept is not None and (not indexed or program.classes.is_module(kept.owner)):
         return ATTRIBUTE
     if indexed:
         return INDEXED

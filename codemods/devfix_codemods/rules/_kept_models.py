@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.program import Program
 
@@ -22,7 +21,7 @@ class KeptModel:
 
 def kept_models(program: Program) -> Iterator[KeptModel]:
     """Models that no line of their class moves. Frameworks' classes and modules are left out."""
-    classes = ClassTable(program.names)
+    classes = program.classes
     for owner in program.names.classes:
         constructor = classes.methods(owner).get("__init__")
         if (

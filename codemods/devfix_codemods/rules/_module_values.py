@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from enum import Enum, auto
 
 from devfix_codemods import scope
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.library import is_model_factory, is_module_api
 from devfix_codemods.flow.tables import CONTAINER_MODULES, PARAMETERLESS_MODULES, canonical
@@ -60,7 +59,7 @@ class ModuleValues:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._names = program.names
-        self.classes = ClassTable(program.names)
+        self.classes = program.classes
         self._nodes: dict[ast.ClassDef, list[ast.AST]] = {}
         self._local = {one.name: one for one in program.names.classes}
         self._stars = any(alias.name == "*" for node in program.names.imports for alias in node.names)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tables import TENSOR_EVIDENCE_METHODS
 from devfix_codemods.program import Program
@@ -24,7 +23,7 @@ class Question:
 
 def questions(program: Program) -> Iterator[Question]:
     """Every such expression, in source order of the classes."""
-    classes = ClassTable(program.names)
+    classes = program.classes
     for owner in program.names.classes:
         if classes.is_module(owner):
             for method in _run_by_forward(classes.methods(owner)):

@@ -66,7 +66,7 @@ def check(program: Program) -> Iterator[Finding]:
     loaders = [call for call in program.names.calls if _works_in_workers(program, call)]
     if not loaders or _starts_otherwise(program):
         return
-    classes = ClassTable(program.names)
+    classes = program.classes
     told: set[ast.AST] = set()
     for loader in loaders:
         for work in _work(program, classes, loader):

@@ -46,7 +46,6 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.library import is_metric_api
 from devfix_codemods.flow.places import HOST
@@ -120,7 +119,7 @@ def _summed(program: Program, one: Sum) -> Finding:
 
 def _forced_metrics(program: Program) -> Iterator[ast.Call]:
     """`Accuracy(…).to("cuda")` in a class that is placed by a framework, or that moves nothing else by name."""
-    classes = ClassTable(program.names)
+    classes = program.classes
     for call in program.names.calls:
         if not _names_cuda(call) or not isinstance(call.func, ast.Attribute):
             continue

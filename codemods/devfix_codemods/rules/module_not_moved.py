@@ -45,7 +45,6 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.classes import FileTraits
 from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth
@@ -59,7 +58,7 @@ from devfix_codemods.rules._moves import device_words, insertable, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
-    if not FileTraits(program.names).managed:
+    if not program.unit.traits.managed:
         yield from (_of_kept(program, one) for one in kept_models(program))
     yield from (_of_fresh(program, one) for one in fresh_modules(program))
     if not program.outline.builds_free_modules:

@@ -53,7 +53,6 @@ from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import Edit, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST, UNKNOWN
 from devfix_codemods.flow.values import Kind
@@ -94,7 +93,7 @@ def _lives_elsewhere(program: Program, meeting: Meeting) -> bool:
     """Of a class that is no module, only what meets a device that the program chose: it may be for the host alone."""
     owner = meeting.context.owner
     surely = meeting in program.facts.meetings and meeting.misplaced.place == HOST
-    return surely or owner is None or ClassTable(program.names).is_module(owner)
+    return surely or owner is None or program.classes.is_module(owner)
 
 
 def _by_node(meetings: list[Meeting]) -> list[Meeting]:
