@@ -54,10 +54,7 @@ def torch_of(name: str, text: str, include: Include | None = None) -> Version | 
 
 def torch_of_pyproject(text: str) -> Version | None:
     """The lowest torch that `[project]`, its extras, `[dependency-groups]` or Poetry's tables admit."""
-    try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return None
+    document = _toml(text)
     return _lowest([*map(torch_of_line, _declared(document)), *map(torch_of_poetry, _of_poetry(document))])
 
 
@@ -93,10 +90,7 @@ def torch_of_setup_py(text: str) -> Version | None:
 
 def torch_of_pipfile(text: str) -> Version | None:
     """The lowest torch that a `Pipfile` admits."""
-    try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return None
+    document = _toml(text)
     tables = (_table(document.get(name)) for name in ("packages", "dev-packages"))
     return _lowest(torch_of_line(f"torch {_version_of(table.get('torch'))}") for table in tables)
 
@@ -253,6 +247,14 @@ def _of_poetry(document: dict[str, Any]) -> Iterator[str]:
 def _version_of(value: Any) -> str:
     version = value.get("version") if isinstance(value, dict) else value
     return version if isinstance(version, str) and version != "*" else ""
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text; none where it is no TOML."""
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
 
 
 def _table(value: Any) -> dict[str, Any]:

@@ -81,13 +81,13 @@ class _Run:
         return self._sieved(file, data)
 
     def _sieved(self, file: File, data: bytes) -> Result | Job:
-        from devfix_codemods.notebooks.notebook import is_notebook
+        from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch
         from devfix_codemods.triggers import triggered
 
         from devfix.selection import options_of, rules_of
 
-        if is_notebook(file.target.label):  # what its cells say is escaped there
-            concerned = b"torch" in data or b"transformers" in data
+        if is_notebook(file.target.label):
+            concerned = may_use_torch(data)
         else:
             concerned = bool(triggered(data, rules_of(file.choice))) or b"devfix:" in data
         if not concerned:

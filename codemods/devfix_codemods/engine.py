@@ -15,7 +15,7 @@ from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.project import Project
 from devfix_codemods.notebooks.cells import ForeignNotebookError
-from devfix_codemods.notebooks.notebook import is_notebook, read
+from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch, read
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
@@ -68,7 +68,7 @@ def program(source: Source) -> Source:
 
 
 def _concerns(source: Source) -> bool:
-    return not is_notebook(source.path) or b"torch" in source.data or b"transformers" in source.data
+    return not is_notebook(source.path) or may_use_torch(source.data)
 
 
 def _check(source: Source, options: Options, project: Project | None) -> CheckOutcome:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 
+from devfix_codemods.flow.tree import stored as stored
 from devfix_codemods.program import Program
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -163,11 +164,6 @@ def _binds_all(block: Sequence[ast.stmt]) -> set[str]:
     for statement in block:
         bound |= _binds(statement)
     return bound
-
-
-def stored(target: ast.AST) -> set[str]:
-    """The names that an assignment target binds."""
-    return {one.id for one in ast.walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
 def reads(node: ast.AST) -> Iterator[str]:

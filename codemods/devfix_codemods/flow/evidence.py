@@ -101,6 +101,13 @@ def dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
+def last_name(node: ast.expr) -> str | None:
+    """`c` of `a().b.c`, whatever stands before it; None for what is neither a name nor an attribute."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
 def gather(tree: ast.Module, names: Names) -> dict[ast.AST, Evidence]:
     """The evidence of the module, of each class and each function, from one walk."""
     found: dict[ast.AST, Evidence] = {}

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.classes import ClassTable, Function
-from devfix_codemods.flow.evidence import Evidence, attributes_set
+from devfix_codemods.flow.evidence import Evidence, attributes_set, last_name
 from devfix_codemods.flow.names import Names
 
 _SEEDS = (
@@ -73,7 +73,7 @@ class Interest:
             inside = list(ast.walk(statement.value))
             names = {one.id for one in inside if isinstance(one, ast.Name)}
             local = names - given and not names.isdisjoint(own.bindings)
-            if local or any(isinstance(one, ast.Call) and _last(one.func) in _SEEDS for one in inside):
+            if local or any(isinstance(one, ast.Call) and last_name(one.func) in _SEEDS for one in inside):
                 found |= set(attributes_set(statement))
         return found
 
@@ -81,7 +81,7 @@ class Interest:
     def _everything(self) -> bool:
         """Something made at module level can be seen from every function."""
         return any(
-            isinstance(node, ast.Call) and _last(node.func) in _SEEDS - {"device"}
+            isinstance(node, ast.Call) and last_name(node.func) in _SEEDS - {"device"}
             for statement in self._tree.body
             if isinstance(statement, (ast.Assign, ast.AnnAssign))
             for node in ast.walk(statement)
@@ -148,9 +148,3 @@ class Interest:
     @cached_property
     def _local_modules(self) -> frozenset[str]:
         return frozenset(one.name for one in self._names.classes if self._classes.may_be_module(one))
-
-
-def _last(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""

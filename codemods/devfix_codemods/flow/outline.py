@@ -4,9 +4,11 @@ import ast
 from functools import cached_property
 
 from devfix_codemods.flow.classes import ClassTable
+from devfix_codemods.flow.evidence import last_name
 from devfix_codemods.flow.library import is_model_factory, is_module_api, returns_tensors
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tables import LOADERS, MAKERS, canonical
+from devfix_codemods.flow.tree import stored
 
 
 class Outline:
@@ -31,7 +33,7 @@ class Outline:
     def makes_tensors(self) -> bool:
         """Some factory is called without a device."""
         return any(
-            getattr(call.func, "attr", getattr(call.func, "id", None)) in MAKERS
+            last_name(call.func) in MAKERS
             and all(one.arg not in {"device", None} for one in call.keywords)
             and (self._names.qualified(call.func) or "").startswith("torch.")
             for call in self._names.calls
@@ -100,10 +102,10 @@ class Outline:
     def _items(self, loop: ast.For | ast.AsyncFor) -> set[str]:
         """The loop's variables, and names that are assigned from nothing but them."""
         if loop not in self._loop_items:
-            known = _stored(loop.target)
+            known = stored(loop.target)
             for statement in loop.body:
                 if isinstance(statement, ast.Assign) and _reads(statement.value) & known:
-                    known |= {name for target in statement.targets for name in _stored(target)}
+                    known |= {name for target in statement.targets for name in stored(target)}
             self._loop_items[loop] = known
         return self._loop_items[loop]
 
@@ -116,7 +118,7 @@ class Outline:
             for statement in [self._names.statement(call)]
             if isinstance(statement, ast.Assign) and scope in self._names.ancestors(statement)
             for target in statement.targets
-            for name in _stored(target)
+            for name in stored(target)
         }
 
     def _takes_from_loader(self) -> bool:
@@ -131,10 +133,6 @@ def _root(node: ast.expr) -> str | None:
     while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else None
-
-
-def _stored(target: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _reads(node: ast.expr) -> set[str]:

@@ -25,3 +25,8 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+def stored(target: ast.AST) -> set[str]:
+    """The names that an assignment target, or all code inside a statement, binds."""
+    return {one.id for one in ast.walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

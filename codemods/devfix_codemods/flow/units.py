@@ -10,6 +10,7 @@ from devfix_codemods.flow.classes import ClassTable, FileTraits
 from devfix_codemods.flow.evidence import Evidence, gather
 from devfix_codemods.flow.interest import Interest
 from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.tree import stored
 from devfix_codemods.source import Source
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -103,7 +104,7 @@ def _bindings(body: list[ast.stmt]) -> Iterator[tuple[str, Binding]]:
                 for block in (node.body, *(one.body for one in handlers), node.orelse):
                     yield from _bindings(block)
             case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.For() | ast.With():
-                yield from ((name, Binding()) for name in _stored(node))
+                yield from ((name, Binding()) for name in stored(node))
 
 
 def _imported_from(node: ast.ImportFrom) -> Iterator[tuple[str, Binding]]:
@@ -119,7 +120,3 @@ def _imported(alias: ast.alias) -> Binding:
 
 def _dotted(node: ast.ImportFrom) -> str:
     return "." * node.level + (node.module or "")
-
-
-def _stored(node: ast.stmt) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

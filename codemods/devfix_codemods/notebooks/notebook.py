@@ -95,6 +95,11 @@ def is_notebook(path: str) -> bool:
     return path.endswith(SUFFIX)
 
 
+def may_use_torch(data: bytes) -> bool:
+    """Whether the bytes of a notebook, in which what the cells say is escaped, can concern any rule."""
+    return b"torch" in data or b"transformers" in data
+
+
 @lru_cache(maxsize=2)
 def read(path: str, data: bytes) -> Notebook:
     """The notebook that `data` is.

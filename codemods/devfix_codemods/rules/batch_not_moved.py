@@ -404,7 +404,7 @@ def _stored_between(block: list[ast.stmt], sink: ast.stmt) -> set[str]:
     for statement in block:
         if statement.lineno >= sink.lineno:
             break
-        found |= {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        found |= scope.stored(statement)
     return found
 
 

@@ -44,7 +44,7 @@ from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.findings import Finding, Fix, Safety
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.flow.tables import DATASET_BASES
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
@@ -95,15 +95,11 @@ def check(program: Program) -> Iterator[Finding]:
 
 def _is_open(program: Program, call: ast.Call) -> bool:
     """A load that leaves the place to the file."""
-    name = program.names.qualified(call.func) if _last(call.func) in _LAST else None
+    name = program.names.qualified(call.func) if last_name(call.func) in _LAST else None
     if name not in _LOADERS or not call.args or len(call.args) > _LOADERS[name]:
         return False
     starred = any(isinstance(one, ast.Starred) for one in call.args)
     return not starred and not any(one.arg in {"map_location", None} for one in call.keywords)
-
-
-def _last(node: ast.expr) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
 
 
 _LAST = frozenset({"load", "load_url", "load_state_dict_from_url"})
@@ -211,7 +207,7 @@ class _Chooser:
         source = call.args[0]
         wanted = ast.dump(source)
         for one in ast.walk(around):
-            saves = isinstance(one, ast.Call) and _last(one.func) == "save" and len(one.args) > 1
+            saves = isinstance(one, ast.Call) and last_name(one.func) == "save" and len(one.args) > 1
             if isinstance(one, ast.Call) and saves and ast.dump(one.args[1]) == wanted:
                 return True
         return isinstance(source, ast.Name) and re.search(r"buf(?:fer|f)?$|bytes", source.id.lower()) is not None
