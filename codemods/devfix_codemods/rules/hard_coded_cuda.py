@@ -59,6 +59,7 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._arguments import kept
 from devfix_codemods.rules._comparisons import asks_tensor_for_cuda
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
@@ -155,25 +156,15 @@ def _of_constants(program: Program, literals: list[ast.expr]) -> Iterator[Findin
         if policy.allows_constants and inner is not None:
             edit = ReplaceExpression(program.source.span(inner), '__node__ if torch.cuda.is_available() else "cpu"')
             fix = Fix(Safety.UNSAFE, "Take CUDA only where it is there", (edit,))
-            yield Finding(
-                code=RULE.code,
-                name=RULE.name,
-                message="the device is CUDA, whether it is there or not",
-                span=program.source.span(literal),
-                fix=fix,
-            )
+            yield _told(program, literal, "the device is CUDA, whether it is there or not", fix)
 
 
 def _of_later_cards(program: Program) -> Iterator[Finding]:
     for literal in later_cards(program):
+        message = f"`{literal.value!s}` is not on every machine: CUDA error: invalid device ordinal"
         edit = ReplaceExpression(program.source.span(literal), '"cuda"')
-        yield Finding(
-            code=RULE.code,
-            name=RULE.name,
-            message=f"`{literal.value!s}` is not on every machine: CUDA error: invalid device ordinal",
-            span=program.source.span(literal),
-            fix=Fix(Safety.UNSAFE, "Take the current card; CUDA_VISIBLE_DEVICES chooses another", (edit,)),
-        )
+        fix = Fix(Safety.UNSAFE, "Take the current card; CUDA_VISIBLE_DEVICES chooses another", (edit,))
+        yield _told(program, literal, message, fix)
 
 
 def _of_texts(program: Program) -> Iterator[Finding]:
@@ -189,13 +180,9 @@ def _of_texts(program: Program) -> Iterator[Finding]:
             ) if "device" in (dotted(device) or ""):
                 text = program.source.segment(program.source.span(left))
                 edit = ReplaceExpression(program.source.span(node), f'{text}.startswith("cuda")')
-                yield Finding(
-                    code=RULE.code,
-                    name=RULE.name,
-                    message=f"`{text}` may be `cuda:0`: this comparison takes such a device for the host",
-                    span=program.source.span(node),
-                    fix=Fix(Safety.UNSAFE, "Compare without the number of the card", (edit,)),
-                )
+                fix = Fix(Safety.UNSAFE, "Compare without the number of the card", (edit,))
+                message = f"`{text}` may be `cuda:0`: this comparison takes such a device for the host"
+                yield _told(program, node, message, fix)
 
 
 def _of_tensors_asked(program: Program) -> Iterator[Finding]:
@@ -207,14 +194,8 @@ def _of_tensors_asked(program: Program) -> Iterator[Finding]:
         if len(node.ops) == 1 and ast.unparse(node.comparators[0]) == "'cuda'":
             edit = ReplaceExpression(program.source.span(node.left), "__node__.type")
             fix = Fix(Safety.UNSAFE, f"Compare the type of `{text}`", (edit,))
-        yield Finding(
-            code=RULE.code,
-            name=RULE.name,
-            message=f"`{text}` is a `torch.device`, which equals no string",
-            span=program.source.span(node),
-            fix=fix,
-            advice="ask each tensor for `is_cuda`, or compare `device.type`",
-        )
+        message = f"`{text}` is a `torch.device`, which equals no string"
+        yield _told(program, node, message, fix, "ask each tensor for `is_cuda`, or compare `device.type`")
 
 
 def _of_types(program: Program) -> Iterator[Finding]:
@@ -228,13 +209,8 @@ def _of_types(program: Program) -> Iterator[Finding]:
             ) if dotted(followed) is not None and not _is_module(program, moved):
                 text = text_of(program, followed)
                 edit = RewriteCall(program.source.span(call), None, (Argument(text),), "to")
-                yield Finding(
-                    code=RULE.code,
-                    name=RULE.name,
-                    message=f"the type of `{text}` has a name on the host and on CUDA only, and names no card",
-                    span=program.source.span(call),
-                    fix=Fix(Safety.SAFE, f"Follow `{text}`", (edit,)),
-                )
+                message = f"the type of `{text}` has a name on the host and on CUDA only, and names no card"
+                yield _told(program, call, message, Fix(Safety.SAFE, f"Follow `{text}`", (edit,)))
 
 
 def _is_module(program: Program, node: ast.expr) -> bool:
@@ -257,32 +233,22 @@ def _of_omissions(program: Program) -> Iterator[Finding]:
             continue
         fix = None
         if device is not None:
-            count = len(one.call.args)
-            given = [Argument(index) for index in range(count)]
-            named = [Argument(count + index, keyword.arg) for index, keyword in enumerate(one.call.keywords)]
-            arguments = (*given, Argument(device.text, one.parameter), *named)
+            given, count = kept(one.call), len(one.call.args)
+            arguments = (*given[:count], Argument(device.text, one.parameter), *given[count:])
             edit = RewriteCall(program.source.span(one.call), None, arguments)
             fix = Fix(Safety.UNSAFE, f"Say that the device is `{device.text}`", (edit,))
-        yield Finding(
-            code=RULE.code,
-            name=RULE.name,
-            message=f"`{one.function.name}` takes CUDA here, by the default of its `{one.parameter}`",
-            span=program.source.span(one.call),
-            fix=fix,
-            advice=f"give it `{one.parameter}={device.text if device is not None else beside or '…'}`",
-        )
+        message = f"`{one.function.name}` takes CUDA here, by the default of its `{one.parameter}`"
+        advice = f"give it `{one.parameter}={device.text if device is not None else beside or '…'}`"
+        yield _told(program, one.call, message, fix, advice)
 
 
 def _finding(program: Program, site: Site, fix: Fix | None, advice: str | None) -> Finding:
     value = text_of(program, site.receiver) if site.receiver is not None else text_of(program, site.call.func)
-    return Finding(
-        code=RULE.code,
-        name=RULE.name,
-        message=f"CUDA is spelled out for `{_short(value)}`, wherever the rest is",
-        span=program.source.span(site.call),
-        fix=fix,
-        advice=advice,
-    )
+    return _told(program, site.call, f"CUDA is spelled out for `{_short(value)}`, wherever the rest is", fix, advice)
+
+
+def _told(program: Program, node: ast.expr, message: str, fix: Fix | None, advice: str | None = None) -> Finding:
+    return Finding(RULE.code, RULE.name, message, program.source.span(node), fix=fix, advice=advice)
 
 
 def _short(text: str) -> str:
