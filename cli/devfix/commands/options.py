@@ -1,6 +1,7 @@
-"""The options that `check` and `rewrite` share, and what they come to."""
+"""The options of all commands that analyse code, and what they come to."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,57 +49,72 @@ Config = Annotated[
 Isolated = Annotated[bool, typer.Option("--isolated", help="Read no settings file.")]
 
 
-def overrides_of(
-    select: Sequence[str] | None,
-    ignore: Sequence[str] | None,
-    exclude: Sequence[str] | None,
-    unsafe: bool | None,
-    target_torch: str | None,
-    prefer: Prefer | None,
-    jobs: int | None,
-    force_exclude: bool,
-    config: str | None,
-    isolated: bool,
-) -> "Overrides":
-    """The command line's part of the settings.
+@dataclass(frozen=True)
+class AnalysisOptions:
+    """How to analyse, as it was given: None where an option was not."""
 
-    Raises:
-        UsageError: `--target-torch` is no version, a selector names no rule, or two options contradict each other.
-    """
-    from devfix.settings import Overrides, parse_version
+    select: Select = None
+    ignore: Ignore = None
+    unsafe: Unsafe = None
+    target_torch: TargetTorch = None
+    prefer: PreferDevice = None
+    exclude: Exclude = None
+    jobs: Jobs = None
+    no_cache: NoCache = False
+    quiet: Quiet = False
+    output_format: Format = OutputFormat.TEXT
+    config: Config = None
+    isolated: Isolated = False
 
-    if config is not None and isolated:
-        raise UsageError("--config and --isolated contradict each other")
-    version = None if target_torch is None else parse_version(target_torch)
-    if target_torch is not None and version is None:
-        raise UsageError(f"--target-torch {target_torch!r} is no torch version; write it like 2.4")
-    return Overrides(
-        select=None if select is None else _selectors(select),
-        ignore=_selectors(ignore or ()),
-        exclude=tuple(exclude or ()),
-        unsafe=unsafe,
-        target_torch=version,
-        prefer=prefer,
-        jobs=jobs,
-        force_exclude=force_exclude,
-        config=config,
-        isolated=isolated,
-    )
+    def overrides(self, force_exclude: bool = False, guards: bool = False) -> "Overrides":
+        """The command line's part of the settings.
+
+        Raises:
+            UsageError: `--target-torch` is no version, a selector names no rule, or two options contradict each other.
+        """
+        from devfix.settings import Overrides, parse_version
+
+        if self.config is not None and self.isolated:
+            raise UsageError("--config and --isolated contradict each other")
+        version = None if self.target_torch is None else parse_version(self.target_torch)
+        if self.target_torch is not None and version is None:
+            raise UsageError(f"--target-torch {self.target_torch!r} is no torch version; write it like 2.4")
+        return Overrides(
+            select=None if self.select is None else _selectors(self.select),
+            ignore=_selectors(self.ignore or ()),
+            exclude=tuple(self.exclude or ()),
+            unsafe=self.unsafe,
+            target_torch=version,
+            prefer=self.prefer,
+            jobs=self.jobs,
+            force_exclude=force_exclude,
+            config=self.config,
+            isolated=self.isolated,
+            guards=guards,
+        )
+
+    def ask(self, names: Sequence[str], overrides: "Overrides", stdin_filename: str | None = None) -> "Ask":
+        """The request to analyse what is at `names`."""
+        from devfix.inputs import Ask
+
+        return Ask(tuple(names), overrides, self.output_format, self.quiet, not self.no_cache, stdin_filename)
 
 
-def ask_of(
-    paths: Sequence[str] | None,
-    overrides: "Overrides",
-    output_format: OutputFormat,
-    quiet: bool,
-    no_cache: bool,
-    stdin_filename: str | None,
-) -> "Ask":
-    """The request that the options make; without paths it is about the working directory."""
-    from devfix.inputs import Ask
+@dataclass(frozen=True)
+class PathOptions(AnalysisOptions):
+    """How to analyse any number of paths, or standard input."""
 
-    names = tuple(paths or ("-" if stdin_filename is not None else ".",))
-    return Ask(names, overrides, output_format, quiet, not no_cache, stdin_filename)
+    force_exclude: ForceExclude = False
+    stdin_filename: StdinFilename = None
+
+    def ask_for(self, paths: Sequence[str] | None, guards: bool = False) -> "Ask":
+        """The request that the options make; without paths it is about the working directory.
+
+        Raises:
+            UsageError: as `overrides`.
+        """
+        names = paths or ("-" if self.stdin_filename is not None else ".",)
+        return self.ask(names, self.overrides(self.force_exclude, guards), self.stdin_filename)
 
 
 def _selectors(values: Sequence[str]) -> tuple[str, ...]:

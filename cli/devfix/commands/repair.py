@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from devfix.commands import options, replaying
+from devfix.commands.grouping import grouped
 from devfix.commands.replay import Arguments, Script
 from devfix.commands.rewrite import AllowDirty
 from devfix.formats import OutputFormat
@@ -16,32 +17,23 @@ Seconds = Annotated[
 MaxFixes = Annotated[int, typer.Option("--max-fixes", metavar="N", min=1, help="How many fixes to make at most.")]
 
 
+@grouped
 def repair(
     script: Script,
     arguments: Arguments = None,
+    *,
     write: Write = False,
     allow_dirty: AllowDirty = False,
     max_seconds: Seconds = 1800.0,
     max_fixes: MaxFixes = 10,
-    on: replaying.Where = None,
-    devices: replaying.Devices = None,
-    steps: replaying.Steps = None,
-    seed: replaying.Seed = None,
-    python: replaying.Python = None,
-    env: replaying.Env = None,
-    cwd: replaying.Cwd = None,
-    timeout: replaying.Timeout = None,
-    memory: replaying.Memory = None,
-    output_limit: replaying.OutputLimit = None,
-    copy_limit: replaying.CopyLimit = None,
-    keep: replaying.Keep = False,
+    run: replaying.RunOptions,
     quiet: options.Quiet = False,
     output_format: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Run a script, diagnose its device error, patch a copy and run again, until it passes. Shows the patch."""
-    from devfix.repairing import Ask
-    from devfix.repairing import repair as run
+    from devfix import repairing
 
-    given = replaying.Given(on, devices, steps, seed, python, env, cwd, timeout, memory, output_limit, copy_limit, keep)
-    chosen = replaying.options_for(given, script, arguments or ())
-    return run(Ask(script, chosen, max_seconds, max_fixes, write, allow_dirty, output_format, quiet))
+    chosen = replaying.options_for(run, script, arguments or ())
+    return repairing.repair(
+        repairing.Ask(script, chosen, max_seconds, max_fixes, write, allow_dirty, output_format, quiet)
+    )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from devfix.commands import options, replaying
-from devfix.formats import OutputFormat
+from devfix.commands.grouping import grouped
 
 if TYPE_CHECKING:
     from devfix.replay import Program, ReplayOptions
@@ -19,46 +19,22 @@ PatchFile = Annotated[
 ]
 
 
+@grouped
 def replay(
     script: Script,
     arguments: Arguments = None,
+    *,
     patch: PatchFile = None,
-    unsafe: options.Unsafe = None,
-    on: replaying.Where = None,
-    devices: replaying.Devices = None,
-    steps: replaying.Steps = None,
-    seed: replaying.Seed = None,
-    python: replaying.Python = None,
-    env: replaying.Env = None,
-    cwd: replaying.Cwd = None,
-    timeout: replaying.Timeout = None,
-    memory: replaying.Memory = None,
-    output_limit: replaying.OutputLimit = None,
-    copy_limit: replaying.CopyLimit = None,
-    keep: replaying.Keep = False,
-    select: options.Select = None,
-    ignore: options.Ignore = None,
-    target_torch: options.TargetTorch = None,
-    prefer: options.PreferDevice = None,
-    exclude: options.Exclude = None,
-    jobs: options.Jobs = None,
-    no_cache: options.NoCache = False,
-    quiet: options.Quiet = False,
-    output_format: options.Format = OutputFormat.TEXT,
-    config: options.Config = None,
-    isolated: options.Isolated = False,
+    run: replaying.RunOptions,
+    analysis: options.AnalysisOptions,
 ) -> int:
     """Run a script as it is and as its fixes, or a patch, would make it. Changes nothing."""
-    from devfix.replaying import Order
-    from devfix.replaying import replay as run
+    from devfix import replaying as command
 
-    overrides = options.overrides_of(
-        select, ignore, exclude, unsafe, target_torch, prefer, jobs, False, config, isolated
-    )
-    ask = options.ask_of([script], overrides, output_format, quiet, no_cache, None)
-    given = replaying.Given(on, devices, steps, seed, python, env, cwd, timeout, memory, output_limit, copy_limit, keep)
+    overrides = analysis.overrides()
 
     def replay_options(program: "Program") -> "ReplayOptions":
-        return replaying.replay_options(given, overrides, program.script.parent, program)
+        return replaying.replay_options(run, overrides, program.script.parent, program)
 
-    return run(Order(script, tuple(arguments or ()), ask, replay_options, patch))
+    ask = analysis.ask([script], overrides)
+    return command.replay(command.Order(script, tuple(arguments or ()), ask, replay_options, patch))

@@ -68,24 +68,24 @@ Keep = Annotated[bool, typer.Option("--keep", help="Keep the copies with what th
 
 
 @dataclass(frozen=True)
-class Given:
-    """The options as they were given: None where one was not."""
+class RunOptions:
+    """How to run scripts, as it was given: None where an option was not."""
 
-    on: On | None = None
-    devices: int | None = None
-    steps: int | None = None
-    seed: int | None = None
-    python: str | None = None
-    env: Sequence[str] | None = None
-    cwd: str | None = None
-    timeout: float | None = None
-    memory: str | None = None
-    output_limit: str | None = None
-    copy_limit: str | None = None
-    keep: bool = False
+    on: Where = None
+    devices: Devices = None
+    steps: Steps = None
+    seed: Seed = None
+    python: Python = None
+    env: Env = None
+    cwd: Cwd = None
+    timeout: Timeout = None
+    memory: Memory = None
+    output_limit: OutputLimit = None
+    copy_limit: CopyLimit = None
+    keep: Keep = False
 
 
-def options_for(given: Given, script: str, arguments: Sequence[str]) -> "ReplayOptions":
+def options_for(given: RunOptions, script: str, arguments: Sequence[str]) -> "ReplayOptions":
     """How to run a script: what was given, else what the settings of its folder say.
 
     Raises:
@@ -97,7 +97,9 @@ def options_for(given: Given, script: str, arguments: Sequence[str]) -> "ReplayO
     return dataclasses.replace(chosen, args=tuple(arguments))
 
 
-def replay_options(given: Given, overrides: "Overrides", folder: Path, program: "Program | None") -> "ReplayOptions":
+def replay_options(
+    given: RunOptions, overrides: "Overrides", folder: Path, program: "Program | None"
+) -> "ReplayOptions":
     """How to replay: what was given, else what the settings of `folder` say.
 
     Raises:
@@ -125,7 +127,7 @@ def replay_options(given: Given, overrides: "Overrides", folder: Path, program: 
     )
 
 
-def program_of(command: str, given: Given) -> "Program":
+def program_of(command: str, given: RunOptions) -> "Program":
     """What `--replay-command` runs.
 
     Raises:
@@ -140,7 +142,7 @@ def program_of(command: str, given: Given) -> "Program":
         raise UsageError(f"--replay-command: {error}") from error
 
 
-def _on(given: Given, settings: "ReplaySettings") -> str:
+def _on(given: RunOptions, settings: "ReplaySettings") -> str:
     if given.on is not None:
         return given.on.value
     if settings.on is not None and settings.on not in list(On):
