@@ -4,15 +4,12 @@ Refuse, remember, write: nothing is written while a file that would change has u
 saved before the first write.
 """
 
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devfix_codemods.findings import Finding
-from devfix_codemods.notebooks.notebook import changed_cells, is_notebook
 
 from devfix import journal
 from devfix.analysis import Job, Task, with_only
@@ -23,12 +20,13 @@ from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import diff, json, text
 from devfix.reporting.progress import progress, replay_progress
 from devfix.reporting.tally import remaining
-from devfix.reporting.terminal import Printer, err, out, visible, wants_colour, write_bytes
+from devfix.reporting.terminal import Printer, err, out, visible, write_bytes
 from devfix.results import Checked, Failed, Result, Rewritten
 from devfix.running import Request, run
+from devfix.saving import refuse_dirty, saved
 from devfix.selection import options_of
 from devfix.settings import Choice
-from devfix.writing import WriteError, dirty, write
+from devfix.writing import WriteError, write
 
 if TYPE_CHECKING:
     from devfix.replay import Change, ReplayOptions, ReplayResult
@@ -86,7 +84,7 @@ class _Rewrite:
 
     def finish(self) -> int:
         if not self._mode.show_diff and not self._mode.allow_dirty:
-            _refuse_dirty(self._changed())
+            refuse_dirty(result.target.path for result in self._changed())
         if self._mode.replay is not None and self._changed():
             self._replay(self._mode.replay)
         if self._mode.show_diff:
@@ -132,7 +130,7 @@ class _Rewrite:
     def _write(self) -> None:
         if not self._changed():
             return
-        self._run = _recorded(self._changed())
+        self._run = saved([(one.target.path, one.before, one.after) for one in self._changed()])
         written = 0
         try:
             for number, result in enumerate(self._results):
@@ -220,25 +218,6 @@ def _holds(result: "ReplayResult") -> bool:
     return result.verdict.kind in (Kind.CONFIRMED, Kind.HARMLESS)
 
 
-def _refuse_dirty(changed: Sequence[Rewritten]) -> None:
-    try:
-        found = dirty(result.target.path for result in changed)
-    except WriteError as error:
-        raise UsageError(f"{error}; nothing was written, --allow-dirty goes on without asking git") from error
-    if found:
-        files = "a file that has" if len(found) == 1 else f"{len(found)} files that have"
-        what = f"nothing was written: it would change {files} uncommitted changes; commit them, or pass --allow-dirty"
-        raise UsageError(what, [f"{label_of(file.path)} ({file.state})" for file in found])
-
-
-def _recorded(changed: Sequence[Rewritten]) -> journal.Run:
-    try:
-        return journal.record([(result.target.path, result.before, result.after) for result in changed])
-    except OSError as error:
-        reason = f"cannot save the originals for `devfix undo`: {error.strerror} ({error.filename})"
-        raise UsageError(f"{reason}; nothing was written") from error
-
-
 def _written(result: Rewritten, temporary: str) -> Result:
     try:
         write(result.target.path, result.before, result.after, temporary)
@@ -249,16 +228,4 @@ def _written(result: Rewritten, temporary: str) -> Result:
 
 def _print_diff(result: Rewritten) -> None:
     name = result.target.label if result.target.content is not None else label_of(result.target.path)
-    patch = _patch(name.lstrip(os.sep), result)
-    if wants_colour(sys.stdout):
-        out().lines(diff.coloured(patch))
-    else:
-        write_bytes(patch)
-
-
-def _patch(name: str, result: Rewritten) -> bytes:
-    """A diff of the file, or for a notebook of each changed cell: `a/train.ipynb:cell 3`."""
-    if not is_notebook(name):
-        return diff.unified(os.fsencode(name), result.before, result.after)
-    cells = changed_cells(name, result.before, result.after)
-    return b"".join(diff.unified(os.fsencode(f"{name}:cell {cell}"), *texts) for cell, *texts in cells)
+    diff.show(diff.patch(name, result.before, result.after))

@@ -1,13 +1,9 @@
 """`devfix repair`, from its options to its exit code."""
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from devfix import journal
-from devfix.discovery import label_of
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 from devfix.repairing import report
@@ -19,11 +15,12 @@ from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.programs import Program
 from devfix.replay.replaying import choose_backend, stopped_cleanly
-from devfix.replay.stage import Progress, Stage
+from devfix.replay.stage import Stage
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
-from devfix.reporting.terminal import err, one_line
+from devfix.reporting.progress import replay_progress
+from devfix.saving import refuse_dirty, saved
 from devfix.scripts import script_named
-from devfix.writing import WriteError, dirty, write
+from devfix.writing import WriteError, write
 
 
 @dataclass(frozen=True)
@@ -50,8 +47,12 @@ def repair(ask: Ask) -> int:
     program = Program(script, ask.options.args)
     try:
         backend = choose_backend(ask.options)
-        with stopped_cleanly(), Workspace(project_root(script), ask.options.limits, ask.options.keep) as workspace:
-            bench = Bench(Stage(workspace, ask.options, _progress(ask)), program)
+        with (
+            stopped_cleanly(),
+            replay_progress(ask.quiet) as tell,
+            Workspace(project_root(script), ask.options.limits, ask.options.keep) as workspace,
+        ):
+            bench = Bench(Stage(workspace, ask.options, tell), program)
             session = Loop(bench, backend, Limits(ask.max_fixes, time.monotonic() + ask.seconds)).run()
             compared = _compared_on_cpu(bench, session)
             command, root = bench.command, workspace.original
@@ -64,18 +65,6 @@ def repair(ask: Ask) -> int:
         _write(files)
     report.show(report.Told(command, backend, session, files, compared, written, kept), ask.output_format, ask.quiet)
     return _exit_code(session, written)
-
-
-def _progress(ask: Ask) -> Progress:
-    """Tell somebody who watches what is run; each step once."""
-    told: set[str] = set()
-
-    def tell(_script: Path, step: str, _seconds: float) -> None:
-        if step not in told and sys.stderr.isatty() and not ask.quiet:
-            told.add(step)
-            err().line((f"repair: {one_line(step)}", "faint"))
-
-    return tell
 
 
 def _compared_on_cpu(bench: Bench, session: Session) -> str | None:
@@ -118,29 +107,15 @@ def _is_to_be_written(ask: Ask, session: Session, files: Sequence[tuple[str, byt
     if not ask.write or not files or session.state is State.UNREPAIRED:
         return False
     if not ask.allow_dirty:
-        _refuse_dirty([path for path, _, _ in files])
+        refuse_dirty(path for path, _, _ in files)
     return True
 
 
-def _refuse_dirty(paths: Sequence[str]) -> None:
-    try:
-        found = dirty(paths)
-    except WriteError as error:
-        raise UsageError(f"{error}; nothing was written, --allow-dirty goes on without asking git") from error
-    if found:
-        what = "nothing was written: the patch touches uncommitted changes; commit them, or pass --allow-dirty"
-        raise UsageError(what, [f"{label_of(file.path)} ({file.state})" for file in found])
-
-
 def _write(files: Sequence[tuple[str, bytes, bytes]]) -> None:
+    run = saved(files)
     try:
-        run = journal.record(files)
         for path, before, after in files:
             write(path, before, after, run.temporary)
-    except OSError as error:
-        raise UsageError(
-            f"cannot save the originals for `devfix undo`: {error.strerror}; nothing was written"
-        ) from error
     except WriteError as error:
         raise UsageError(f"{error}; `devfix undo` takes back what was written before") from error
 

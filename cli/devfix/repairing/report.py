@@ -1,7 +1,5 @@
 """What a repair came to, as text and as JSON: the diff with its proof."""
 
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,7 @@ from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import story
 from devfix.replay.report import error_as_json
 from devfix.reporting import diff, json
-from devfix.reporting.terminal import Printer, err, one_line, out, visible, wants_colour, write_bytes
+from devfix.reporting.terminal import Printer, err, one_line, out, visible
 
 
 @dataclass(frozen=True)
@@ -38,22 +36,14 @@ def show(told: Told, output_format: OutputFormat, quiet: bool) -> None:
         print(json.encode(_document(told)))
         return
     if not told.written:
-        _show_diff(told)
+        for path, before, after in told.files:
+            diff.show(diff.patch(label_of(path), before, after))
     printer = out() if told.written or not told.files else err()
     for number, fixed in enumerate(told.session.fixes, 1):
         _show_fix(printer, number, fixed)
     _show_remaining(printer, told)
     if not quiet:
         _show_summary(printer, told)
-
-
-def _show_diff(told: Told) -> None:
-    for path, before, after in told.files:
-        patch = diff.unified(os.fsencode(label_of(path).lstrip(os.sep)), before, after)
-        if wants_colour(sys.stdout):
-            out().lines(diff.coloured(patch))
-        else:
-            write_bytes(patch)
 
 
 def _show_fix(printer: Printer, number: int, fixed: Fixed) -> None:
@@ -131,7 +121,7 @@ def _postmortem(session: Session) -> dict[str, Any] | None:
 
 
 def _diff(path: str, before: bytes, after: bytes) -> str:
-    return diff.unified(os.fsencode(label_of(path).lstrip(os.sep)), before, after).decode("utf-8", "replace")
+    return diff.patch(label_of(path), before, after).decode("utf-8", "replace")
 
 
 def _fix(fixed: Fixed) -> dict[str, Any]:

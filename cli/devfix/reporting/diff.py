@@ -1,13 +1,34 @@
 """Unified diffs that `git apply` and `patch` take: bytes in, bytes out, line ends and encodings as they are."""
 
 import difflib
+import os
+import sys
 from collections.abc import Iterable, Iterator
 
-from devfix.reporting.terminal import Line, visible
+from devfix_codemods.notebooks.notebook import changed_cells, is_notebook
+
+from devfix.reporting.terminal import Line, out, visible, wants_colour, write_bytes
 
 _NO_NEWLINE = b"\\ No newline at end of file\n"
 _ESCAPES = {ord("\a"): b"\\a", ord("\b"): b"\\b", ord("\t"): b"\\t", ord("\n"): b"\\n", ord("\v"): b"\\v"}
 _ESCAPES |= {ord("\f"): b"\\f", ord("\r"): b"\\r", ord('"'): b'\\"', ord("\\"): b"\\\\"}
+
+
+def patch(name: str, before: bytes, after: bytes) -> bytes:
+    """The diff of a file, or for a notebook of each changed cell: `a/train.ipynb:cell 3`. `name` may be absolute."""
+    name = name.lstrip(os.sep)
+    if not is_notebook(name):
+        return unified(os.fsencode(name), before, after)
+    cells = changed_cells(name, before, after)
+    return b"".join(unified(os.fsencode(f"{name}:cell {cell}"), *texts) for cell, *texts in cells)
+
+
+def show(shown: bytes) -> None:
+    """Print a diff: in colours where they are wanted, else its bytes as they are."""
+    if wants_colour(sys.stdout):
+        out().lines(coloured(shown))
+    else:
+        write_bytes(shown)
 
 
 def unified(name: bytes, before: bytes, after: bytes) -> bytes:
@@ -42,9 +63,9 @@ def _escaped(byte: int) -> bytes:
     return b"\\%03o" % byte if byte < 32 or byte == 127 else bytes([byte])
 
 
-def coloured(patch: bytes) -> list[Line]:
+def coloured(shown: bytes) -> list[Line]:
     """The diff for a terminal."""
-    return [[(visible(line), _style(line))] for line in patch.decode("utf-8", "replace").splitlines()]
+    return [[(visible(line), _style(line))] for line in shown.decode("utf-8", "replace").splitlines()]
 
 
 def _style(line: str) -> str:
