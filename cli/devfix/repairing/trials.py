@@ -4,7 +4,7 @@ Progress is made where the error is gone, or has moved further on: to a later li
 line. The patched lines have to run. An error of another kind is no progress.
 """
 
-import os
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -18,7 +18,7 @@ from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.patches import Patch
 from devfix.replay.programs import Program
 from devfix.replay.stage import Stage
-from devfix.replay.workspace import SKIPPED_FOLDERS
+from devfix.replay.workspace import Workspace
 
 _LARGE = 1 << 20
 _MANY = 2_000
@@ -30,7 +30,7 @@ class Bench:
     def __init__(self, stage: Stage, program: Program) -> None:
         self._stage = stage
         self._program = program
-        self.sources: Mapping[str, Source] = _Sources(stage.workspace.original)
+        self.sources: Mapping[str, Source] = _Sources(stage.workspace)
 
     def run(
         self, step: str, backend: Backend, files: Mapping[str, bytes], watch: Mapping[str, Sequence[int]] | None = None
@@ -45,11 +45,15 @@ class Bench:
 
 
 class _Sources(Mapping[str, Source]):
-    """The Python files of a tree by their relative paths, read when asked for."""
+    """The Python files of a tree by their relative paths, read when asked for.
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._files: tuple[str, ...] | None = None
+    Only so many, and none so large, that they are still quick to search are listed.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._root = workspace.original
+        small = (one for one in workspace.files if one.suffix == ".py" and (self._root / one).stat().st_size < _LARGE)
+        self._files = tuple(one.as_posix() for one in itertools.islice(small, _MANY))
 
     def __getitem__(self, file: str) -> Source:
         path = self._root / file
@@ -58,28 +62,10 @@ class _Sources(Mapping[str, Source]):
         return Source(file, path.read_bytes())
 
     def __iter__(self) -> Iterator[str]:
-        if self._files is None:
-            self._files = tuple(_python_files(self._root))
         return iter(self._files)
 
     def __len__(self) -> int:
-        return len(tuple(iter(self)))
-
-
-def _python_files(root: Path) -> Iterator[str]:
-    """The user's Python files, up to a number and a size that are still quick to search."""
-    count = 0
-    for folder, names, files in os.walk(root):
-        names[:] = sorted(
-            name for name in names if name not in SKIPPED_FOLDERS and not Path(folder, name, "pyvenv.cfg").exists()
-        )
-        for name in sorted(files):
-            path = Path(folder, name)
-            if name.endswith(".py") and path.stat().st_size < _LARGE:
-                yield path.relative_to(root).as_posix()
-                count += 1
-        if count > _MANY:
-            return
+        return len(self._files)
 
 
 @dataclass(frozen=True)

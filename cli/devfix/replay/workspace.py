@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -85,6 +85,11 @@ class Workspace:
     @property
     def left_out(self) -> Mapping[Path, str]:
         return self._plan.left_out
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The files that are copied, relative to the tree; those of a folder in the order of their names."""
+        return self._plan.files
 
     def has_folder(self, folder: Path) -> bool:
         """Whether copies have this folder, given relative to the tree."""
