@@ -78,3 +78,38 @@ def test_devices_in_a_chain(rule):
     finding = rule.finding(program)
     assert finding.fix is None
     assert "is_cuda" in finding.advice
+
+
+MIX = """
+import torch
+
+
+def mix(target, classes, device="cuda"):
+    table = torch.eye(classes, device=device)
+    return table[target] + table[target.flip(0)]
+
+
+"""
+
+ONE = 'import torch\n\n\ndef one({}, device="cuda"):\n    {}\n\n\ndef run(y):\n    return one(y)\n'
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body"),
+    [
+        ("target", "return torch.zeros(3, device=device).scatter_(0, target.to(device).view(-1), 1.0)"),
+        ("target=None", "return torch.zeros(3, device=device).scatter_(0, target.view(-1), 1.0)"),
+        ("count", "return torch.zeros(count, device=device)"),
+    ],
+)
+def test_what_is_given_need_not_be_where_the_result_is(rule, parameters, body):
+    assert rule.findings(ONE.format(parameters, body)) == ()
+
+
+def test_nothing_is_known_of_an_argument_without_a_name(rule):
+    assert rule.findings(MIX + "def run(y):\n    return mix(read(y), 5)\n") == ()
+
+
+def test_follows_what_the_helper_uses_as_a_tensor(rule):
+    program = MIX + "def run(y, n):\n    return mix(y, n)\n"
+    assert "mix(y, n, device=y.device)" in rule.unchanged_unless_unsafe(program)

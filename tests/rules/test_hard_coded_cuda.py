@@ -136,10 +136,10 @@ SILENT = {
     """,
     "a host tensor beside it": """
         import torch
-        def f(points: torch.Tensor, net):
+        def f(points: torch.Tensor, draw):
             image = torch.zeros(3).cuda()
             points = points.cpu()
-            return net(image)
+            return draw(image)
     """,
     "several cards": """
         import torch
@@ -314,6 +314,25 @@ def test_goes_where_its_model_is(rule) -> None:
     assert "model(x.to(next(model.parameters()).device))" in rule.unchanged_unless_unsafe(program)
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def run(scale, x):\n    return scale(x.cuda())\n",
+        "def run(model, x):\n    y = x.cuda()\n    return model(y.sum().item())\n",
+        "def run(x, model=None):\n    return model(x.cuda())\n",
+        "class Net:\n    def forward(self, encoder, x):\n        return encoder(x.cuda())\n",
+    ],
+)
+def test_nothing_says_that_it_goes_to_a_module(rule, program: str) -> None:
+    assert rule.findings(HEAD + program) == ()
+
+
+def test_goes_where_what_is_called_a_model_is(rule) -> None:
+    program = HEAD + "def run(flow_model, x, pad):\n    x, y = pad(x[None].cuda(), x)\n    return flow_model(x, y)\n"
+    after = rule.unchanged_unless_unsafe(program)
+    assert "pad(x[None].to(next(flow_model.parameters()).device), x)" in after
+
+
 def test_goes_where_the_tensor_beside_it_is(rule) -> None:
     program = HEAD + "def loss(x: torch.Tensor):\n    band = torch.arange(9).cuda()\n    return power(x, band)\n"
     assert "torch.arange(9).to(x.device)" in rule.unchanged_unless_unsafe(program)
@@ -350,6 +369,82 @@ def test_asks_where_another_tensor_is_for_something_given(rule) -> None:
 )
 def test_does_more_than_follow(rule, branch: str) -> None:
     assert rule.findings(f"{HEAD}def f(x, h, y):\n    {branch}\n    return y + h\n") == ()
+
+
+# Guarded by the question whether CUDA is there
+
+
+CLASS = """
+import torch
+
+
+class Decoder:
+    def __init__(self, device):
+        self.device = device
+
+    def run(self, x, net):
+"""
+ASKS = "        if torch.cuda.is_available():\n            "
+
+BESIDE_A_DEVICE = {
+    "the same device": (
+        "import torch\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "def f(x):\n    if torch.cuda.is_available():\n        x = x.cuda()\n    return x\n"
+    ),
+    "the same device by a flag": (
+        "import torch\nuse = torch.cuda.is_available()\ndevice = torch.device('cuda' if use else 'cpu')\n"
+        "def f(x):\n    if torch.cuda.is_available():\n        x = x.cuda()\n    return x\n"
+    ),
+    "no device": "import torch\ndef f(x):\n    if torch.cuda.is_available():\n        x = x.cuda()\n    return x\n",
+    "another question": f"{CLASS}        if self.on_gpu:\n            x = x.cuda()\n        return x\n",
+    "two questions": (
+        f"{CLASS}        if torch.cuda.is_available() and net:\n            x = x.cuda()\n        return x\n"
+    ),
+    "something for the host": (
+        f"{CLASS}{ASKS}x = x.cuda()\n        else:\n            x = x.float()\n        return x\n"
+    ),
+    "more than moves": (f"{CLASS}{ASKS}x = x.cuda()\n            net.half()\n        return x\n"),
+    "another name": f"{CLASS}{ASKS}y = x.cuda()\n        return x\n",
+    "a card by its number": (f"{CLASS}{ASKS}x = x.cuda(0)\n        return x\n"),
+}
+
+
+@pytest.mark.parametrize("program", BESIDE_A_DEVICE.values(), ids=BESIDE_A_DEVICE)
+def test_asks_for_cuda_and_nothing_more(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+def test_a_device_that_was_chosen_goes_before_the_question(rule) -> None:
+    program = f"{CLASS}{ASKS}x = x.cuda(non_blocking=True)\n        return x\n"
+    after = rule.unchanged_unless_unsafe(program)
+    assert after == f"{CLASS}        x = x.to(self.device, non_blocking=True)\n        return x\n"
+
+
+def test_all_that_is_moved_under_the_question(rule) -> None:
+    program = f"{CLASS}{ASKS}net.cuda()\n            x = x.cuda()\n        return net(x)\n"
+    after = rule.unchanged_unless_unsafe(program)
+    assert after == f"{CLASS}        net.to(self.device)\n        x = x.to(self.device)\n        return net(x)\n"
+
+
+def test_the_question_in_an_expression(rule) -> None:
+    program = f"{CLASS}        return net(x.cuda() if torch.cuda.is_available() else x)\n"
+    assert rule.unchanged_unless_unsafe(program) == f"{CLASS}        return net(x.to(self.device))\n"
+
+
+def test_the_device_of_a_package(rule) -> None:
+    program = (
+        "import torch\nimport tagger\n\n\nclass Tagger(torch.nn.Module):\n"
+        "    def load(self, path):\n        return torch.load(path, map_location=tagger.device)\n\n"
+        f"    def run(self, x):\n{ASKS}x = x.cuda()\n        return self(x)\n"
+    )
+    assert "        x = x.to(tagger.device)\n        return" in rule.unchanged_unless_unsafe(program)
+
+
+def test_a_comment_keeps_the_question(rule) -> None:
+    program = f"{CLASS}{ASKS}# first\n            x = x.cuda()\n        return x\n"
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert "self.device" in finding.advice
 
 
 # Scripts

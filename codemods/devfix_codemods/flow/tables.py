@@ -150,7 +150,7 @@ TENSOR_ONLY_METHODS = frozenset(
     "masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full new_empty numel dim permute unbind "
     "index_select index_add index_add_ scatter_ scatter_add scatter_add_ repeat_interleave mm bmm matmul logsumexp "
     "triu tril topk clamp clamp_ clamp_min narrow bool long addmm t logical_not logical_and zero_ fill_ add_ mul_ sub_ "
-    "div_ size".split()
+    "div_ size flip".split()
 )
 """Methods that torch tensors have, and numbers, numpy arrays and modules have not."""
 

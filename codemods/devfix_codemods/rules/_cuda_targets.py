@@ -13,6 +13,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_sites import Site
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import device_at, optional_parameters
+from devfix_codemods.rules._whereabouts import sounds_like_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Targets:
         if site.call in self._met:
             return Target(self._met[site.call], Safety.SAFE)
         statement = self._program.names.statement(site.call)
-        text = self._chosen(statement) or self._given(site, statement)
+        text = self.chosen(statement) or self._given(site, statement)
         return Target(text, Safety.UNSAFE) if text is not None else None
 
     @cached_property
@@ -126,7 +127,7 @@ class Targets:
 
     # A device in scope
 
-    def _chosen(self, statement: ast.stmt) -> str | None:
+    def chosen(self, statement: ast.stmt) -> str | None:
         """One that is more than another way to spell CUDA out."""
         function = scope.function_around(self._program, statement)
         for one in self._devices.at(statement):
@@ -183,6 +184,9 @@ class Targets:
         given = set(scope.parameters(function))
         hands = self._undone.facts.births.get(site.call, {}).values()
         yield from (f"{name}.device" for hand in hands for name, _ in hand.tensors if name in given)
+        if function.name != "forward":
+            called = self._program.unit.evidence[function].called & given
+            yield from (f"next({name}.parameters()).device" for name in sorted(called) if sounds_like_model(name))
         if function.name == "forward":
             yield from (f"{name}.device" for name in self._inputs_of_layers(function) if name in given)
 

@@ -176,13 +176,18 @@ class Devices:
             if (
                 len(parts) > 1
                 and sounds_like_device(text)
-                and _CONFIGURATION.fullmatch(parts[-2].lower())
+                and (_CONFIGURATION.fullmatch(parts[-2].lower()) or self._is_of_package(uses[0]))
                 and text != f"self.{parts[-1]}"
             ):
                 near = [one for one in uses if self._shares(parts[0], one, statement)]
                 if near and self._attribute_is_bound(text, statement, near):
                     found.append((len(parts), min(abs(one.lineno - statement.lineno) for one in near), text))
         yield from (DeviceExpression(text, False) for *_, text in sorted(found))
+
+    def _is_of_package(self, use: ast.expr) -> bool:
+        """`package.device`, which an imported package keeps for all of its code."""
+        name = self._names.qualified(use)
+        return name is not None and not name.startswith("torch.") and name.count(".") == 1
 
     def _shares(self, root: str, use: ast.expr, statement: ast.stmt) -> bool:
         """Whether `root` is one and the same at both, and surely bound at `statement`."""

@@ -8,16 +8,21 @@ from devfix_codemods import scope
 from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_sites import names_cuda
 from devfix_codemods.rules._device_values import sounds_like_device
+from devfix_codemods.rules._following import optional_parameters
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A call that gives `parameter`, a device that is CUDA by default, no value; maybe others in the file do."""
+    """A call that gives `parameter`, a device that is CUDA by default, no value; maybe others in the file do.
+
+    `tensor` is the name of what it gives to a parameter that the function uses as a tensor, where that is.
+    """
 
     call: ast.Call
     function: ast.FunctionDef
     parameter: str
     given_elsewhere: bool
+    tensor: str | None
 
 
 def omissions(program: Program) -> Iterator[Omission]:
@@ -28,7 +33,21 @@ def omissions(program: Program) -> Iterator[Omission]:
         assert isinstance(call.func, ast.Name)
         function, parameter, index = defaults[call.func.id]
         if not _gives(call, parameter, index):
-            yield Omission(call, function, parameter, call.func.id in given)
+            tensor = _tensor_given(program, function, call)
+            yield Omission(call, function, parameter, call.func.id in given, tensor)
+
+
+def _tensor_given(program: Program, function: ast.FunctionDef, call: ast.Call) -> str | None:
+    """The first name among the arguments whose parameter is a tensor by its uses, and is not moved there."""
+    evidence = program.unit.evidence[function]
+    optional = optional_parameters(function)
+    pairs = [*zip(scope.parameters(function), call.args), *((one.arg, one.value) for one in call.keywords)]
+    for parameter, given in pairs:
+        if parameter is None or not isinstance(given, ast.Name) or parameter in optional | evidence.moved:
+            continue
+        if evidence.is_tensor(parameter, function.lineno) and parameter not in evidence.numpy:
+            return given.id
+    return None
 
 
 def _gives(call: ast.Call, parameter: str, index: int) -> bool:

@@ -218,7 +218,12 @@ class Whereabouts:
         around = [one for one in self._names.ancestors(node) if one in self._evidence]
         if any(text in self._evidence[one].modules for one in around):
             return True
-        return _MODEL.search(text.rpartition(".")[2]) is not None
+        return sounds_like_model(text)
+
+
+def sounds_like_model(text: str) -> bool:
+    """Whether a name, or the last part of a dotted one, is what a model is called."""
+    return _MODEL.search(text.rpartition(".")[2]) is not None
 
 
 _MODEL = re.compile(

@@ -36,12 +36,13 @@ today has both on the same card. Unsafe where the device is chosen otherwise: on
 tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places.
 
 `x.type(y.type())` follows `y` by the name of a type: `.to(y)` does that on every device, and is safe. A call that
-leaves out a `device` whose default is CUDA gets the device that is in scope, which is unsafe.
+leaves out a `device` whose default is CUDA gets the device that is in scope, or that of a tensor it is given, which is
+unsafe. `if torch.cuda.is_available(): x = x.cuda()` takes a device that was chosen otherwise before, which is unsafe.
 
 A comparison `str(device) == "cuda"`, which fails for `cuda:0`, `x.device == "cuda"`, which never holds, and a script's
 `"cuda:1" if … else "cpu"` are found as well; their fixes are unsafe.
 
-Left alone: whatever asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
+Left alone: whatever else asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
 tests and benchmarks, defaults of parameters, process-wide settings, and cards other than the first.
 
 ## Since torch
@@ -61,6 +62,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._arguments import kept
 from devfix_codemods.rules._comparisons import asks_tensor_for_cuda
+from devfix_codemods.rules._cuda_asked import asked, moved_to, takes_cuda_where_it_is
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
 from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
@@ -88,6 +90,7 @@ def check(program: Program) -> Iterator[Finding]:
     if open_sites:
         yield from _of_sites(program, open_sites)
     yield from _that_ask_a_tensor(program, found)
+    yield from _that_ask_for_cuda(program, found)
     yield from _of_constants(program, [one for one in literals if not is_guarded(program, one)])
 
 
@@ -132,6 +135,23 @@ def _that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[Finding]
         safety = Safety.SAFE if _is_made_above(program, branch, site.receiver) else Safety.UNSAFE
         if text.count("\n") == 0 and dotted(site.receiver) != asked:
             yield _finding(program, site, Fix(safety, f"Follow `{asked}` to any device", edits), None)
+
+
+def _that_ask_for_cuda(program: Program, found: list[Site]) -> Iterator[Finding]:
+    """`if torch.cuda.is_available(): x = x.cuda()`, though a device has been chosen, which may be another."""
+    conditions = list(asked(program, found))
+    if not conditions:
+        return
+    managed = Managed(program)
+    targets = Targets(program, [site for one in conditions for site in one.sites])
+    for one in conditions:
+        statement = one.statement or program.names.statement(one.node)
+        device = targets.chosen(statement)
+        if device is None or takes_cuda_where_it_is(program, device) or any(map(managed.advice, one.sites)):
+            continue
+        edits = moved_to(program, one, device)
+        fix = Fix(Safety.UNSAFE, f"Follow `{device}`", edits) if edits is not None else None
+        yield _finding(program, one.sites[0], fix, None if fix else f"use `{device}`")
 
 
 def _holds_comment(program: Program, node: ast.stmt) -> bool:
@@ -228,17 +248,17 @@ def _of_omissions(program: Program) -> Iterator[Finding]:
         statement = program.names.statement(one.call)
         device = devices.first(statement)
         beside = next(devices.of_values(statement), None)
-        known = beside is not None or one.given_elsewhere
+        known = beside is not None or one.given_elsewhere or one.tensor is not None
         if device is None and (not known or is_guarded(program, one.call)):
             continue
-        fix = None
-        if device is not None:
+        fix, text = None, device.text if device is not None else f"{one.tensor}.device" if one.tensor else None
+        if text is not None:
             given, count = kept(one.call), len(one.call.args)
-            arguments = (*given[:count], Argument(device.text, one.parameter), *given[count:])
+            arguments = (*given[:count], Argument(text, one.parameter), *given[count:])
             edit = RewriteCall(program.source.span(one.call), None, arguments)
-            fix = Fix(Safety.UNSAFE, f"Say that the device is `{device.text}`", (edit,))
+            fix = Fix(Safety.UNSAFE, f"Say that the device is `{text}`", (edit,))
         message = f"`{one.function.name}` takes CUDA here, by the default of its `{one.parameter}`"
-        advice = f"give it `{one.parameter}={device.text if device is not None else beside or '…'}`"
+        advice = f"give it `{one.parameter}={text or beside or '…'}`"
         yield _told(program, one.call, message, fix, advice)
 
 
