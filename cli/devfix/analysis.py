@@ -165,7 +165,7 @@ def _problems(source: Source, findings: tuple[Finding, ...], detailed: bool) -> 
 
 
 def _cells(notebook: Notebook, problem: Problem) -> tuple[Cell, ...]:
-    spans = [problem.span, *(note.span for note in problem.trail)]
+    spans = [problem.span, *(note.span for note in problem.own_trail)]
     spans += [problem.origin] if problem.origin is not None else []
     spans += [edit.span for edit in problem.repair.edits] if problem.repair is not None else []
     places = {notebook.place(line) for span in spans for line in (span.line, span.end_line)}
@@ -179,7 +179,7 @@ def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:
         message=finding.message,
         span=finding.span,
         origin=finding.origin,
-        trail=tuple(Note(step.span, step.note) for step in finding.trail),
+        trail=tuple(Note(step.span, step.note, step.path) for step in finding.trail),
         repair=None if finding.fix is None else _repair(source, finding.fix, detailed),
         advice=finding.advice,
     )

@@ -32,10 +32,11 @@ def place_in(cells: Sequence[Cell], line: int) -> tuple[int | None, int]:
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
-    """One stop on the trail."""
+    """One stop on the trail; `path` is the absolute one of its file, where that is not the finding's."""
 
     span: Span
     text: str
+    path: str | None = None
 
 
 class Repair(msgspec.Struct, frozen=True, array_like=True):
@@ -65,6 +66,11 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
     def place(self, line: int) -> tuple[int | None, int]:
         """The number of the cell, None in a plain file, and the line in it."""
         return place_in(self.cells, line)
+
+    @property
+    def own_trail(self) -> tuple[Note, ...]:
+        """The stops of the trail that lie in this file."""
+        return tuple(note for note in self.trail if note.path is None)
 
     @property
     def fixable(self) -> bool:

@@ -20,10 +20,14 @@ class Safety(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stop on the way from a value's birth to the operation that fails."""
+    """One stop on the way from a value's birth to the operation that fails.
+
+    `path` is the file it lies in, where that is another one than the finding's.
+    """
 
     span: Span
     note: str
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Files that say something of each other, on the disk."""
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -41,6 +42,21 @@ for x, y in loader:
     x, y = x.to(device), y.to(device)
     loss = criterion(model(x), y)
     loss.backward()
+"""
+MAIN = """\
+import torch
+from torch import nn
+
+from loop import train
+
+if __name__ == "__main__":
+    model = nn.Linear(4, 2)
+    train(model, loader, torch.device("cuda"))
+"""
+LOOP = """\
+def train(model, loader, device):
+    for x, y in loader:
+        model(x.to(device))
 """
 OTHER = "import torch\n\nx = torch.zeros(2)\nx.to('cuda')\n"
 
@@ -174,3 +190,23 @@ def test_neighbours_that_cannot_be_read(tree: Path, devfix: Devfix, make: Callab
     write(tree, {"train.py": TRAIN})
     make(tree / "models.py")
     assert codes(devfix, "train.py") == []
+
+
+def test_a_trail_that_leads_into_another_file(tree: Path, devfix: Devfix) -> None:
+    write(tree, {"main.py": MAIN, "loop.py": LOOP})
+    ran = devfix("check", "--unsafe")
+    assert "= loop.py:3: it is called here" in ran.out
+    assert "= loop.py:3: it is called here" in devfix("check", "--unsafe").out, "remembered"
+    [found] = devfix("check", "--output-format", "json").json["findings"]
+    assert [(step["path"], step["line"]) for step in found["trail"]] == [("main.py", 7), ("main.py", 8), ("loop.py", 3)]
+
+
+def test_a_trail_that_leads_into_another_file_of_a_notebook(tree: Path, devfix: Devfix) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": MAIN}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    write(tree, {"main.ipynb": json.dumps(notebook), "loop.py": LOOP})
+    [found] = devfix("check", "--output-format", "json").json["findings"]
+    assert [(step["path"], step.get("cell"), step["line"]) for step in found["trail"]][1:] == [
+        ("main.ipynb", 1, 8),
+        ("loop.py", None, 3),
+    ]

@@ -32,7 +32,7 @@ class Mark:
 
 
 def code_frame(lines: Sequence[str], problem: Problem, width: int) -> list[Line]:
-    """The lines of the sink (`^^^^`), of the origin and of every stop of the trail (`----`), in source order.
+    """The lines of the sink (`^^^^`), of the origin and of every stop of the trail here (`----`), in source order.
 
     In a notebook, the number of each cell stands above its lines.
     """
@@ -55,7 +55,7 @@ def code_frame(lines: Sequence[str], problem: Problem, width: int) -> list[Line]
 def marks_of(problem: Problem) -> list[Mark]:
     """What is underlined: the sink in its own way, all other places once each."""
     labels: dict[Span, list[str]] = {}
-    for note in problem.trail:
+    for note in problem.own_trail:
         labels.setdefault(note.span, []).append(note.text)
     if problem.origin is not None:
         labels.setdefault(problem.origin, [])

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from devfix_codemods.source import Span
 
-from devfix.results import Checked, Failed, Problem, Repair, Result, Rewritten
+from devfix.discovery import label_of
+from devfix.results import Checked, Failed, Note, Problem, Repair, Result, Rewritten
 
 VERSION = 1
 
@@ -49,12 +50,17 @@ def finding(label: str, problem: Problem) -> dict[str, Any]:
         "code": problem.code,
         "name": problem.name,
         "message": _text(problem.message),
-        "trail": [
-            {"path": _text(label), **_start(problem, note.span), "note": _text(note.text)} for note in problem.trail
-        ],
+        "trail": [_note(label, problem, note) for note in problem.trail],
         "fix": None if problem.repair is None else _fix(problem, problem.repair),
         "advice": problem.advice,
     }
+
+
+def _note(label: str, problem: Problem, note: Note) -> dict[str, Any]:
+    if note.path is None:
+        return {"path": _text(label), **_start(problem, note.span), "note": _text(note.text)}
+    where = {"line": note.span.line, "column": note.span.column + 1}
+    return {"path": _text(label_of(note.path)), **where, "note": _text(note.text)}
 
 
 def _findings(result: Result) -> list[dict[str, Any]]:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from devfix_codemods.notebooks.cells import ForeignNotebookError
 from devfix_codemods.notebooks.notebook import is_notebook, read
-from devfix_codemods.source import Source, SourceError, Span
+from devfix_codemods.source import Source, SourceError
 
+from devfix.discovery import label_of
 from devfix.reporting.frame import code_frame, fix_frame, split_lines
 from devfix.reporting.tally import Tally, has_fix, is_guard, remaining
 from devfix.reporting.terminal import Line, Printer, one_line
-from devfix.results import Checked, Failed, Problem, Repair, Result, Rewritten, Skipped, Target
+from devfix.results import Checked, Failed, Note, Problem, Repair, Result, Rewritten, Skipped, Target
 
 NOTES_SHOWN = 10
 
@@ -30,7 +31,8 @@ def finding(label: str, problem: Problem, text: str | None, width: int) -> list[
     if text is not None:
         lines += code_frame(split_lines(text), problem, width)
     else:
-        lines += [[(f"  {_line_named(problem, note.span)}: {one_line(note.text)}", "note")] for note in problem.trail]
+        lines += [_told(problem, note) for note in problem.own_trail]
+    lines += [_elsewhere(note.path, note) for note in problem.trail if note.path is not None]
     return lines + _remedy(problem, text, width)
 
 
@@ -108,9 +110,20 @@ def _place(problem: Problem) -> str:
     return f"{'' if cell is None else f'cell {cell}:'}{line}:{problem.span.column + 1}"
 
 
-def _line_named(problem: Problem, span: Span) -> str:
-    cell, line = problem.place(span.line)
-    return f"line {line}" if cell is None else f"cell {cell}, line {line}"
+def _told(problem: Problem, note: Note) -> Line:
+    """A stop of the trail without its code."""
+    cell, line = problem.place(note.span.line)
+    where = f"line {line}" if cell is None else f"cell {cell}, line {line}"
+    return [(f"  {where}: {one_line(note.text)}", "note")]
+
+
+def _elsewhere(path: str, note: Note) -> Line:
+    """A stop of the trail in another file."""
+    return [
+        ("  = ", "faint"),
+        (f"{one_line(label_of(path))}:{note.span.line}", "path"),
+        (f": {one_line(note.text)}", "note"),
+    ]
 
 
 def _done(result: Rewritten) -> str:

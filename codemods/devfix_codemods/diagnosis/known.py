@@ -55,10 +55,10 @@ def _rank(finding: Finding, lines: set[int], diagnosis: Diagnosis, file: str) ->
         return 0
     if any(line in covered for line in lines):
         return 1
-    return 2 if any(step.span.line in lines for step in finding.trail) else None
+    return 2 if any(step.path is None and step.span.line in lines for step in finding.trail) else None
 
 
 def covers(finding: Finding, line: int) -> bool:
     """Whether a finding's operation, or its trail, is at a line."""
-    spans = [finding.span, *(step.span for step in finding.trail)]
+    spans = [finding.span, *(step.span for step in finding.trail if step.path is None)]
     return any(span.line <= line <= span.end_line for span in spans)

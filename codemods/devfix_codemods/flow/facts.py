@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.places import Place, Symbol
 from devfix_codemods.flow.values import Attached, Origin, Value
+from devfix_codemods.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +167,13 @@ class Pin:
 class Abroad:
     """A module built on the host in this file that meets what is on a device in another one.
 
-    `meeting` stands at the call of this file that leads there. `path` and `line` are those of the operation, and
+    `meeting` stands at the call of this file that leads there. `path` and `span` are those of the operation, and
     `anchor` is the text that the other file gives the value it meets.
     """
 
     meeting: Meeting
     path: str
-    line: int
+    span: Span
     anchor: str
 
 

@@ -456,7 +456,7 @@ class Machine:
             Operand(site, replace(anchor.value, origin=None, batch=None, sources=(), spelled=None), anchor.place),
         )
         meeting = Meeting(site, operation, operands[0], operands[1], operands, None, (), here)
-        facts.abroad.append(Abroad(meeting, self.unit.path, node.lineno, ast.unparse(anchor.node)))
+        facts.abroad.append(Abroad(meeting, self.unit.path, self.unit.source.span(node), ast.unparse(anchor.node)))
 
     def place_of_module(self, value: Value, state: State) -> Place:
         """Where a module lives: by its own moves, or by what its other calls get."""

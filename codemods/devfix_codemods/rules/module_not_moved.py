@@ -107,7 +107,7 @@ def _abroad(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
 
 def _called_elsewhere(program: Program, one: Abroad, birth: ast.AST) -> Finding:
     built, call = program.source.span(birth), program.source.span(one.meeting.node)
-    where = f"{posixpath.relpath(one.path, posixpath.dirname(program.source.path))}:{one.line}"
+    where = f"{posixpath.relpath(one.path, posixpath.dirname(program.source.path))}:{one.span.line}"
     fix = move_where_built(program, one.meeting, birth)
     name = text_of(program, birth)
     return Finding(
@@ -116,7 +116,11 @@ def _called_elsewhere(program: Program, one: Abroad, birth: ast.AST) -> Finding:
         message=f"`{name}` stays on the host, but gets `{one.anchor}` {device_words(one.meeting)} in {where}",
         span=built,
         origin=built,
-        trail=(Step(built, "it is built here, on the host"), Step(call, f"and handed on here; {where} calls it")),
+        trail=(
+            Step(built, "it is built here, on the host"),
+            Step(call, "and handed on here"),
+            Step(one.span, f"it is called here, with `{one.anchor}` {device_words(one.meeting)}", one.path),
+        ),
         fix=fix,
         advice=None if fix else f"move it to the device of `{one.anchor}` before it is handed on",
     )
