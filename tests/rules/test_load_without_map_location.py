@@ -348,5 +348,19 @@ def test_advice_for_a_whole_model(rule):
     assert finding.advice == "pass `map_location=`: say where the model should live"
 
 
+def test_advice_where_a_tensor_of_the_checkpoint_is_kept(rule):
+    finding = rule.finding("""
+        import torch
+        def resume(path, gpu):
+            checkpoint = torch.load(path)
+            best_accuracy = checkpoint["best_accuracy"]
+            if gpu is not None:
+                best_accuracy = best_accuracy.to(gpu)
+            model.load_state_dict(checkpoint["state_dict"])
+            return best_accuracy
+    """)
+    assert finding.fix is None
+
+
 def test_the_options_of_a_load_stay(rule):
     assert "weights_only" not in rule.fixed("import torch\nmodel.load_state_dict(torch.load(p))\n")

@@ -23,6 +23,7 @@ class Use(Enum):
     READS = "looked at: keys, shapes, plain entries"
     MOVED = "moved"
     STATES = "states of random generators: always on the host"
+    KEPT = "an entry that is a tensor, kept and moved by the program"
     OTHER = "used"
 
 
@@ -258,9 +259,19 @@ class _Follower:
                 return
             if _PLAIN_KEYS.match(key.value):
                 self.found.configures |= _OPTIONS.search(key.value) is not None
-                self.found.add(Use.READS)
+                self.found.add(Use.KEPT if self._is_moved_later(node) else Use.READS)
                 return
         self.follow(node)
+
+    def _is_moved_later(self, node: ast.expr) -> bool:
+        """`best = checkpoint["best"]`, then `best = best.to(gpu)`: a tensor, on whatever path."""
+        statement = self._names.parent(node)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        around = scope.function_around(self._file.program, node) or self._file.program.tree
+        return isinstance(target, ast.Name) and any(
+            isinstance(one, ast.Attribute) and one.attr in {"to", "cuda"} and dotted(one.value) == target.id
+            for one in ast.walk(around)
+        )
 
     def _assigned(self, node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
