@@ -1519,4 +1519,4 @@ def test_helpers_that_move_all_or_nothing(rule, program: str) -> None:
 
 def test_a_helper_that_returns_lists_unmoved(rule) -> None:
     fixed = rule.fixed(HELPER.format(first="", rest="obj"), unsafe=True)
-    assert "    if isinstance(obj, list):\n        return [move(o, device) for o in obj]\n    if isinst" in fixed
+    assert "    else:\n        if isinstance(obj, list):\n            return [move(o, device) for o in obj]\n" in fixed

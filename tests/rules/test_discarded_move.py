@@ -326,3 +326,30 @@ def test_conversions_whose_result_is_used_or_has_no_name(rule, line: str) -> Non
 def test_a_conversion_that_is_thrown_away(rule) -> None:
     fixed = rule.fixed("import torch\ndef f(self, y):\n    self.memory.type_as(y)\n", unsafe=True)
     assert "    self.memory = self.memory.type_as(y)\n" in fixed
+
+
+PARAMETERS = """
+    import torch
+    def place(y, device):
+        y.to(device)
+        return score(y)
+    def score(y{annotation}):
+        return {use}
+"""
+
+
+@pytest.mark.parametrize(
+    "use", ["y.clone()", "y.to_graph()", "y(3)", "y.train().squeeze()", 'y == "a" or y.squeeze()', "len(y)"]
+)
+def test_parameters_that_other_functions_use_otherwise(rule, use: str) -> None:
+    assert rule.findings(PARAMETERS.format(annotation="", use=use)) == ()
+
+
+@pytest.mark.parametrize("use", ["y.flatten()", "y.unsqueeze(0)"])
+def test_a_parameter_that_is_a_tensor_in_another_function(rule, use: str) -> None:
+    assert "\n    y = y.to(device)\n" in rule.unchanged_unless_unsafe(PARAMETERS.format(annotation="", use=use))
+
+
+def test_an_annotated_parameter_is_what_it_says(rule) -> None:
+    program = PARAMETERS.format(annotation="", use="y.flatten()").replace("place(y,", "place(y: Batch,")
+    assert rule.findings(program) == ()

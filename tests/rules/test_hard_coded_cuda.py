@@ -519,6 +519,78 @@ def test_other_comparisons(rule, test: str) -> None:
     assert rule.findings(f"{HEAD}def f(device, name):\n    return {test}\n") == ()
 
 
+TENSORS = HEAD + "from torch import Tensor\ndef f(a: Tensor, b: Tensor):\n    return {test}\n"
+
+
+def test_devices_of_tensors_compared_in_a_chain(rule) -> None:
+    fixed = rule.unchanged_unless_unsafe(TENSORS.format(test='1 if a.device == b.device == "cuda" else 2'))
+    assert "return 1 if a.device == b.device and a.is_cuda else 2\n" in fixed
+
+
+@pytest.mark.parametrize("test", ["a.device == b.device", 'a.device.type == b.device.type == "cuda"'])
+def test_chains_that_may_hold(rule, test: str) -> None:
+    assert rule.findings(TENSORS.format(test=test)) == ()
+
+
+LIBRARY = HEAD + "import ours\ndef f(x, device):\n    if {test}:\n        x = x.to({to})\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "to"),
+    [
+        ("device == 'gpu'", "device"),
+        ("device.name == 'gpu'", "device.name"),
+        ("ours.device == 'gpu'", "'cuda:0' if f else 'cpu'"),
+        ("ours.device == 'cpu'", "ours.device"),
+        ("ours.kind == 'gpu'", "ours.device"),
+    ],
+)
+def test_names_for_the_gpu_that_may_be_meant(rule, test: str, to: str) -> None:
+    assert rule.findings(LIBRARY.format(test=test, to=to)) == ()
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("ours.device == 'gpu'", 'if str(ours.device).startswith("cuda"):'),
+        ("ours.device != 'gpu'", 'if not str(ours.device).startswith("cuda"):'),
+        ("x.device.type == 'gpu'", 'if x.device.type == "cuda":'),
+    ],
+)
+def test_no_device_is_called_gpu(rule, test: str, expected: str) -> None:
+    assert expected in rule.unchanged_unless_unsafe(LIBRARY.format(test=test, to="ours.device"))
+
+
+MOVED = """
+    import torch
+    class Mixin:
+        def {method}(self, device=None):
+            device = {device}
+            self._device = device
+            return super().cuda(device=device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "device"),
+    [
+        ("cuda", 'torch.device("cuda", 0)'),
+        ("cuda", 'torch.device("cuda", index=rank or 0)'),
+        ("xpu", 'torch.device("xpu", index=device or 0)'),
+        ("place", 'torch.device("cuda", index=device or 0)'),
+    ],
+)
+def test_cards_that_are_chosen(rule, method: str, device: str) -> None:
+    assert rule.findings(MOVED.format(method=method, device=device)) == ()
+
+
+@pytest.mark.parametrize("index", ["index=", ""])
+def test_the_first_card_is_not_the_current_one(rule, index: str) -> None:
+    program = MOVED.format(method="cuda", device=f'torch.device("cuda", {index}device or 0)')
+    expected = f'torch.device("cuda", {index}torch.cuda.current_device() if device is None else device)'
+    assert expected in rule.unchanged_unless_unsafe(program)
+
+
 # Frameworks
 
 

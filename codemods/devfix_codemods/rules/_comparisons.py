@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.scope import function_around, parameters
@@ -48,6 +49,47 @@ def _is_device(program: Program, devices: Devices, node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and program.names.qualified(node.func) in _GIVE_DEVICES:
         return True
     return devices.is_torch_device(node)
+
+
+def chain(program: Program, node: ast.Compare) -> Edit | None:
+    """`a.device == b.device == "cuda"` as `a.device == b.device and a.is_cuda`."""
+    first = node.left
+    if (
+        len(node.ops) < 2
+        or not all(isinstance(one, ast.Eq) for one in node.ops)
+        or not isinstance(first, ast.Attribute)
+    ):
+        return None
+    devices = [program.source.segment(program.source.span(one)) for one in (first, *node.comparators[:-1])]
+    code = f"{' == '.join(devices)} and {program.source.segment(program.source.span(first.value))}.is_cuda"
+    return ReplaceExpression(program.source.span(node), code) if "\n" not in code else None
+
+
+def asks_for_gpu(program: Program) -> Iterator[tuple[ast.Compare, Edit]]:
+    """`lib.device == "gpu"`, `x.device.type == "gpu"`: torch gives no device this name."""
+    placed = _used_as_devices(program)
+    for node in ast.walk(program.tree):
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            continue
+        text, other = dotted(node.left), node.comparators[0]
+        if text is None or not isinstance(other, ast.Constant) or other.value != "gpu":
+            continue
+        if text.endswith(".device.type"):
+            yield node, ReplaceExpression(program.source.span(other), '"cuda"')
+        elif text in placed and program.names.qualified(node.left) is not None:
+            negated = "not " if isinstance(node.ops[0], ast.NotEq) else ""
+            yield node, ReplaceExpression(program.source.span(node), f'{negated}str({text}).startswith("cuda")')
+
+
+def _used_as_devices(program: Program) -> set[str]:
+    """Dotted names that are moved to: `x.to(lib.device)`, `torch.zeros(3, device=lib.device)`."""
+    given = [one.value for call in program.names.calls for one in call.keywords if one.arg == "device"]
+    given += [
+        call.args[0]
+        for call in program.names.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "to" and call.args
+    ]
+    return {text for one in given if (text := dotted(one)) is not None and "." in text}
 
 
 def asks_tensor_for_cuda(program: Program) -> Iterator[ast.Compare]:

@@ -14,7 +14,7 @@ _OF_TUPLES = re.compile(rb"isinstance\(\w+, tuple\):\s+return tuple\(")
 
 @dataclass(frozen=True, slots=True)
 class PartialMove:
-    """`function` calls itself for the items of a tuple in `branch`; `edit` puts one for lists before it."""
+    """`function` calls itself for the items of a tuple in `branch`; `edit` does so for a list where it is returned."""
 
     function: scope.Function
     branch: ast.If
@@ -35,9 +35,10 @@ def partial_moves(program: Program) -> Iterator[PartialMove]:
         item, items = scope.parameters(function)[0], _items(branch, scope.parameters(function)[0])
         if items is None or not _calls_itself(function, items) or "list" in _words(function):
             continue
-        if _moves_tensor(function, item) and _returns_the_rest(function, item):
+        rest = _rest(function, item)
+        if _moves_tensor(function, item) and rest is not None:
             code = f"if isinstance({item}, list):\n    return [{ast.unparse(items.elt)} for {_loop(items)}]"
-            yield PartialMove(function, branch, InsertStatement(program.source.span(branch), "before", code))
+            yield PartialMove(function, branch, InsertStatement(program.source.span(rest), "before", code))
 
 
 def _items(branch: ast.If, item: str) -> ast.GeneratorExp | None:
@@ -68,9 +69,14 @@ def _moves_tensor(function: scope.Function, item: str) -> bool:
     )
 
 
-def _returns_the_rest(function: scope.Function, item: str) -> bool:
-    returned = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)]
-    return any(isinstance(one, ast.Name) and one.id == item for one in returned)
+def _rest(function: scope.Function, item: str) -> ast.Return | None:
+    """The last statement that returns the argument as it is."""
+    found = [
+        one
+        for one in ast.walk(function)
+        if isinstance(one, ast.Return) and isinstance(one.value, ast.Name) and one.value.id == item
+    ]
+    return max(found, key=lambda one: one.lineno, default=None)
 
 
 def _words(function: scope.Function) -> set[str]:

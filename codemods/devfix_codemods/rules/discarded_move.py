@@ -22,11 +22,11 @@ for `x.type_as(y)`, which only tensors have.
 
 ## Fix safety
 
-Safe for moves to a device. Unsafe for `type_as`, for moves to the host, where the tensor is also turned into a numpy
-array (which needs the host), and beside another discarded move of something that may be no tensor. A tensor that
-requires grad gets advice only: its moved copy is no leaf. Modules, encodings, and values whose kind is not certain are
-left alone: their `.to` may work in place. So are moves that are the point themselves: in the body of a `try`, or of a
-value that is never read again.
+Safe for moves to a device. Unsafe for `type_as`, where only another function says that the parameter is a tensor, for
+moves to the host, where the tensor is also turned into a numpy array (which needs the host), and beside another
+discarded move of something that may be no tensor. A tensor that requires grad gets advice only: its moved copy is no
+leaf. Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place. So are
+moves that are the point themselves: in the body of a `try`, or of a value that is never read again.
 
 ## Since torch
 
@@ -36,6 +36,7 @@ Any.
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
@@ -103,7 +104,7 @@ def _read_later(program: Program, move: Move) -> bool:
     if name is None or "." in name:
         return True
     item = isinstance(move.receiver, ast.Name) and _item_target(program, move, name)
-    scope = move.context.function or program.tree
+    around = move.context.function or program.tree
     looped = any(isinstance(one, (ast.For, ast.While)) for one in program.names.ancestors(move.node))
     return bool(item) or any(
         isinstance(node, ast.Name)
@@ -113,11 +114,15 @@ def _read_later(program: Program, move: Move) -> bool:
             (node.lineno, node.col_offset) > (move.node.lineno, move.node.col_offset)
             or (looped and not within(program, node, move.node))
         )
-        for node in ast.walk(scope)
+        for node in ast.walk(around)
     )
 
 
 def _is_tensor(program: Program, move: Move) -> bool:
+    return _is_tensor_here(program, move) or _is_tensor_elsewhere(program, move)
+
+
+def _is_tensor_here(program: Program, move: Move) -> bool:
     """By its birth, or because an operation of torch uses the same value as a tensor."""
     if move.value.kind is Kind.TENSOR:
         return True
@@ -131,6 +136,40 @@ def _is_tensor(program: Program, move: Move) -> bool:
     if move.value.identity in program.facts.tensors or name in used or _meets(program, move):
         return True
     return move.value.batch is None and _is_operand(move.context.function or program.tree, move.receiver)
+
+
+def _is_tensor_elsewhere(program: Program, move: Move) -> bool:
+    """Whether another function of the file has a parameter of this name, and uses it as a tensor.
+
+    So for a parameter without annotation, that no function uses as anything else.
+    """
+    own, name = move.context.function, dotted(move.receiver)
+    open_kind = move.value.kind is Kind.UNKNOWN and move.value.batch is None
+    if not open_kind or own is None or name is None or not _takes(own, name):
+        return False
+    known = {
+        one: found
+        for one, found in program.facts.evidence.items()
+        if isinstance(one, scope.Function) and name in scope.parameters(one)
+    }
+    if any(name in found.modules | found.called | found.plain | found.texts for found in known.values()):
+        return False
+    return any(name in found.surely or _is_shaped(one, name) for one, found in known.items() if one is not own)
+
+
+def _is_shaped(function: scope.Function, name: str) -> bool:
+    """Whether a method of arrays is called on `name`. Of these, tensors alone are moved."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in _OF_ARRAYS and dotted(node.value) == name
+        for node in ast.walk(function)
+    )
+
+
+_OF_ARRAYS = frozenset({"flatten", "reshape", "squeeze", "transpose", "argmax"})
+
+
+def _takes(function: scope.Function, name: str) -> bool:
+    return any(one.arg == name and one.annotation is None for one in (*function.args.posonlyargs, *function.args.args))
 
 
 def _is_operand(around: ast.AST, receiver: ast.expr) -> bool:
@@ -195,10 +234,10 @@ def _fix(program: Program, move: Move, name: str) -> Fix | None:
 
 def _is_leaf(program: Program, move: Move, name: str) -> bool:
     """A tensor that is optimized itself: its moved copy is no leaf, and gets no gradient."""
-    scope = move.context.owner or move.context.function or program.tree
+    around = move.context.owner or move.context.function or program.tree
     if move.value.qualified in PARAMETER_CLASSES:
         return True
-    for node in ast.walk(scope):
+    for node in ast.walk(around):
         if isinstance(node, ast.Assign) and any(dotted(one) == name for one in node.targets):
             keywords = {one.arg for one in ast.walk(node.value) if isinstance(one, ast.keyword)}
         elif isinstance(node, ast.Attribute) and dotted(node.value) == name:
@@ -228,7 +267,7 @@ def _safety(program: Program, move: Move, name: str) -> Safety:
     """A tensor that becomes an array must be on the host: that asks for a move there, and forbids one away."""
     to_numpy = name in program.facts.evidence[move.context.function or program.tree].numpy
     certain = to_numpy == (move.target == HOST) and _is_alone(program, move)
-    return Safety.SAFE if certain else Safety.UNSAFE
+    return Safety.SAFE if certain and _is_tensor_here(program, move) else Safety.UNSAFE
 
 
 def _target(program: Program, move: Move) -> str | None:

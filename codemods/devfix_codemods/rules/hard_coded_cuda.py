@@ -39,8 +39,9 @@ tensor, the parameters of a model, a new `device` in a script. Advice only in co
 leaves out a `device` whose default is CUDA gets the device that is in scope, or that of a tensor it is given, which is
 unsafe. `if torch.cuda.is_available(): x = x.cuda()` takes a device that was chosen otherwise before, which is unsafe.
 
-A comparison `str(device) == "cuda"`, which fails for `cuda:0`, `x.device == "cuda"`, which never holds, and a script's
-`"cuda:1" if … else "cpu"` are found as well; their fixes are unsafe.
+A comparison `str(device) == "cuda"`, which fails for `cuda:0`, `x.device == "cuda"` and `lib.device == "gpu"`, which
+never hold, a script's `"cuda:1" if … else "cpu"`, and a method `cuda(device=None)` that makes `device or 0` of the
+current card are found as well; their fixes are unsafe.
 
 Left alone: whatever else asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
 tests and benchmarks, defaults of parameters, process-wide settings, and cards other than the first.
@@ -55,13 +56,20 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.edits.operations import Argument, InsertStatement, RemoveStatement, ReplaceExpression, RewriteCall
+from devfix_codemods.edits.operations import (
+    Argument,
+    Edit,
+    InsertStatement,
+    RemoveStatement,
+    ReplaceExpression,
+    RewriteCall,
+)
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._arguments import kept
-from devfix_codemods.rules._comparisons import asks_tensor_for_cuda
+from devfix_codemods.rules._comparisons import asks_for_gpu, asks_tensor_for_cuda, chain
 from devfix_codemods.rules._cuda_asked import asked, moved_to, takes_cuda_where_it_is
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
@@ -73,6 +81,8 @@ from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._omitted_devices import omissions
 
 _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
+_ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
+_FIRST_CARD = re.compile(rb"\bor 0\b")
 _COMPARES = re.compile(rb"str\([\w.]*device\)\s*==")
 
 
@@ -83,6 +93,8 @@ def check(program: Program) -> Iterator[Finding]:
         return
     yield from _of_texts(program)
     yield from _of_tensors_asked(program)
+    yield from _of_gpu(program)
+    yield from _of_current_cards(program)
     yield from _of_types(program)
     yield from _of_omissions(program)
     yield from _of_later_cards(program)
@@ -211,11 +223,45 @@ def _of_tensors_asked(program: Program) -> Iterator[Finding]:
         return
     for node in asks_tensor_for_cuda(program):
         text, fix = text_of(program, node.left), None
+        edit: Edit | None
         if len(node.ops) == 1 and ast.unparse(node.comparators[0]) == "'cuda'":
             edit = ReplaceExpression(program.source.span(node.left), "__node__.type")
             fix = Fix(Safety.UNSAFE, f"Compare the type of `{text}`", (edit,))
+        elif (edit := chain(program, node)) is not None:
+            fix = Fix(Safety.UNSAFE, "Ask a tensor whether it is on CUDA", (edit,))
         message = f"`{text}` is a `torch.device`, which equals no string"
         yield _told(program, node, message, fix, "ask each tensor for `is_cuda`, or compare `device.type`")
+
+
+def _of_gpu(program: Program) -> Iterator[Finding]:
+    """A comparison of a device with `"gpu"`, which torch calls none."""
+    if _ASKS_FOR_GPU.search(program.source.data) is None:
+        return
+    for node, edit in asks_for_gpu(program):
+        fix = Fix(Safety.UNSAFE, "Ask for CUDA", (edit,))
+        yield _told(program, node, f"`{text_of(program, node.left)}` is never `gpu`: torch has no such device", fix)
+
+
+def _of_current_cards(program: Program) -> Iterator[Finding]:
+    """`torch.device("cuda", device or 0)` in a method `cuda(device=None)`: None is the current card there."""
+    if _FIRST_CARD.search(program.source.data) is None:
+        return
+    for call in program.names.calls:
+        function = scope.function_around(program, call)
+        if function is None or function.name != "cuda" or program.names.qualified(call.func) != "torch.device":
+            continue
+        given = [*call.args, *(one.value for one in call.keywords)]
+        match given:
+            case [
+                ast.Constant(value="cuda"),
+                ast.BoolOp(op=ast.Or(), values=[ast.Name(id=name), ast.Constant(value=0)]) as index,
+            ] if name in scope.parameters(function):
+                edit = ReplaceExpression(
+                    program.source.span(index), f"torch.cuda.current_device() if {name} is None else {name}"
+                )
+                fix = Fix(Safety.UNSAFE, "Take the current card where none is given", (edit,))
+                message = f"without `{name}` this is card 0, where `cuda()` of torch takes the current one"
+                yield _told(program, call, message, fix)
 
 
 def _of_types(program: Program) -> Iterator[Finding]:
@@ -275,10 +321,21 @@ def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def _looks(data: bytes) -> bool:
+    return spells_cuda(data) or _ASKS_FOR_GPU.search(data) is not None
+
+
 RULE = Rule(
     "DVF501",
     "hard-coded-cuda",
-    ((b".cuda(",), (b'"cuda',), (b"'cuda",), (b"torch.cuda.", b"Tensor"), (b".type(", b".type())")),
+    (
+        (b".cuda(",),
+        (b'"cuda',),
+        (b"'cuda",),
+        (b"torch.cuda.", b"Tensor"),
+        (b".type(", b".type())"),
+        (b"gpu", b".device"),
+    ),
     check,
-    looks=spells_cuda,
+    looks=_looks,
 )
