@@ -1,4 +1,4 @@
-"""DVF501: a device that a call leaves out and that is CUDA by default, and types by their names."""
+"""DVF501: a device that a call leaves out and that is CUDA by default, types by their names, and options."""
 
 import pytest
 
@@ -111,3 +111,55 @@ def test_nothing_is_known_of_an_argument_without_a_name(rule):
 def test_follows_what_the_helper_uses_as_a_tensor(rule):
     program = MIX + "def run(y, n):\n    return mix(y, n)\n"
     assert "mix(y, n, device=y.device)" in rule.unchanged_unless_unsafe(program)
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def run(build):\n    return build(options={'device': 'cuda'})\n",
+        "def run(build, device):\n    return build(options={'kind': 'cuda'})\n",
+        "def run(build, device):\n    options = {'device': 'cuda'}\n    return options\n",
+        "def run(build, device, gpu):\n    return build(options={'device': 'cuda'}) if gpu else None\n",
+        "def run(build, read):\n    build(options=read())\n    return build(options={'device': 'cuda'})\n",
+        "def run(build, read):\n    build(options={'device': 'cuda'})\n    options = read()\n    go(options=options)\n",
+    ],
+)
+def test_options_that_nothing_contradicts(rule, program):
+    assert rule.findings("import torch\n" + program) == ()
+
+
+def test_device_among_options(rule):
+    program = "import torch\ndef run(build, device):\n    return build(options={'device': 'cuda', 'kind': 'a'})\n"
+    assert "options={'device': device, 'kind': 'a'}" in rule.unchanged_unless_unsafe(program)
+
+
+def test_device_of_the_options_that_the_other_call_gets(rule):
+    program = (
+        "import torch\ndef run(build, options):\n    build('a', options=options)\n"
+        "    return build('b', options={'device': 'cuda'})\n"
+    )
+    assert "options={'device': options.get(\"device\", 'cuda')}" in rule.unchanged_unless_unsafe(program)
+
+
+# Types of what is filled
+
+OUT = "import torch\ndef run(x: torch.Tensor):\n    return x + torch.ones(3, out={})\n"
+
+
+@pytest.mark.parametrize(
+    "out",
+    ["torch.FloatTensor()", "torch.cuda.FloatTensor(3)", "torch.cuda.HalfTensor()", "x", "torch.empty(3)"],
+)
+def test_what_is_filled_may_be_anywhere(rule, out):
+    assert not [one for one in rule.findings(OUT.format(out)) if one.fix and "device=" in str(one.fix.edits)]
+
+
+@pytest.mark.parametrize(
+    "out",
+    ["torch.cuda.FloatTensor()", "torch.cuda.FloatTensor() if torch.cuda.is_available() else torch.FloatTensor()"],
+)
+def test_what_is_filled_says_where_the_result_goes(rule, out):
+    assert "x + torch.ones(3, device=x.device)" in rule.fixed(OUT.format(out))

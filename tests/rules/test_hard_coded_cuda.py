@@ -650,16 +650,41 @@ def test_what_a_framework_has_placed_is_only_told(rule, program: str) -> None:
     assert "drop the move" in finding.advice
 
 
-def test_a_device_that_is_not_kept_is_only_told(rule) -> None:
-    program = """
-        import torch
-        class Operator:
-            def __init__(self, data, device):
-                self.sigma = torch.tensor(data.sigma).to(device)
-                self.index(data)
-            def index(self, data):
-                self.rows = torch.tensor(data.rows).cuda()
-    """
-    finding = rule.finding(program)
+CONSTRUCTOR = """
+import torch
+class Operator(Base):
+    def __init__(self, data, {parameter}):
+        {first}
+        self.sigma = torch.tensor(data.sigma).to(device)
+        self.index(data)
+{more}
+    def index(self, data):
+        self.rows = torch.tensor(data.rows).cuda()
+"""
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"parameter": "device=None", "first": "pass", "more": ""},
+        {"parameter": "device", "first": "device = resolve(device)", "more": ""},
+        {"parameter": "device", "first": "pass", "more": "    def device(self):\n        return 'cpu'"},
+    ],
+)
+def test_a_device_that_is_not_kept_is_only_told(rule, parts) -> None:
+    finding = rule.finding(CONSTRUCTOR.format(**parts))
     assert finding.fix is None
     assert finding.advice == "keep the `device` of the constructor as `self.device`, and use it here"
+
+
+def test_the_device_of_the_constructor_is_kept(rule) -> None:
+    parts = {"parameter": "device='cuda'", "first": "super().__init__(data)", "more": ""}
+    after = rule.unchanged_unless_unsafe(CONSTRUCTOR.format(**parts))
+    assert "        super().__init__(data)\n        self.device = device\n        self.sigma" in after
+    assert "self.rows = torch.tensor(data.rows).to(self.device)\n" in after
+
+
+def test_the_device_is_kept_above_what_needs_it(rule) -> None:
+    parts = {"parameter": "device", "first": '"""Reads."""', "more": ""}
+    after = rule.unchanged_unless_unsafe(CONSTRUCTOR.format(**parts))
+    assert '        """Reads."""\n        self.device = device\n        self.sigma' in after

@@ -84,7 +84,19 @@ def _by_factory(program: Program, call: ast.Call) -> Site | None:
         if not is_new:
             return None
     literal = next((one.value for one in call.keywords if one.arg == "device"), None)
+    if literal is None and name in tables.FACTORIES:
+        out = next((one.value for one in call.keywords if one.arg == "out"), None)
+        return Site(call, None, out) if out is not None and _is_empty_on_cuda(program, out) else None
     return Site(call, None, literal) if literal is not None and names_cuda(program, literal) else None
+
+
+def _is_empty_on_cuda(program: Program, node: ast.expr) -> bool:
+    """`out=torch.cuda.FloatTensor()`, which says no more than where the result goes; or that where CUDA is there."""
+    if isinstance(node, ast.IfExp):
+        other = isinstance(node.orelse, ast.Call) and program.names.qualified(node.orelse.func) == "torch.FloatTensor"
+        return other and _is_empty_on_cuda(program, node.body)
+    empty = isinstance(node, ast.Call) and not node.args and not node.keywords
+    return empty and isinstance(node, ast.Call) and _legacy_type(program, node.func) == "float32"
 
 
 def names_cuda(program: Program, node: ast.expr) -> bool:
@@ -139,7 +151,17 @@ def placed_on(program: Program, site: Site, device: str) -> Edit | None:
         flag = [Argument(1, "non_blocking")] if len(call.args) > 1 else []
         return RewriteCall(program.source.span(call), None, (Argument(device), *flag, *kept), "to")
     assert site.literal is not None
+    if any(one.arg == "out" and one.value is site.literal for one in call.keywords):
+        return _without_out(program, call, device)
     return ReplaceExpression(program.source.span(site.literal), device)
+
+
+def _without_out(program: Program, call: ast.Call, device: str) -> Edit:
+    """`device=` in the place of `out=`."""
+    arguments = [Argument(index) for index in range(len(call.args))]
+    for index, one in enumerate(call.keywords, len(call.args)):
+        arguments.append(Argument(device, "device") if one.arg == "out" else Argument(index, one.arg))
+    return RewriteCall(program.source.span(call), None, tuple(arguments))
 
 
 def _host_constructor(program: Program, site: Site, device: str) -> Edit | None:

@@ -10,6 +10,7 @@ from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.places import Device
 from devfix_codemods.program import Program
+from devfix_codemods.rules._cuda_kept import ADVICE, is_told_only
 from devfix_codemods.rules._cuda_sites import Site
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import device_at, optional_parameters
@@ -40,21 +41,7 @@ class Managed:
         name = dotted(site.receiver) if site.receiver is not None else None
         if name is not None and name in self._prepared(site):
             return f"`{name}` is where `prepare`, `device_map` or an offload puts it: drop the move"
-        return self._of_constructor(site, owner)
-
-    def _of_constructor(self, site: Site, owner: ast.ClassDef | None) -> str | None:
-        """A class that is told its device, and does not keep it."""
-        function = scope.function_around(self._program, site.call)
-        if owner is None or function is None or function.name == "__init__":
-            return None
-        init = self._classes.methods(owner).get("__init__")
-        kept = any(
-            isinstance(node, ast.Attribute) and "device" in node.attr and _is_self(node.value)
-            for node in ast.walk(owner)
-        )
-        if init is None or "device" not in scope.parameters(init) or kept or "device" in scope.parameters(function):
-            return None
-        return "keep the `device` of the constructor as `self.device`, and use it here"
+        return ADVICE if is_told_only(self._program, site) else None
 
     def _prepared(self, site: Site) -> set[str]:
         """Names that something which places its values has given, above the site in the same function."""
@@ -80,10 +67,6 @@ def _has_device_map(call: ast.Call) -> bool:
 
 _OFFLOADS = frozenset({"enable_model_cpu_offload", "enable_sequential_cpu_offload"})
 _SPLITS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _names(target: ast.expr) -> Iterator[str]:

@@ -35,9 +35,10 @@ Safe where the value meets the tensor that it now follows in an operation which 
 today has both on the same card. Unsafe where the device is chosen otherwise: one in scope, a parameter that is a
 tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places.
 
-`x.type(y.type())` follows `y` by the name of a type: `.to(y)` does that on every device, and is safe. A call that
-leaves out a `device` whose default is CUDA gets the device that is in scope, or that of a tensor it is given, which is
-unsafe. `if torch.cuda.is_available(): x = x.cuda()` takes a device that was chosen otherwise before, which is unsafe.
+`x.type(y.type())` follows `y` by the name of a type: `.to(y)` does that on every device, and is safe. These are unsafe:
+a call that leaves out a `device` whose default is CUDA gets the device that is in scope, or that of a tensor it is
+given; `if torch.cuda.is_available(): x = x.cuda()` and `options={"device": "cuda"}` take a device that was chosen
+otherwise; a class keeps the `device` of its constructor as `self.device` for methods that go to CUDA.
 
 A comparison `str(device) == "cuda"`, which fails for `cuda:0`, `x.device == "cuda"` and `lib.device == "gpu"`, which
 never hold, a script's `"cuda:1" if … else "cpu"`, and a method `cuda(device=None)` that makes `device or 0` of the
@@ -68,10 +69,12 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
-from devfix_codemods.rules._arguments import kept
+from devfix_codemods.rules._arguments import kept as kept_arguments
 from devfix_codemods.rules._comparisons import asks_for_gpu, asks_tensor_for_cuda, chain
 from devfix_codemods.rules._cuda_asked import asked, moved_to, takes_cuda_where_it_is
+from devfix_codemods.rules._cuda_kept import ADVICE, kept
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
+from devfix_codemods.rules._cuda_options import options
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
 from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Targets
@@ -83,6 +86,7 @@ from devfix_codemods.rules._omitted_devices import omissions
 _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
 _ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
 _FIRST_CARD = re.compile(rb"\bor 0\b")
+_OPTION = re.compile(rb"[\"']device[\"']\s*:\s*(?:torch\.device\()?[\"']cuda")
 _COMPARES = re.compile(rb"str\([\w.]*device\)\s*==")
 
 
@@ -98,6 +102,7 @@ def check(program: Program) -> Iterator[Finding]:
     yield from _of_types(program)
     yield from _of_omissions(program)
     yield from _of_later_cards(program)
+    yield from _of_options(program)
     open_sites = [one for one in found if not is_guarded(program, one.call)]
     if open_sites:
         yield from _of_sites(program, open_sites)
@@ -113,7 +118,7 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
     for site in found:
         advice, target = managed.advice(site), None
         if advice is not None:
-            yield _finding(program, site, None, advice)
+            yield _finding(program, site, _kept(program, site) if advice == ADVICE else None, advice)
         elif (target := targets.of(site)) is not None:
             edit = placed_on(program, site, target.device)
             fix = Fix(target.safety, f"Follow `{target.device}`", (edit,)) if edit is not None else None
@@ -124,6 +129,14 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
     for site in left:
         if not managed.is_file and (fix := policy.fix(site)) is not None:
             yield _finding(program, site, fix, None)
+
+
+def _kept(program: Program, site: Site) -> Fix | None:
+    """The device of the constructor, kept for the method that needs it."""
+    line, edit = kept(program, site), placed_on(program, site, "self.device")
+    if line is None or edit is None:
+        return None
+    return Fix(Safety.UNSAFE, "Keep the `device` of the constructor, and follow it", (line, edit))
 
 
 def _that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[Finding]:
@@ -197,6 +210,23 @@ def _of_later_cards(program: Program) -> Iterator[Finding]:
         edit = ReplaceExpression(program.source.span(literal), '"cuda"')
         fix = Fix(Safety.UNSAFE, "Take the current card; CUDA_VISIBLE_DEVICES chooses another", (edit,))
         yield _told(program, literal, message, fix)
+
+
+def _of_options(program: Program) -> Iterator[Finding]:
+    """`run(options={"device": "cuda"})`, beside a device or the options of the whole program."""
+    if _OPTION.search(program.source.data) is None:
+        return
+    targets = Targets(program, [])
+    for one in options(program):
+        if is_guarded(program, one.literal):
+            continue
+        text = program.source.segment(program.source.span(one.literal))
+        device = targets.chosen(program.names.statement(one.literal))
+        device = device or (f'{one.options}.get("device", {text})' if one.options is not None else None)
+        if device is not None:
+            edit = ReplaceExpression(program.source.span(one.literal), device)
+            fix = Fix(Safety.UNSAFE, f"Follow `{one.options or device}`", (edit,))
+            yield _told(program, one.literal, "CUDA is spelled out among options, wherever the rest is", fix)
 
 
 def _of_texts(program: Program) -> Iterator[Finding]:
@@ -299,7 +329,7 @@ def _of_omissions(program: Program) -> Iterator[Finding]:
             continue
         fix, text = None, device.text if device is not None else f"{one.tensor}.device" if one.tensor else None
         if text is not None:
-            given, count = kept(one.call), len(one.call.args)
+            given, count = kept_arguments(one.call), len(one.call.args)
             arguments = (*given[:count], Argument(text, one.parameter), *given[count:])
             edit = RewriteCall(program.source.span(one.call), None, arguments)
             fix = Fix(Safety.UNSAFE, f"Say that the device is `{text}`", (edit,))
