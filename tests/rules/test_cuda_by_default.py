@@ -113,6 +113,53 @@ def test_follows_what_the_helper_uses_as_a_tensor(rule):
     assert "mix(y, n, device=y.device)" in rule.unchanged_unless_unsafe(program)
 
 
+# Texts
+
+KEEPS = """
+import torch
+
+
+class Runner:
+    def __init__(self, model, device):
+        {first}
+        self.device = {value}
+        self.half = "cuda" in self.device
+
+    def run(self, x):
+        return self.model(x.to(self.device))
+"""
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"first": "pass", "value": "str(device)"},
+        {"first": "pass", "value": "read(device)"},
+        {"first": "device = read(device)", "value": "device"},
+        {"first": "if isinstance(device, torch.device):\n            device = device.type", "value": "device"},
+        {"first": "self.names = 'cuda' in model.devices", "value": "'cuda'"},
+    ],
+)
+def test_a_text_may_be_searched(rule, parts):
+    assert rule.findings(KEEPS.format(**parts)) == ()
+
+
+def test_a_device_that_nothing_is_moved_to_is_a_text(rule):
+    assert rule.findings("import torch\ndef run(device):\n    return 'cuda' in device\n") == ()
+
+
+def test_a_device_cannot_be_searched(rule):
+    program = KEEPS.format(first="pass", value="device")
+    assert '"cuda" in str(self.device)' in rule.unchanged_unless_unsafe(program)
+
+
+def test_a_device_that_is_given_cannot_be_searched(rule):
+    program = (
+        "import torch\ndef run(x, device):\n    x = x.to(device)\n    return x if 'cuda' not in device else x + 1\n"
+    )
+    assert "'cuda' not in str(device)" in rule.unchanged_unless_unsafe(program)
+
+
 # Options
 
 

@@ -343,6 +343,26 @@ def test_is_filled_from_a_tensor(rule) -> None:
     assert "torch.zeros(9).to(x.device)" in rule.unchanged_unless_unsafe(program)
 
 
+SUM = "def total(parameters):\n    parts = {parts}\n    return torch.stack([{one} for one in parts]).sum()\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "one"),
+    [
+        ("[p.grad for p in parameters]", "torch.tensor(one).cuda()"),
+        ("(p.grad for p in parameters)", "torch.norm(one).cuda()"),
+        ("read(parameters)", "torch.norm(one).cuda()"),
+    ],
+)
+def test_nothing_says_where_the_first_is(rule, parts: str, one: str) -> None:
+    assert rule.findings(HEAD + SUM.format(parts=parts, one=one)) == ()
+
+
+def test_all_go_where_the_first_is(rule) -> None:
+    program = HEAD + SUM.format(parts="[p.grad for p in parameters]", one="torch.norm(one).cuda()")
+    assert "torch.norm(one).to(parts[0].device) for one" in rule.unchanged_unless_unsafe(program)
+
+
 # Guarded by the place of another
 
 

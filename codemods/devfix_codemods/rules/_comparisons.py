@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._device_values import sounds_like_device
 from devfix_codemods.rules._devices import Devices
-from devfix_codemods.scope import function_around, parameters
+from devfix_codemods.scope import class_around, function_around, parameters, stored
 
 _GIVE_DEVICES = frozenset(
     {"ignite.distributed.device", "ignite.distributed.utils.device", "torch.get_default_device", "torch.device"}
@@ -90,6 +91,51 @@ def _used_as_devices(program: Program) -> set[str]:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "to" and call.args
     ]
     return {text for one in given if (text := dotted(one)) is not None and "." in text}
+
+
+def searched(program: Program) -> Iterator[tuple[ast.Compare, ast.expr]]:
+    """`"cuda" in device`, of what a caller gives and values are moved to: a `torch.device` cannot be searched."""
+    moved = {
+        text
+        for call in program.names.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "to" and call.args
+        if (text := dotted(call.args[0])) is not None
+    }
+    for node in ast.walk(program.tree):
+        match node:
+            case ast.Compare(left=ast.Constant(value="cuda"), ops=[ast.In() | ast.NotIn()], comparators=[device]):
+                text = dotted(device)
+                if text is None or text not in moved or not sounds_like_device(text):
+                    continue
+                if _is_given(program, device, text):
+                    yield node, device
+
+
+def _is_given(program: Program, device: ast.expr, text: str) -> bool:
+    """A parameter as it is, or an attribute that keeps one; nobody asks what it is, or makes a text of it."""
+    function = function_around(program, device)
+    around: ast.AST | None = class_around(program, device) if text.startswith("self.") else function
+    if function is None or around is None:
+        return False
+    name = text.removeprefix("self.")
+    if any(
+        isinstance(node, ast.Call)
+        and dotted(node.func) in {"isinstance", "str"}
+        and any((dotted(one) or "").removeprefix("self.") == name for one in node.args)
+        for node in ast.walk(around)
+    ):
+        return False
+    given = [one.value for one in ast.walk(around) if isinstance(one, ast.Assign) and text in map(dotted, one.targets)]
+    if not text.startswith("self."):
+        return text in parameters(function) and not given
+    return bool(given) and all(_is_parameter(program, one) for one in given)
+
+
+def _is_parameter(program: Program, node: ast.expr) -> bool:
+    function = function_around(program, node)
+    if function is None or not isinstance(node, ast.Name) or node.id not in parameters(function):
+        return False
+    return all(node.id not in stored(one) for one in function.body)
 
 
 def asks_tensor_for_cuda(program: Program) -> Iterator[ast.Compare]:

@@ -9,6 +9,7 @@ from devfix_codemods import scope
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.places import Device
+from devfix_codemods.flow.tables import SEQUENCE_FUNCTIONS
 from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_kept import ADVICE, is_told_only
 from devfix_codemods.rules._cuda_sites import Site
@@ -90,7 +91,7 @@ class Targets:
         if site.call in self._met:
             return Target(self._met[site.call], Safety.SAFE)
         statement = self._program.names.statement(site.call)
-        text = self.chosen(statement) or self._given(site, statement)
+        text = self.chosen(statement) or self._given(site, statement) or self._of_first(site)
         return Target(text, Safety.UNSAFE) if text is not None else None
 
     @cached_property
@@ -162,6 +163,26 @@ class Targets:
                 return text
         return None
 
+    def _of_first(self, site: Site) -> str | None:
+        """`[norm(g).cuda() for g in grads]`, which are stacked: all go where the first one is."""
+        function = scope.function_around(self._program, site.call)
+        inner = self._program.names.parent(site.call)
+        match inner:
+            case ast.ListComp(
+                elt=element, generators=[ast.comprehension(target=ast.Name(id=each), iter=ast.Name(id=name))]
+            ) if element is site.call and site.receiver is not None and function is not None:
+                joined = self._program.names.parent(inner)
+                api = self._program.names.qualified(joined.func) if isinstance(joined, ast.Call) else None
+                bound = [
+                    one.value
+                    for one in ast.walk(function)
+                    if isinstance(one, ast.Assign) and any(dotted(target) == name for target in one.targets)
+                ]
+                follows = each in self._program.unit.evidence[function].surely and each in scope.reads(site.receiver)
+                if api in SEQUENCE_FUNCTIONS and follows and _is_list(bound):
+                    return f"{name}[0].device"
+        return None
+
     def _candidates(self, site: Site, statement: ast.stmt, function: scope.Function) -> Iterator[str]:
         yield from self._devices.of_values(statement)
         given = set(scope.parameters(function))
@@ -189,6 +210,10 @@ class Targets:
 
 
 _FOR_DATA = frozenset({"__getitem__", "__init__", "__iter__", "__next__"})
+
+
+def _is_list(values: list[ast.expr]) -> bool:
+    return bool(values) and all(isinstance(one, (ast.ListComp, ast.List)) for one in values)
 
 
 def _is_literal(node: ast.expr) -> bool:

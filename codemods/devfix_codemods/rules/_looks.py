@@ -19,7 +19,9 @@ _ENCODING = re.compile(rb"(?m)^(?![ \t]*(?:>>>|\.\.\.|#)).*return_tensors\s*=\s*
 _FREE = re.compile(rb"(?m)^[\w\x80-\xff][\w, \x80-\xff]*\s*=\s*(?:[\w.\x80-\xff]+\.)?[A-Z][\w\x80-\xff]*\(")
 _RUNS = (b".backward(", b".eval()", b".train()", b"optim.", b"with torch.no_grad", b"with torch.inference", b"__main__")
 _CUDA = re.compile(
-    rb"\.cuda\(|(?:\.to\(|device\(|(?:device|dev)(?:\s*:[\w.\[\]|\s]+)?\s*=)\s*(?:torch\.device\(\s*)?[\"']cuda|torch\.cuda\.\w*Tensor|device\)?\s*[!=]=\s*[\"']cuda|device[\"']\s*:\s*(?:torch\.device\()?[\"']cuda|\.type\([\w.]+\.type\(\)\)",
+    rb"\.cuda\(|(?:\.to\(|device\(|(?:device|dev)(?:\s*:[\w.\[\]|\s]+)?\s*=)\s*(?:torch\.device\(\s*)?[\"']cuda"
+    rb"|torch\.cuda\.\w*Tensor|device\)?\s*[!=]=\s*[\"']cuda|device[\"']\s*:\s*(?:torch\.device\()?[\"']cuda"
+    rb"|[\"']cuda[\"'] (?:not )?in |\.type\([\w.]+\.type\(\)\)",
     re.IGNORECASE,
 )
 _TRANSFORMS = (b"torchaudio", b"quantization.observer")

@@ -40,9 +40,9 @@ a call that leaves out a `device` whose default is CUDA gets the device that is 
 given; `if torch.cuda.is_available(): x = x.cuda()` and `options={"device": "cuda"}` take a device that was chosen
 otherwise; a class keeps the `device` of its constructor as `self.device` for methods that go to CUDA.
 
-A comparison `str(device) == "cuda"`, which fails for `cuda:0`, `x.device == "cuda"` and `lib.device == "gpu"`, which
-never hold, a script's `"cuda:1" if … else "cpu"`, and a method `cuda(device=None)` that makes `device or 0` of the
-current card are found as well; their fixes are unsafe.
+Found as well, with unsafe fixes: `str(device) == "cuda"`, which fails for `cuda:0`; `"cuda" in device`, which raises
+for a `torch.device`; `x.device == "cuda"` and `lib.device == "gpu"`, which never hold; a script's `"cuda:1" if … else
+"cpu"`; and a method `cuda(device=None)` that makes `device or 0` of the current card.
 
 Left alone: whatever else asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
 tests and benchmarks, defaults of parameters, process-wide settings, and cards other than the first.
@@ -70,7 +70,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._arguments import kept as kept_arguments
-from devfix_codemods.rules._comparisons import asks_for_gpu, asks_tensor_for_cuda, chain
+from devfix_codemods.rules._comparisons import asks_for_gpu, asks_tensor_for_cuda, chain, searched
 from devfix_codemods.rules._cuda_asked import asked, moved_to, takes_cuda_where_it_is
 from devfix_codemods.rules._cuda_kept import ADVICE, kept
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
@@ -87,6 +87,7 @@ _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
 _ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
 _FIRST_CARD = re.compile(rb"\bor 0\b")
 _OPTION = re.compile(rb"[\"']device[\"']\s*:\s*(?:torch\.device\()?[\"']cuda")
+_SEARCHES = re.compile(rb"[\"']cuda[\"'] (?:not )?in [\w.]*device\b")
 _COMPARES = re.compile(rb"str\([\w.]*device\)\s*==")
 
 
@@ -96,6 +97,7 @@ def check(program: Program) -> Iterator[Finding]:
     if is_cuda_only(program) or is_test(program):
         return
     yield from _of_texts(program)
+    yield from _of_searches(program)
     yield from _of_tensors_asked(program)
     yield from _of_gpu(program)
     yield from _of_current_cards(program)
@@ -245,6 +247,18 @@ def _of_texts(program: Program) -> Iterator[Finding]:
                 fix = Fix(Safety.UNSAFE, "Compare without the number of the card", (edit,))
                 message = f"`{text}` may be `cuda:0`: this comparison takes such a device for the host"
                 yield _told(program, node, message, fix)
+
+
+def _of_searches(program: Program) -> Iterator[Finding]:
+    """`"cuda" in device`, which raises where the caller gives a `torch.device`."""
+    if _SEARCHES.search(program.source.data) is None:
+        return
+    for node, device in searched(program):
+        text = text_of(program, device)
+        edit = ReplaceExpression(program.source.span(device), f"str({text})")
+        fix = Fix(Safety.UNSAFE, f"Search the text of `{text}`", (edit,))
+        message = f"`{text}` may be a `torch.device`: argument of type 'torch.device' is not iterable"
+        yield _told(program, node, message, fix)
 
 
 def _of_tensors_asked(program: Program) -> Iterator[Finding]:
