@@ -1520,3 +1520,182 @@ def test_helpers_that_move_all_or_nothing(rule, program: str) -> None:
 def test_a_helper_that_returns_lists_unmoved(rule) -> None:
     fixed = rule.fixed(HELPER.format(first="", rest="obj"), unsafe=True)
     assert "    else:\n        if isinstance(obj, list):\n            return [move(o, device) for o in obj]\n" in fixed
+
+
+# Moves in one branch only
+
+BRANCHES = """
+    import torch
+    class Sampler:
+        def run(self, block, given, device, steps):
+            if {test}:
+                sigmas = spread(steps)
+                sigmas = sigmas.to(device)
+            else:
+                sigmas = {other}
+            {after}
+            return [one * 2 for one in sigmas]
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "other", "after"),
+    [
+        ("steps", "spread(4)", "pass"),
+        ("steps", "given", "pass"),
+        ("steps", "None", "pass"),
+        ("steps", "[0.1, 0.2]", "pass"),
+        ("steps", "torch.ones(3, device=device)", "pass"),
+        ("steps", "self.scheduler.sigmas", "sigmas = sigmas.to(device)"),
+        ("steps", "self.scheduler.sigmas.to(device)", "pass"),
+        ("steps", "self.scheduler.sigmas.cuda()", "pass"),
+        ("given.device != device", "self.scheduler.sigmas", "pass"),
+        ("torch.cuda.is_available()", "self.scheduler.sigmas", "pass"),
+        ("steps", "self.scheduler.sigmas", "return 3"),
+    ],
+)
+def test_branches_that_need_no_move(rule, test: str, other: str, after: str) -> None:
+    assert (
+        rule.findings(
+            BRANCHES.format(test=test, other=other, after=after).replace(
+                "return [one * 2 for one in sigmas]", "pass" if after == "return 3" else "return sigmas[0] * 2"
+            )
+        )
+        == ()
+    )
+
+
+def test_a_module_takes_along_what_it_holds(rule) -> None:
+    program = BRANCHES.format(test="steps", other="self.table", after="pass")
+    assert rule.findings(program.replace("Sampler:", "Sampler(torch.nn.Module):")) == ()
+
+
+def test_a_device_that_only_one_branch_knows(rule) -> None:
+    program = BRANCHES.format(test="steps", other="self.scheduler.sigmas", after="pass")
+    assert rule.findings(program.replace("given, device,", "given,").replace("= spread", "= device = spread")) == ()
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("self.scheduler.sigmas", "sigmas = self.scheduler.sigmas.to(device)\n"),
+        ('{k: block.nodes[k].data["x"] for k in block}', '{k: block.nodes[k].data["x"].to(device) for k in block}'),
+    ],
+)
+def test_what_one_branch_moves_and_the_other_holds(rule, other: str, expected: str) -> None:
+    program = BRANCHES.format(test="steps", other=other, after="pass")
+    assert expected in rule.unchanged_unless_unsafe(program)
+
+
+CHAIN = """
+    import torch
+    for images, target in torch.utils.data.DataLoader(data):
+        if args.gpu is not None:
+            {first}
+        elif torch.cuda.is_available():
+            {second}
+        {after}
+        loss = criterion(model(images), target)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "after"),
+    [
+        ("images = images.cuda(args.gpu)", "images = images.cuda()", "pass"),
+        ("images = images.cuda(args.gpu)", "target = target.cuda()", "images, target = images.cuda(), target.cuda()"),
+        ("images = images.cuda(args.gpu)", "pass", "pass"),
+        ("images = images.cuda(args.gpu)", "other = other.cuda()", "pass"),
+    ],
+)
+def test_chains_that_move_the_same(rule, first: str, second: str, after: str) -> None:
+    found = rule.findings(CHAIN.format(first=first, second=second, after=after))
+    assert not any("another path" in one.message for one in found)
+
+
+def test_branches_of_a_chain_that_move_different_items(rule) -> None:
+    program = CHAIN.format(
+        first="images = images.cuda(args.gpu, non_blocking=True)", second='target = target.to("cuda")', after="pass"
+    )
+    fixed = rule.fixed(program, unsafe=True)
+    assert "        target = target.cuda(args.gpu, non_blocking=True)\n" in fixed
+    assert '        images = images.to("cuda")\n' in fixed
+
+
+ARRAYS = """
+    import torch
+    def act(state, net, device):
+        if {test}:
+            state = torch.from_numpy(state)
+            {move}
+        {after}
+        return net(state)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "move", "after"),
+    [
+        ("not torch.is_tensor(state)", "state = state.float()", "pass"),
+        ("not torch.is_tensor(state)", "state = state.to(device)", "state = state.to(device)"),
+        ("not torch.is_tensor(state)", "state = state.to(state.dtype)", "pass"),
+        ("not isinstance(state, list)", "state = state.to(device)", "pass"),
+        ("not isinstance(state, (list, torch.Tensor))", "state = state.to(device)", "pass"),
+        ("state.device != device", "state = state.to(device)", "pass"),
+    ],
+)
+def test_tensors_that_need_no_move(rule, test: str, move: str, after: str) -> None:
+    assert rule.findings(ARRAYS.format(test=test, move=move, after=after)) == ()
+
+
+@pytest.mark.parametrize("test", ["not torch.is_tensor(state)", "not isinstance(state, torch.Tensor)"])
+def test_only_what_is_no_tensor_yet_is_moved(rule, test: str) -> None:
+    program = ARRAYS.format(test=test, move="state = state.to(device)", after="# act")
+    expected = "        state = torch.from_numpy(state)\n    state = state.to(device)\n    # act\n"
+    assert expected in rule.unchanged_unless_unsafe(program)
+    program = ARRAYS.format(test=test, move="state = state.to(device).float()", after="# act")
+    expected = "        state = state.float()\n    state = state.to(device)\n    # act\n"
+    assert expected in rule.unchanged_unless_unsafe(program)
+
+
+STEPS = """
+    import torch
+    class Trainer:
+        def train_step(self, sample):
+            if self.processor is not None:
+                sample = self.processor.preprocess(sample)
+            else:
+                sample = {{k: v.to(self.device) for k, v in sample.items()}}
+            return self.model(**sample)
+        def eval_step(self, sample):
+            if {test}:
+                sample = {body}
+            {after}
+            return self.model(**sample)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "body", "after"),
+    [
+        ("self.other is not None", "self.processor.preprocess(sample)", "pass"),
+        ("self.processor is not None", "self.processor.preprocess(sample, 1)", "pass"),
+        ("self.processor is not None", "self.processor.preprocess(sample)", "sample = sample.to(self.device)"),
+        (
+            "self.processor is not None",
+            "self.processor.preprocess(sample)",
+            "sample['x'] = sample['x'].to(self.device)",
+        ),
+    ],
+)
+def test_methods_that_are_not_alike(rule, test: str, body: str, after: str) -> None:
+    assert rule.findings(STEPS.format(test=test, body=body, after=after)) == ()
+
+
+def test_a_method_without_the_branch_that_moves(rule) -> None:
+    program = STEPS.format(test="self.processor is not None", body="self.processor.preprocess(sample)", after="# run")
+    expected = (
+        "        if self.processor is None:\n"
+        "            sample = {k: v.to(self.device) for k, v in sample.items()}\n        # run\n"
+    )
+    assert expected in rule.unchanged_unless_unsafe(program)

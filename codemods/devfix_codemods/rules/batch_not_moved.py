@@ -32,7 +32,8 @@ raises
 
 Safe where the element is known to be a tensor: a sibling of the same batch is moved, or it enters a loss, tensor
 arithmetic, or is used as a tensor elsewhere. A move to where a tensor already is does nothing. Unsafe where a `device`
-must be declared first, and where the only evidence is that the element is passed to a model. Elements that look like
+must be declared first, where the only evidence is that the element is passed to a model, and where another branch moves
+it. Elements that look like
 text or lengths, code that Lightning, Accelerate or DeepSpeed place, datasets and collate functions are left alone.
 
 ## Since torch
@@ -66,12 +67,15 @@ from devfix_codemods.rules._moves import (
     text_of,
     within,
 )
+from devfix_codemods.rules._one_branch import Forgotten, forgotten_moves, moves_in_one_branch
 from devfix_codemods.rules._partial_moves import PartialMove, moves_tuples, partial_moves
 
 
 def check(program: Program) -> Iterator[Finding]:
     if moves_tuples(program.source.data):
         yield from (_of_helper(program, one) for one in partial_moves(program))
+    if moves_in_one_branch(program.source.data) and not program.unit.traits.managed:
+        yield from (_of_branch(program, one) for one in forgotten_moves(program))
     if not program.outline.moves_loop_items:
         return
     groups: dict[tuple[ast.AST, str], list[Meeting]] = {}
@@ -98,8 +102,19 @@ def _of_helper(program: Program, partial: PartialMove) -> Finding:
     )
 
 
+def _of_branch(program: Program, one: Forgotten) -> Finding:
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{one.name}` is moved to `{one.device}` on another path, and stays where it is on this one",
+        span=program.source.span(one.node),
+        trail=(Step(program.source.span(one.move), "it is moved here"),),
+        fix=Fix(Safety.UNSAFE, f"Move `{one.name}` to `{one.device}` on this path too", one.edits),
+    )
+
+
 def _looks(data: bytes) -> bool:
-    return moves_tuples(data) or moves_loop_items(data)
+    return moves_tuples(data) or moves_in_one_branch(data) or moves_loop_items(data)
 
 
 def _moved_in_vain(program: Program, batch: BatchItem) -> bool:
@@ -436,6 +451,7 @@ RULE = Rule(
         (b"next(", b".cuda("),
         (b"oader", b".backward("),
         (b", tuple):", b".to("),
+        (b"if not ", b".to("),
     ),
     check,
     looks=_looks,
