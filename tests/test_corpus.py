@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from devfix.neighbours import DiskFiles
 from devfix_codemods.engine import check, rewrite
 from devfix_codemods.findings import Safety
+from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, Clean, Options
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
@@ -63,6 +65,15 @@ each_clean_program = pytest.mark.parametrize("path", CLEAN, ids=lambda path: pat
 
 def options(unsafe: bool) -> Options:
     return Options(select=frozenset(rule.code for rule in all_rules()), unsafe=unsafe)
+
+
+def source_of(path: Path) -> Source:
+    return Source(str(path), path.read_bytes())
+
+
+def project_of(case: Case) -> Project:
+    """The files beside a program are its project."""
+    return Project(DiskFiles(str(case.folder)))
 
 
 def difference(expected: bytes, actual: bytes) -> str:
@@ -129,7 +140,7 @@ def test_notebook_is_well_formed(path: Path) -> None:
 
 @each_case
 def test_before_becomes_after(case: Case) -> None:
-    outcome = rewrite(Source("before.py", case.before.read_bytes()), options(case.about["unsafe"]))
+    outcome = rewrite(source_of(case.before), options(case.about["unsafe"]), project=project_of(case))
     assert isinstance(outcome, Changed), outcome
     expected = case.after.read_bytes()
     assert outcome.data == expected, difference(expected, outcome.data)
@@ -139,7 +150,7 @@ def test_before_becomes_after(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.about["unsafe"]], ids=str)
 def test_unsafe_fix_says_so(case: Case) -> None:
-    checked = check(Source("before.py", case.before.read_bytes()), options(unsafe=False))
+    checked = check(source_of(case.before), options(unsafe=False), project=project_of(case))
     assert isinstance(checked, Checked), checked
     fixes = [finding.fix for finding in checked.findings if finding.code == case.about["rule"]]
     assert any(fix is not None and fix.safety is Safety.UNSAFE for fix in fixes)
@@ -148,7 +159,7 @@ def test_unsafe_fix_says_so(case: Case) -> None:
 @each_case
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 def test_after_stays(case: Case, unsafe: bool) -> None:
-    outcome = rewrite(Source("after.py", case.after.read_bytes()), options(unsafe))
+    outcome = rewrite(source_of(case.after), options(unsafe), project=project_of(case))
     if isinstance(outcome, Changed):
         pytest.fail(difference(case.after.read_bytes(), outcome.data))
     assert outcome == Clean()

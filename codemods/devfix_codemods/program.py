@@ -41,10 +41,10 @@ class Program:
         """The file as the interpreter knows it; the project shares it with the files around."""
         return self.project.root(self.source) if self.project is not None else Unit(self.source)
 
-    @cached_property
+    @property
     def classes(self) -> ClassTable:
-        """The classes of this file by themselves, without what other files say of their bases."""
-        return ClassTable(self.names)
+        """The classes of this file, with what the project says of their bases."""
+        return self.unit.classes
 
     @cached_property
     def outline(self) -> Outline:

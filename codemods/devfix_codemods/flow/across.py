@@ -64,7 +64,9 @@ class Across(Functions):
     ) -> Value:
         """Follow a call into another file. What it gives back was born, for the caller, at the call."""
         tired = definition in self.calls or len(self.calls) >= DEPTH or self.steps_abroad > STEPS_ABROAD
-        if tired or not self._is_worthwhile(home, definition, arguments, owner):
+        if tired or not (
+            self._is_worthwhile(home, definition, arguments, owner) or _reads_host_tensor(definition, owner, state)
+        ):
             return self.unknown_call(node, arguments, state)
         self._load(home, state)
         before, outermost = self.steps, self.unit is self.root
@@ -113,6 +115,8 @@ class Across(Functions):
     def _of_here(self, value: Value, node: ast.AST, births: frozenset[Birth], depth: int = 0) -> Value:
         """`value` as this file sees it: born at `node`, in one of the ways of `births` or by a call."""
         origin, batch = value.origin, value.batch
+        if value.kind is Kind.SEQUENCE and value.element is not None and self._hands_batches_on(value.element):
+            return Value(Kind.LOADER if value.element.place == HOST else Kind.UNKNOWN)
         if origin is not None and not self.is_here(origin.node):
             origin = Origin(origin.birth if origin.birth in births else Birth.CALL, node)
         if batch is not None and not self.is_here(batch.statement):
@@ -127,8 +131,24 @@ class Across(Functions):
             element = self._of_here(element, node, births, depth + 1)
         return replace(value, origin=origin, batch=batch, items=items, element=element, sources=sources, spelled=None)
 
+    def _hands_batches_on(self, yielded: Value) -> bool:
+        """Whether a generator of another file yields a loader's batches as they come: loops over it get them anew."""
+        whole = yielded.batch is not None and not yielded.batch.path and not self.is_here(yielded.batch.statement)
+        return whole and not may_be_device(yielded.place)
+
     def top_level(self, unit: Unit) -> State | None:
         raise NotImplementedError
+
+
+def _reads_host_tensor(definition: ast.AST, owner: Value | None, state: State) -> bool:
+    """Whether a method reads an attribute of its object that holds a tensor which a factory left on the host."""
+    held = state.objects.get(owner.token) if owner is not None and owner.token is not None else None
+    if held is None:
+        return False
+    kept = {
+        name for name, one in held.attributes.items() if one.kind is Kind.TENSOR and one.place == HOST and one.sources
+    }
+    return bool(kept) and any(isinstance(one, ast.Attribute) and one.attr in kept for one in ast.walk(definition))
 
 
 def _has_place(value: Value) -> bool:

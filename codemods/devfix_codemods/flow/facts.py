@@ -165,7 +165,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Abroad:
-    """A module built on the host in this file that meets what is on a device in another one.
+    """A module or tensor made on the host in this file that meets, in another one, what is not there.
 
     `meeting` stands at the call of this file that leads there. `path` and `span` are those of the operation, and
     `anchor` is the text that the other file gives the value it meets.
@@ -203,7 +203,7 @@ class Facts:
     - `together`: places of tensors that meet somewhere, each with another of its group: on every run that gets past the
       operation they are one place;
     - `followers`: encodings given to a model that lives wherever its owner put it;
-    - `abroad`: modules of this file that meet moved values in another;
+    - `abroad`: modules and tensors of this file that another one brings together with what is moved;
     - `moves`, `attachments`, `updates`, `draws`, `pins`, `readouts`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
     - `tensors`: identities of values that an operation uses as tensors;

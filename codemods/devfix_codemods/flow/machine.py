@@ -173,13 +173,13 @@ class Machine:
             self._home(unit).facts = self.facts
             self._become(before, left)
 
-    def home_of(self, definition: ast.AST) -> Unit:
-        """The file in which something that can be called is defined."""
-        if self.project is None or self.unit.holds(definition):
+    def home_of(self, node: ast.AST) -> Unit:
+        """The file that a definition, or another part of the code, stands in."""
+        if self.project is None or self.unit.holds(node):
             return self.unit
-        if definition not in self._found_homes:
-            self._found_homes[definition] = self.project.home_of(definition) or self.root
-        return self._found_homes[definition]
+        if node not in self._found_homes:
+            self._found_homes[node] = self.project.home_of(node) or self.root
+        return self._found_homes[node]
 
     def is_here(self, node: ast.AST) -> bool:
         """Whether `node` stands in the file whose code runs."""
@@ -334,7 +334,7 @@ class Machine:
         """Whether a value that a function uses was made where its module was imported."""
         if self.frame.context.function is None or not value.sources:
             return False
-        around = (one for made in value.sources for one in self.names.ancestors(made))
+        around = (one for made in value.sources for one in self.home_of(made).names.ancestors(made))
         return not any(isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for one in around)
 
     def _note_followings(
@@ -353,6 +353,7 @@ class Machine:
             if (node, one.node) in self._followed:
                 continue
             if not self._is_born_here(one.value):
+                self._record_abroad(node, operation, one, anchor)
                 continue
             self._followed.add((node, one.node))
             devices = self.device_names(state)
@@ -438,25 +439,32 @@ class Machine:
         return replace(operand, value=replace(operand.value, origin=None, sources=(), spelled=None))
 
     def _record_abroad(self, node: ast.expr, operation: str, misplaced: Operand, anchor: Operand) -> None:
-        """A module of the root's that a function of another file calls with what is on a device."""
-        origin, context = misplaced.value.origin, self.frame.context
+        """A module or tensor that the root made and left on the host, used by a function of another file."""
+        context, value = self.frame.context, misplaced.value
         site = next((one for one in reversed(context.sites) if self.root.holds(one)), None)
-        if misplaced.role != "module" or misplaced.place != HOST or origin is None or site is None:
-            return
-        if origin.birth is not Birth.MODULE or not self.root.holds(origin.node):
+        if self.unit is self.root or site is None or misplaced.place != HOST or not self._is_made_by_root(misplaced):
             return
         facts = self._home(self.root).facts
-        if any(one.meeting.misplaced.value.origin == origin for one in facts.abroad):
+        known = (one.meeting.misplaced.value for one in facts.abroad)
+        if any((one.origin, one.sources) == (value.origin, value.sources) for one in known):
             return
         around = next((one for one in self.root.names.ancestors(site) if isinstance(one, Function)), None)
         managed = context.managed or self.root.traits.managed
-        here = Context(around, managed=managed, worker=context.worker)
+        here = Context(around, self.root.owners.get(around) if around else None, managed=managed, worker=context.worker)
         operands = (
-            Operand(site, misplaced.value, misplaced.place, "module"),
+            Operand(site, value, misplaced.place, misplaced.role),
             Operand(site, replace(anchor.value, origin=None, batch=None, sources=(), spelled=None), anchor.place),
         )
         meeting = Meeting(site, operation, operands[0], operands[1], operands, None, (), here)
         facts.abroad.append(Abroad(meeting, self.unit.path, self.unit.source.span(node), ast.unparse(anchor.node)))
+
+    def _is_made_by_root(self, operand: Operand) -> bool:
+        value = operand.value
+        if operand.role == "module":
+            return (
+                value.origin is not None and value.origin.birth is Birth.MODULE and self.root.holds(value.origin.node)
+            )
+        return value.kind is Kind.TENSOR and bool(value.sources) and all(map(self.root.holds, value.sources))
 
     def place_of_module(self, value: Value, state: State) -> Place:
         """Where a module lives: by its own moves, or by what its other calls get."""

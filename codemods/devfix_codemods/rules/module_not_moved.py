@@ -98,7 +98,12 @@ def _abroad(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
     """Modules that other files call."""
     for one in program.facts.abroad:
         origin = one.meeting.misplaced.value.origin
-        if origin is None or origin.node in seen or not insertable(one.meeting.context):
+        if (
+            one.meeting.misplaced.role != "module"
+            or origin is None
+            or origin.node in seen
+            or not insertable(one.meeting.context)
+        ):
             continue
         if not is_metric(program, origin.node):
             seen.add(origin.node)

@@ -49,11 +49,12 @@ numbers, because `.half()` converts them from then on.
 Any; 1.6 for `persistent=False`.
 """
 
+import posixpath
 from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import Edit, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST, UNKNOWN
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
@@ -78,6 +79,10 @@ def check(program: Program) -> Iterator[Finding]:
     for kept, meetings in found.items():
         if not _attributes.is_carried_along(program, kept):
             yield _finding(program, kept, _by_node(meetings))
+    for one in program.facts.abroad:
+        there = _attributes.kept_in(program, one.meeting) if concerns(program, one.meeting) else None
+        if there is not None and there not in found and not _attributes.is_carried_along(program, there):
+            yield _used_elsewhere(program, there, one)
 
 
 def concerns(program: Program, meeting: Meeting) -> bool:
@@ -122,6 +127,29 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
         ),
         fix=fix,
         advice=None if fix else _advice(kept, is_module),
+    )
+
+
+def _used_elsewhere(program: Program, kept: Kept, one: Abroad) -> Finding:
+    """An attribute that a method of another file brings together with what is elsewhere."""
+    birth, call = program.source.span(_attributes.births(one.meeting)[0]), program.source.span(one.meeting.node)
+    where = f"{posixpath.relpath(one.path, posixpath.dirname(program.source.path))}:{one.span.line}"
+    why = f"`self.{kept.name}` is a plain tensor, `.to` does not carry it"
+    buffer = _buffers.as_buffer(program, kept) if _buffers.is_surely_module(program, kept.owner) else None
+    safety = Safety.SAFE if _buffers.is_integral(program, kept) else Safety.UNSAFE
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"{why}, but it meets `{one.anchor}` in {where}",
+        span=birth,
+        origin=birth,
+        trail=(
+            Step(birth, f"`self.{kept.name}` is made here, on the host"),
+            Step(call, "this call leads there"),
+            Step(one.span, f"and it meets `{one.anchor}` here", one.path),
+        ),
+        fix=None if buffer is None else _registered(kept, buffer, safety),
+        advice=None if buffer is not None else _advice(kept, is_module=True),
     )
 
 
