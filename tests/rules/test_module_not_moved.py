@@ -812,3 +812,117 @@ def test_kept_models_that_need_no_move(rule, kept, target):
 def test_kept_model_goes_where_its_batches_go(rule):
     program = TRAINER.format(kept="model", target="DEVICE")
     assert "self.model = model.to(DEVICE)" in rule.unchanged_unless_unsafe(program)
+
+
+JUDGE = """
+    import torch
+    from helpers import batch_to_device
+    class Judge:
+        def __init__(self, loader, head{default}):
+            self.loader = loader
+            self.device = {device}
+            self.head = {kept}
+        def __call__(self):
+            for batch in self.loader:
+                features = {brought}
+                with torch.no_grad():
+                    scores = self.head({given})
+"""
+CHOSEN = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+BROUGHT = "batch_to_device(batch, self.device)"
+
+
+@pytest.mark.parametrize(
+    ("device", "kept", "brought", "given"),
+    [
+        ("device", "head", BROUGHT, "features"),
+        ("head.device", "head", BROUGHT, "features"),
+        (CHOSEN, "head.to(self.device)", BROUGHT, "features"),
+        (CHOSEN, "wrap(head)", BROUGHT, "features"),
+        (CHOSEN, "head", "batch_to_device(batch, 'cpu')", "features"),
+        (CHOSEN, "head", "collate(batch, self.device)", "features"),
+        (CHOSEN, "head", BROUGHT, "batch"),
+    ],
+)
+def test_what_a_helper_brings_elsewhere_or_to_another(rule, device, kept, brought, given) -> None:
+    program = JUDGE.format(default="", device=device, kept=kept, brought=brought, given=given)
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize(
+    ("default", "expected"),
+    [
+        ("", "        self.head = head\n        head.to(self.device)\n"),
+        ("=None", "        self.head = head\n        if head is not None:\n            head.to(self.device)\n"),
+    ],
+)
+def test_a_kept_model_goes_where_a_helper_brings_its_batches(rule, default, expected) -> None:
+    program = JUDGE.format(default=default, device=CHOSEN, kept="head", brought=BROUGHT, given="features")
+    assert expected in rule.unchanged_unless_unsafe(program)
+
+
+FAMILY = """
+    import torch
+    from torch import nn
+    import lab
+    class Embeddings(nn.Module):
+        pass
+    class Words(Embeddings):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(10, 4)
+            {sibling}
+    class Letters({base}):
+        def __init__(self):
+            super().__init__()
+            self.table = {table}
+            self.size = 4
+        def embed(self, words):
+            ids = torch.tensor([len(one) for one in words]){placed}
+            return self.table(ids)
+"""
+OWN = "self.to(lab.device)"
+GUARDED = "if torch.cuda.is_available():\n                self.cuda()"
+
+
+@pytest.mark.parametrize(
+    ("sibling", "base", "table", "placed"),
+    [
+        ("pass", "Embeddings", "nn.Embedding(10, 4)", ".to(lab.device)"),
+        (OWN, "nn.Module", "nn.Embedding(10, 4)", ".to(lab.device)"),
+        (OWN, "Embeddings", "nn.Embedding(10, 4).to(lab.device)", ".to(lab.device)"),
+        (OWN, "Embeddings", "nn.ReLU()", ".to(lab.device)"),
+        (OWN, "Embeddings", "make()", ".to(lab.device)"),
+        (OWN, "Embeddings", "nn.Embedding(10, 4)", ""),
+        (OWN, "Embeddings", "nn.Embedding(10, 4)", ".to(self.table.weight.device)"),
+        ("self.to(self.device)", "Embeddings", "nn.Embedding(10, 4)", ".to(self.device)"),
+        (GUARDED, "Embeddings", "nn.Embedding(10, 4)", ".to(lab.device)"),
+    ],
+)
+def test_modules_of_no_family_or_that_place_nothing(rule, sibling, base, table, placed) -> None:
+    program = FAMILY.format(sibling=sibling, base=base, table=table, placed=placed)
+    assert rule.findings(program) == ()
+
+
+def test_families_that_move_in_several_ways(rule) -> None:
+    program = FAMILY.format(sibling=OWN, base="Embeddings", table="nn.Embedding(10, 4)", placed=".to(lab.device)")
+    other = "    class Others(Embeddings):\n        def __init__(self):\n            self.to(lab.second)\n"
+    assert rule.findings(program + other) == ()
+
+
+@pytest.mark.parametrize(
+    ("sibling", "table", "placed", "expected"),
+    [
+        (OWN, "nn.Embedding(10, 4)", ".to(lab.device)", "        self.to(lab.device)\n"),
+        (OWN, "nn.Embedding.from_pretrained(vectors())", ".to(lab.device)", "        self.to(lab.device)\n"),
+        (
+            GUARDED,
+            "nn.Embedding(10, 4)",
+            ".cuda()",
+            "        if torch.cuda.is_available():\n            self.cuda()\n",
+        ),
+    ],
+)
+def test_a_module_that_stays_behind_its_family(rule, sibling, table, placed, expected) -> None:
+    program = FAMILY.format(sibling=sibling, base="Embeddings", table=table, placed=placed)
+    assert f"        self.size = 4\n{expected}" in rule.unchanged_unless_unsafe(program)

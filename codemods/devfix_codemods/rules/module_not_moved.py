@@ -3,7 +3,8 @@
 ## What it does
 
 Finds models, discriminators and loss modules with parameters that are called with values on a device, but were never
-moved there, and moves them where they are built.
+moved there, and moves them where they are built. So it does for a model that a class keeps while it moves its batches,
+and for a module that places its inputs but not itself, as others of its family do.
 
 ## Why it fails
 
@@ -31,7 +32,7 @@ tensors on cuda:0 (when checking argument in method wrapper_CUDA_addmm)`.
 ## Fix safety
 
 Safe: the call fails today wherever the device is not the host, and where it is, the move does nothing. Unsafe where a
-`device` must be declared first.
+`device` must be declared first, and where a class is moved in its constructor.
 
 ## Since torch
 
@@ -52,14 +53,17 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division
 from devfix_codemods.rules._built import is_metric, move_where_built
 from devfix_codemods.rules._fresh_modules import FreshModule, fresh_modules, holds_tensors
-from devfix_codemods.rules._kept_models import KeptModel, kept_models
+from devfix_codemods.rules._kept_models import KeptModel, brings_to_own_device, kept_models
 from devfix_codemods.rules._looks import builds_and_runs
 from devfix_codemods.rules._moves import device_words, insertable, text_of
+from devfix_codemods.rules._self_moves import StayedBehind, moves_itself, stayed_behind
 
 
 def check(program: Program) -> Iterator[Finding]:
     if not program.unit.traits.managed:
         yield from (_of_kept(program, one) for one in kept_models(program))
+    if moves_itself(program.source.data):
+        yield from (_of_family(program, one) for one in stayed_behind(program))
     yield from (_of_fresh(program, one) for one in fresh_modules(program))
     if not program.outline.builds_free_modules:
         return
@@ -133,7 +137,6 @@ def _called_elsewhere(program: Program, one: Abroad, birth: ast.AST) -> Finding:
 
 def _of_kept(program: Program, kept: KeptModel) -> Finding:
     name = text_of(program, kept.statement.targets[0])
-    edit = ReplaceExpression(program.source.span(kept.statement.value), f"__node__.to({kept.device})")
     return Finding(
         code=RULE.code,
         name=RULE.name,
@@ -144,7 +147,20 @@ def _of_kept(program: Program, kept: KeptModel) -> Finding:
             Step(program.source.span(kept.statement), "the model is kept here"),
             Step(program.source.span(kept.move), "its batches are moved here"),
         ),
-        fix=Fix(Safety.UNSAFE, f"Move the model to `{kept.device}` where it is kept", (edit,)),
+        fix=Fix(Safety.UNSAFE, f"Move the model to `{kept.device}` where it is kept", (kept.edit,)),
+    )
+
+
+def _of_family(program: Program, one: StayedBehind) -> Finding:
+    part = text_of(program, one.call.func)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{one.owner.name}` places the inputs of `{part}`, but never itself, as others of its family do",
+        span=program.source.span(one.call),
+        origin=program.source.span(one.owner),
+        trail=(Step(program.source.span(one.sibling), "another of them moves itself here"),),
+        fix=Fix(Safety.UNSAFE, "Move the module at the end of its constructor", (one.edit,)),
     )
 
 
@@ -188,6 +204,10 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
     )
 
 
+def _looks(data: bytes) -> bool:
+    return builds_and_runs(data) or moves_itself(data) or brings_to_own_device(data)
+
+
 RULE = Rule(
     "DVF202",
     "module-not-moved",
@@ -198,7 +218,9 @@ RULE = Rule(
         (b"torchaudio", b"transforms"),
         (b"quantization.observer",),
         (b"__main__", b"device", b"odel"),
+        (b", self.device)",),
+        (b"self.cuda()",),
     ),
     check,
-    looks=builds_and_runs,
+    looks=_looks,
 )
