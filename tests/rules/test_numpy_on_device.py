@@ -277,3 +277,64 @@ REPAIRED = {
 def test_copied_to_the_host(rule, program, wanted):
     assert rule.safeties(program) == [Safety.SAFE]
     assert wanted in rule.fixed(dedent(program))
+
+
+# Once for a loop
+
+FRAMES = """
+import matplotlib.pyplot as plt
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def show(model, loader):
+    for x in loader:
+        frames = x.to(device) * 2
+        for i in range(frames.shape[1]):
+            plt.imshow(frames[0, i])
+            {inside}
+        {below}
+"""
+EACH = {
+    "a model gets a part": {"inside": "model(frames[0, i])"},
+    "more than parts are read": {"inside": "keep(frames)"},
+    "it is read below": {"below": "model(frames)"},
+    "the loop binds it": {"inside": "frames = frames + 1"},
+    "a function inside reads it": {"inside": "later = lambda: frames"},
+}
+
+
+@pytest.mark.parametrize("parts", EACH.values(), ids=EACH)
+def test_a_part_is_copied_where_more_than_readers_see_it(rule, parts) -> None:
+    program = FRAMES.format(**{"inside": "pass", "below": "pass", **parts})
+    assert "plt.imshow(frames[0, i].cpu())" in rule.fixed(program)
+
+
+def test_all_parts_are_copied_at_once(rule) -> None:
+    program = FRAMES.format(inside="plt.plot(frames[0, i, :, 0])", below="pass")
+    assert rule.fixed(program) == program.replace("        for i", "        frames = frames.cpu()\n        for i")
+
+
+def test_a_tensor_from_outside_of_both_loops_is_copied_in_parts(rule) -> None:
+    program = """
+        import matplotlib.pyplot as plt
+        import torch
+        def show(loader, device):
+            for x, y in loader:
+                x = x.to(device) * 2
+                for _ in range(2):
+                    for i in range(3):
+                        plt.imshow(x[0, i])
+    """
+    assert "plt.imshow(x[0, i].cpu())" in rule.fixed(program)
+
+
+def test_a_list_of_tensors_is_copied_in_parts(rule) -> None:
+    program = """
+        import matplotlib.pyplot as plt
+        import torch
+        def show(loader, device):
+            for xs in loader:
+                xs = [x.to(device) for x in xs]
+                for i in range(3):
+                    plt.imshow(xs[i])
+    """
+    assert "xs.cpu()" not in "".join(str(one.fix) for one in rule.findings(program))

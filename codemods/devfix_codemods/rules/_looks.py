@@ -136,7 +136,7 @@ def reads_on_host(data: bytes) -> bool:
         _ARGUMENT.search(data) is not None
         or b"sentence_transformers" in data
         or b"pack_padded_sequence(" in data
-        or (b"numpy" in data and moves_loop_items(data))
+        or ((b"numpy" in data or b"matplotlib" in data) and moves_loop_items(data))
     )
 
 

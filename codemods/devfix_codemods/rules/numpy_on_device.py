@@ -3,8 +3,8 @@
 ## What it does
 
 Finds `.numpy()`, functions of numpy and plots on tensors that are on a device, or may be: what a model gives, what a
-function is given, what is detached. Puts `.cpu()` before. The lengths of `pack_padded_sequence` are read on the host
-too.
+function is given, what is detached. Puts `.cpu()` before, or one copy above a loop that reads part after part. The
+lengths of `pack_padded_sequence` are read on the host too.
 
 ## Why it fails
 
@@ -38,7 +38,7 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import dotted
@@ -48,6 +48,7 @@ from devfix_codemods.flow.readouts import METHODS_FIRST
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._copied_once import copied_before_loop
 from devfix_codemods.rules._lengths import lengths_off_host, packs
 from devfix_codemods.rules._looks import reads_on_host
 from devfix_codemods.rules._moves import text_of
@@ -78,6 +79,7 @@ def check(program: Program) -> Iterator[Finding]:
         yield _finding(program, tensor, reader)
     if not (program.outline.moves_loop_items or program.outline.builds_free_modules):
         return
+    read = {one.operand.node for one in program.facts.readouts}
     vain = {dotted(one.receiver) for one in program.facts.moves if not one.result_used}
     for readout in program.facts.readouts:
         operand = readout.operand
@@ -87,7 +89,8 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if _is_moved_tensor(readout) and operand.node not in told and not _is_guarded(program, operand.node):
             told.add(operand.node)
-            yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`")
+            once = copied_before_loop(program, operand.node, read)
+            yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`", once)
 
 
 def _is_size(program: Program, node: ast.expr) -> bool:
@@ -211,11 +214,11 @@ def _refuses(statement: ast.stmt) -> bool:
     return _PLACE.search(ast.unparse(statement.test)) is not None
 
 
-def _finding(program: Program, tensor: ast.expr, reader: str) -> Finding:
+def _finding(program: Program, tensor: ast.expr, reader: str, once: InsertStatement | None = None) -> Finding:
     while isinstance(tensor, ast.UnaryOp):
         tensor = tensor.operand
     text = text_of(program, tensor)
-    edit = ReplaceExpression(program.source.span(tensor), "__node__.cpu()")
+    edit = once or ReplaceExpression(program.source.span(tensor), "__node__.cpu()")
     return Finding(
         code=RULE.code,
         name=RULE.name,
