@@ -451,3 +451,103 @@ def test_model_that_generates_is_asked_for_its_device(rule):
     assert 'self.tokenizer.encode(prompt, return_tensors="pt").to(self.model.device)' in rule.fixed(
         program, unsafe=True
     )
+
+
+# Models that a class holds
+
+HOLDER = """
+    import torch
+    class Embedder:
+        def __init__(self, model, tokenizer, device=None):
+            self.tokenizer = tokenizer
+            self.model = model
+            if device is not None:
+                self.device = device
+                {move}
+            else:
+                self.device = self.model.device
+        def embed(self, text):
+            encoded = {made}
+            {between}
+            with torch.no_grad():
+                return {call}
+"""
+MOVED = "self.model = self.model.to(device)"
+MADE = 'self.tokenizer(text, return_tensors="pt")'
+
+
+@pytest.mark.parametrize(
+    ("move", "made", "between", "call"),
+    [
+        ("pass", MADE, "pass", "self.model(**encoded)"),
+        ("self.other.to(device)", MADE, "pass", "self.model(**encoded)"),
+        (MOVED, MADE, "encoded.to(self.device)", "self.model(**encoded)"),
+        (MOVED, MADE, "encoded = encoded.to(self.device)", "self.model(**encoded)"),
+        (MOVED, MADE, "encoded = to_device(encoded, self.device)", "self.model(**encoded)"),
+        (MOVED, MADE, "encoded = {k: v.to(self.device) for k, v in encoded.items()}", "self.model(**encoded)"),
+        (MOVED, MADE, "pass", 'self.model(encoded["input_ids"].to(self.device))'),
+        (MOVED, MADE, "pass", "self.model(**{k: v.to(self.device) for k, v in encoded.items()})"),
+        (MOVED, MADE, "pass", "self.judge(encoded)"),
+        (MOVED, 'self.tokenizer(text, return_tensors="np")', "pass", "self.model(**encoded)"),
+    ],
+)
+def test_encodings_for_models_of_a_class_that_need_no_move(rule, move, made, between, call) -> None:
+    assert rule.findings(HOLDER.format(move=move, made=made, between=between, call=call)) == ()
+
+
+@pytest.mark.parametrize("between", ["pass", "index = torch.tensor(encoded.word_ids()).to(self.device)"])
+@pytest.mark.parametrize("call", ["self.model(**encoded)", 'self.model(encoded["input_ids"])'])
+def test_an_encoding_for_the_model_that_a_class_moves(rule, between, call) -> None:
+    program = HOLDER.format(move=MOVED, made=MADE, between=between, call=call)
+    assert f"encoded = {MADE}.to(self.device)\n" in rule.unchanged_unless_unsafe(program)
+
+
+TOKENS = """
+    import torch
+    from clip import tokenize
+    def embed(clip, text, device):
+        tokens = tokenize(text).to(device)
+        return clip.embed_text(tokens)
+    def judge(clip, text, {parameter}):
+        tokens = {made}
+        {between}
+        return {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "made", "between", "call"),
+    [
+        ("device", "tokenize(text).to(device)", "pass", "clip.embed_text(tokens)"),
+        ("device", "tokenize(text)", "tokens = tokens.to(device)", "clip.embed_text(tokens)"),
+        ("device", "tokenize(text)", "pass", "clip.count(tokens)"),
+        ("device", "clip.tokenize(text)", "pass", "clip.embed_text(tokens)"),
+        ("device", "tokenize(text)", "pass", "clip.embed_text(tokens.to(device))"),
+        ("where", "tokenize(text)", "pass", "clip.embed_text(tokens)"),
+    ],
+)
+def test_tokens_that_go_elsewhere_or_are_moved(rule, parameter, made, between, call) -> None:
+    assert rule.findings(TOKENS.format(parameter=parameter, made=made, between=between, call=call)) == ()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected"),
+    [
+        ("device", "tokens = tokenize(text).to(device)"),
+        ("device=None", "tokens = tokenize(text).to(device)"),
+    ],
+)
+def test_tokens_that_are_moved_in_another_function(rule, parameter, expected) -> None:
+    program = TOKENS.format(parameter=parameter, made="tokenize(text)", between="pass", call="clip.embed_text(tokens)")
+    fixed = rule.unchanged_unless_unsafe(program)
+    assert f"    {expected}\n    pass\n" in fixed
+
+
+def test_tokens_where_the_device_has_another_name(rule) -> None:
+    program = TOKENS.format(
+        parameter="device=None", made="tokenize(text)", between="text.to(device)", call="clip.embed_text(tokens)"
+    )
+    program = program.replace("text, device):", "text, clip_device):").replace(
+        "to(device)\n        return", "to(clip_device)\n        return"
+    )
+    assert "tokens = tokenize(text).to(device=device)" in rule.unchanged_unless_unsafe(program)

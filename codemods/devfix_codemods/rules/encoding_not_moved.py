@@ -27,8 +27,9 @@ Tokenizers and processors return host tensors. The model's embedding then raises
 ## Fix safety
 
 Safe: the output of a tokenizer with `return_tensors="pt"` has `.to`, and moving it to where the model is changes
-nothing that worked. Unsafe where a `device` must be declared first, and where the model comes from elsewhere and is
-only seen to be asked for its `device`.
+nothing that worked. Unsafe where a `device` must be declared first, where the model comes from elsewhere and is only
+seen to be asked for its `device`, where a class moves the model in another method, and where only another place moves
+what the same function gives.
 
 ## Since torch
 
@@ -46,11 +47,14 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._held_encodings import HeldEncoding, moved_elsewhere, moves_tokens, of_classes
 from devfix_codemods.rules._looks import encodes
 from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, insertable, mover_for, names_at, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if moves_tokens(program.source.data):
+        yield from (_held(program, one) for one in moved_elsewhere(program))
     if not program.outline.encodes:
         return
     seen: set[ast.AST] = set()
@@ -68,6 +72,26 @@ def check(program: Program) -> Iterator[Finding]:
                 yield _finding(program, meeting, birth, fix, "wherever that model was put")
     for call in program.names.calls:
         yield from _beside_ids(program, call)
+    yield from (_held(program, one) for one in of_classes(program) if one.made not in seen)
+
+
+def _held(program: Program, one: HeldEncoding) -> Finding:
+    made = program.source.span(one.made)
+    edit = ReplaceExpression(made, f"__node__.to({one.device})")
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"the encoding stays on the host, but goes to `{text_of(program, one.call.func)}`, which is moved",
+        span=made,
+        origin=made,
+        trail=(
+            Step(program.source.span(one.witness), "a move says here where it has to be"),
+            Step(program.source.span(one.call), "and this gets it as it is"),
+        ),
+        fix=Fix(
+            Safety.UNSAFE, f"Move the encoding to `{one.device.removeprefix('device=')}` where it is made", (edit,)
+        ),
+    )
 
 
 def _beside_ids(program: Program, call: ast.Call) -> Iterator[Finding]:
@@ -188,10 +212,19 @@ def _sibling_mover(program: Program, part: ast.expr) -> Mover | None:
     return None
 
 
+def _looks(data: bytes) -> bool:
+    return encodes(data) or moves_tokens(data)
+
+
 RULE = Rule(
     "DVF102",
     "encoding-not-moved",
-    ((b"return_tensors", b".to("), (b"return_tensors", b".cuda("), (b"return_tensors", b".generate(")),
+    (
+        (b"return_tensors", b".to("),
+        (b"return_tensors", b".cuda("),
+        (b"return_tensors", b".generate("),
+        (b"tokenize(", b".to("),
+    ),
     check,
-    looks=encodes,
+    looks=_looks,
 )
