@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from devfix_codemods.rules import Rule
 
-_OF_TORCH = (b"torch", b"transformers", b".detach().numpy()")
+_OF_TORCH = (b"torch", b"transformers", b".detach().numpy()", b'.to("cpu", pin_memory')
 """What a file says that handles tensors of torch, even where it imports nothing of it."""
 
 

@@ -611,6 +611,43 @@ def test_the_first_card_is_not_the_current_one(rule, index: str) -> None:
     assert expected in rule.unchanged_unless_unsafe(program)
 
 
+PREFETCHER = """
+    import torch
+    class Prefetcher:
+        def __iter__(self):
+            {test}
+                stream = torch.cuda.Stream({given})
+            for x in self.loader:
+                with torch.cuda.stream(stream):
+                    x = x.to({device}, non_blocking=True)
+                torch.cuda.current_stream().wait_stream(stream)
+                yield x
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "given", "device"),
+    [
+        ("if self.is_cuda:", "device=self.device", "self.device"),
+        ("if self.is_cuda:", "self.device", "self.device"),
+        ("if self.is_cuda:", "", "self.dtype"),
+        ("if torch.cuda.is_available():", "", "self.device"),
+        ("if not self.is_cuda:", "", "self.device"),
+    ],
+)
+def test_streams_of_the_card_or_on_any_machine(rule, test: str, given: str, device: str) -> None:
+    found = rule.findings(PREFETCHER.format(test=test, given=given, device=device))
+    assert not any("stream" in one.message for one in found)
+
+
+@pytest.mark.parametrize("device", ["self.device", "device=self.device"])
+@pytest.mark.parametrize("test", ["if self.is_cuda:", "if self.device.type == 'cuda':"])
+def test_streams_of_the_device_that_is_kept(rule, test: str, device: str) -> None:
+    fixed = rule.unchanged_unless_unsafe(PREFETCHER.format(test=test, given="", device=device))
+    assert "stream = torch.cuda.Stream(device=self.device)\n" in fixed
+    assert "torch.cuda.current_stream(device=self.device).wait_stream(stream)\n" in fixed
+
+
 # Frameworks
 
 

@@ -211,3 +211,25 @@ def test_argument_of_pin_memory(rule):
             return x.pin_memory(self.device).to(self.device, non_blocking=True)
     """
     assert "return x.pin_memory().to(self.device, non_blocking=True)" in rule.unchanged_unless_unsafe(program)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'sample.to("cpu")',
+        'sample.to("cpu", pin_memory=False)',
+        'sample.to("cpu", pin_memory=torch.cuda.is_available())',
+        "sample.to(device, pin_memory=True)",
+        'sample.to("cpu", pin_memory=True) if torch.cuda.is_available() else None',
+        'store("cpu", pin_memory=True)',
+    ],
+)
+def test_samples_that_are_not_pinned_or_only_with_cuda(rule, line: str) -> None:
+    assert rule.findings(f"import torch\ndef keep(sample, device, store):\n    {line}\n") == ()
+
+
+def test_samples_that_are_pinned_on_any_machine(rule) -> None:
+    program = 'from lab import load\nfor sample in load():\n    sample.to("cpu", pin_memory=True)\n'
+    fixed = rule.unchanged_unless_unsafe(program)
+    assert "import torch\n" in fixed
+    assert '    sample.to("cpu", pin_memory=torch.cuda.is_available())\n' in fixed

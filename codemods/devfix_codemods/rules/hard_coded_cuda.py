@@ -82,6 +82,7 @@ from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._omitted_devices import omissions
+from devfix_codemods.rules._streams import makes_streams, other_streams
 
 _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
 _ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
@@ -101,6 +102,7 @@ def check(program: Program) -> Iterator[Finding]:
     yield from _of_tensors_asked(program)
     yield from _of_gpu(program)
     yield from _of_current_cards(program)
+    yield from _of_streams(program)
     yield from _of_types(program)
     yield from _of_omissions(program)
     yield from _of_later_cards(program)
@@ -308,6 +310,12 @@ def _of_current_cards(program: Program) -> Iterator[Finding]:
                 yield _told(program, call, message, fix)
 
 
+def _of_streams(program: Program) -> Iterator[Finding]:
+    for one in other_streams(program) if makes_streams(program.source.data) else ():
+        message = "this stream is of the current card, which need not be that of `self.device`"
+        yield _told(program, one.made, message, Fix(Safety.UNSAFE, "Take streams of `self.device`", one.edits))
+
+
 def _of_types(program: Program) -> Iterator[Finding]:
     """`x.type(y.type())`, by the name of a type, which only CUDA and the host have."""
     for call in program.names.calls:
@@ -366,7 +374,7 @@ def _short(text: str) -> str:
 
 
 def _looks(data: bytes) -> bool:
-    return spells_cuda(data) or _ASKS_FOR_GPU.search(data) is not None
+    return spells_cuda(data) or makes_streams(data) or _ASKS_FOR_GPU.search(data) is not None
 
 
 RULE = Rule(
@@ -379,6 +387,7 @@ RULE = Rule(
         (b"torch.cuda.", b"Tensor"),
         (b".type(", b".type())"),
         (b"gpu", b".device"),
+        (b"cuda.Stream()", b"self.device"),
     ),
     check,
     looks=_looks,

@@ -40,7 +40,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.edits.operations import AddImport, Edit, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Pin
@@ -70,6 +70,7 @@ def check(program: Program) -> Iterator[Finding]:
         if call not in told:
             yield from _of_call(program, devices, call)
     yield from _switched_on(program, devices)
+    yield from _to_the_host(program)
 
 
 def _method(call: ast.Call) -> bool:
@@ -178,6 +179,19 @@ def _is_managed(program: Program) -> bool:
         (getattr(node, "module", None) or node.names[0].name).partition(".")[0] in MANAGING_PACKAGES
         for node in program.names.imports
     )
+
+
+def _to_the_host(program: Program) -> Iterator[Finding]:
+    """`sample.to("cpu", pin_memory=True)`, of a class that hands the flag on to its tensors."""
+    for call in program.names.calls:
+        to_host = isinstance(call.func, ast.Attribute) and call.func.attr == "to" and len(call.args) == 1
+        value = _keyword(call)
+        if not to_host or value is None or not _is_true(value) or is_guarded(program, call):
+            continue
+        if isinstance(call.args[0], ast.Constant) and call.args[0].value == "cpu":
+            edit = ReplaceExpression(program.source.span(value), "torch.cuda.is_available()")
+            fix = Fix(Safety.UNSAFE, "Pin only where CUDA is available", (AddImport("torch"), edit))
+            yield _found(program, call, "memory is pinned on machines without an accelerator too", fix)
 
 
 # -- a parameter that is on by default
