@@ -112,9 +112,45 @@ def is_written(meeting: Meeting) -> bool:
     return isinstance(method, ast.Attribute) and method.value is value and method.attr.endswith("_")
 
 
+def _of_anchor(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
+    """The device that the factory it meets was told, if that stands above this one as well."""
+    keywords = meeting.anchor.node.keywords if isinstance(meeting.anchor.node, ast.Call) else []
+    text = next((dotted(one.value) for one in keywords if one.arg == "device"), None)
+    return text if text is not None and _is_kept(program, text.partition(".")[0], call, meeting.node) else None
+
+
+def is_made_of(program: Program, meeting: Meeting) -> bool:
+    """Whether what it meets was computed of the misplaced value alone: `y = x.new_zeros(3)`, `y = f(x[:2])`."""
+    misplaced, node = _first_name(meeting.misplaced.node), meeting.anchor.node
+    function = scope.function_around(program, node)
+    if misplaced is None or function is None or not isinstance(node, ast.Name):
+        return False
+    given = [
+        one.value
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and node.id in set(scope.stored(one)) and one.lineno <= node.lineno
+    ]
+    return bool(given) and _makers(program, function, max(given, key=lambda one: one.lineno)) == {misplaced}
+
+
+def _makers(program: Program, function: scope.Function, value: ast.expr) -> set[str]:
+    """The local names that a value is computed of; for `x.new_zeros(…)` that is `x`."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr.startswith("new_"):
+        value = value.func.value
+    return {one for one in scope.reads(value) if one in _bound_in(function)}
+
+
+def _first_name(node: ast.expr) -> str | None:
+    """`x` in `x`, `x[0]`, `x.t()`."""
+    inner: ast.expr = node
+    while isinstance(inner, (ast.Attribute, ast.Subscript, ast.Call)):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+    return inner.id if isinstance(inner, ast.Name) else None
+
+
 def _at_birth(program: Program, meeting: Meeting, call: ast.Call) -> Following | None:
     """The repair at one factory, by a name that is bound there and denotes the wanted place."""
-    text = device_at(program, meeting, call)
+    text = device_at(program, meeting, call) or _of_anchor(program, meeting, call)
     edit = placed(program, call, text) if text is not None else None
     return Following(text, (edit,)) if text is not None and edit is not None else None
 

@@ -35,12 +35,43 @@ def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
         if statement in seen or not isinstance(statement, _SIMPLE) or statement.value is None:
             continue
         seen.add(statement)
-        if _has_host(program, function, statement, names, moved):
+        if _has_host(program, function, statement, names, moved) or _moves_on(program, statement, names):
             return True
         if statement is not own and isinstance(statement, ast.Assign) and _stays_of_torch(program, statement):
             names |= set(scope.stored(statement))
+        names |= _collected(statement)
         pending += [program.names.statement(one) for one in _reads(function, names)]
     return False
+
+
+def _moves_on(program: Program, statement: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement moves what came of the factory: that it is on the host until then harms nothing."""
+    for one in ast.walk(statement):
+        if isinstance(one, ast.Attribute) and one.attr in _MOVES and moves(program, one):
+            moved: ast.expr | None = one.value
+        else:
+            moved = _copied(program, one)
+        if moved is not None and not names.isdisjoint(scope.reads(moved)):
+            return True
+    return False
+
+
+def _copied(program: Program, node: ast.AST) -> ast.expr | None:
+    """`x` in `torch.as_tensor(x, device=…)`."""
+    if not isinstance(node, ast.Call) or not node.args or program.names.qualified(node.func) not in _COPIES:
+        return None
+    return node.args[0] if any(one.arg == "device" for one in node.keywords) else None
+
+
+_COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
+
+
+def _collected(statement: ast.stmt) -> set[str]:
+    """The list that gets the value: `parts.append(x)`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"))):
+            return {name}
+    return set()
 
 
 def _has_host(
@@ -56,7 +87,7 @@ def _has_host(
         if copied or _is_left(program, call, moved):
             return True
     met = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and not is_index(program, one)}
-    return any(_is_host(program, function, one, moved) for one in met - names)
+    return any(_is_host(program, function, one, statement.lineno, moved) for one in met - names)
 
 
 def _stays_of_torch(program: Program, statement: ast.Assign) -> bool:
@@ -96,11 +127,12 @@ def _is_left(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
     return not any(one.attr in _MOVES and moves(program, one) for one in chain)
 
 
-def _is_host(program: Program, function: scope.Function, name: str, moved: set[ast.Call]) -> bool:
+def _is_host(program: Program, function: scope.Function, name: str, line: int, moved: set[ast.Call]) -> bool:
     """Whether a local name holds, on some path, what was made or brought to the host, and no move takes it back."""
     values = [value for one in ast.walk(function) if (value := _given(one, name)) is not None]
     nodes = [one for value in values for one in ast.walk(value)]
-    if any(isinstance(one, ast.Attribute) and one.attr in _MOVES and _to_device(program, one) for one in nodes):
+    before = (one for one in nodes if isinstance(one, ast.expr) and one.lineno < line)
+    if any(isinstance(one, ast.Attribute) and one.attr in _MOVES and _to_device(program, one) for one in before):
         return False
     calls = [one for one in nodes if isinstance(one, ast.Call)]
     return any(moves_to_host(one) or _is_left(program, one, moved) for one in calls)

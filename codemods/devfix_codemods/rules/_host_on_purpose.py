@@ -55,12 +55,13 @@ _HOST_CALLS = frozenset(
     | {"allclose", "assert_close", "assertEqual", "pack_padded_sequence", "ctc_loss", "CTCLoss", "from_dlpack"}
     | {"register_buffer", "Parameter", "Buffer", "move_to", "send_to_device", "to_device", "prepare"}
     | {"all_reduce", "broadcast", "split", "chunk", "multinomial", "TensorDataset", "DataLoader", "from_pretrained"}
+    | {"copy_", "set_timesteps", "retrieve_timesteps"}
 )
 
 
 def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
     """Whether the value, or the name it gets, is kept on the host, moved, or only an index or a scalar."""
-    if is_scalar(call) or is_index(program, call) or not _is_open(program, call):
+    if is_scalar(call) or _is_reduced(program, call) or is_index(program, call) or not _is_open(program, call):
         return True
     statement = program.names.statement(call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -90,6 +91,18 @@ def is_scalar(call: ast.Call) -> bool:
     return last == "tensor" and bool(call.args) and not isinstance(call.args[0], plain)
 
 
+def _is_reduced(program: Program, call: ast.Call) -> bool:
+    """`torch.tensor([h, w]).max()`: one number is asked for, and the tensor is gone."""
+    method = program.names.parent(call)
+    reduced = program.names.parent(method) if isinstance(method, ast.Attribute) else None
+    if not isinstance(method, ast.Attribute) or not isinstance(reduced, ast.Call) or reduced.func is not method:
+        return False
+    return method.attr in _REDUCTIONS and not (reduced.args or reduced.keywords)
+
+
+_REDUCTIONS = frozenset({"max", "amax", "min", "amin", "sum", "prod", "mean", "argmax", "argmin"})
+
+
 def moves(program: Program, node: ast.Attribute) -> bool:
     """`.to(device)`, not `.to(torch.long)`."""
     call = program.names.parent(node)
@@ -109,8 +122,10 @@ def _is_open(program: Program, node: ast.expr) -> bool:
             return False
         if isinstance(outer, ast.Call) and inner is not outer.func:
             text = dotted(outer.func) or ""
-            last = text.rpartition(".")[2]
-            if last in _HOST_CALLS or last in LEAVES or _HOST_READERS.fullmatch(text) or "ctc" in text.lower():
+            last = outer.func.attr if isinstance(outer.func, ast.Attribute) else text
+            if last in _HOST_CALLS | LEAVES or last.endswith("_to_device"):
+                return False
+            if _HOST_READERS.fullmatch(text) or "ctc" in text.lower():
                 return False
         if isinstance(outer, ast.Subscript) and inner is outer.value and _on_host(outer.slice):
             return False

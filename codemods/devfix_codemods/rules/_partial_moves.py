@@ -32,6 +32,8 @@ def partial_moves(program: Program) -> Iterator[PartialMove]:
         function = scope.function_around(program, branch)
         if function is None or program.names.parent(branch) is not function or not scope.parameters(function):
             continue
+        if re.search(r"\btuples?\b", ast.get_docstring(function) or ""):
+            continue  # what it takes is said
         item, items = scope.parameters(function)[0], _items(branch, scope.parameters(function)[0])
         if items is None or not _calls_itself(function, items) or "list" in _words(function):
             continue

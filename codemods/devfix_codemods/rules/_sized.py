@@ -20,6 +20,7 @@ from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import Following, optional_parameters, placed
 from devfix_codemods.rules._host_company import parted
 from devfix_codemods.rules._host_on_purpose import LEAVES, runs_on_the_host, stays
+from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,9 @@ def _measured(program: Program, function: scope.Function, node: ast.AST, call: a
             )
         case _:
             return None
-    return ast.unparse(owner) if sure and _is_plain(owner) and not _is_size(owner) else None
+    if not sure or not _is_plain(owner) or _is_size(owner) or SureWhereabouts(program).source(owner) is Made.HOST:
+        return None
+    return ast.unparse(owner)
 
 
 def _is_size(node: ast.expr) -> bool:
@@ -164,7 +167,7 @@ def _has_dtype_of_torch(
     """`torch.zeros(3, dtype=x.dtype)`: what has a dtype of torch is a tensor, or a module, or a configuration."""
     given = any(one.arg == "dtype" and one.value is node for one in call.keywords)
     root = next((one.id for one in ast.walk(owner) if isinstance(one, ast.Name)), "self")
-    last = (dotted(owner) or root).rpartition(".")[2]
+    last = (dotted(owner) or ast.unparse(owner)).rpartition(".")[2]
     if (
         not given
         or _OTHERS_WITH_DTYPE.search(last.lower())

@@ -42,9 +42,13 @@ class Whereabouts:
         self._evidence: dict[ast.AST, Evidence] = program.unit.evidence
         self._open: set[int] = set()
 
+    _again = Made.UNKNOWN
+
     def source(self, node: ast.expr) -> Made:
         """Where the tensor that `node` gives was made."""
-        if id(node) in self._open or len(self._open) > _DEPTH:
+        if id(node) in self._open:
+            return self._again
+        if len(self._open) > _DEPTH:
             return Made.UNKNOWN
         self._open.add(id(node))
         try:
@@ -60,6 +64,8 @@ class Whereabouts:
                 return self._attribute(node)
             case ast.Name():
                 return self._name(node)
+            case ast.Subscript(slice=index) if moves_to_host(index):
+                return Made.HOST
             case ast.Subscript(slice=ast.Constant(value=str())):
                 return self._least(node.value)
             case ast.Subscript(value=value) | ast.UnaryOp(operand=value) | ast.Starred(value=value):
@@ -89,7 +95,9 @@ class Whereabouts:
         return min(found, key=_ORDER.index, default=Made.HOST)
 
     def _call(self, node: ast.Call) -> Made:
-        if moves_to_host(node):
+        if moves_to_host(node) or any(one.arg == "return_tensors" for one in node.keywords):
+            return Made.HOST
+        if self._makes_on_host(node.func):
             return Made.HOST
         name = self._names.qualified(node.func)
         if name in _FROM_MODELS:
@@ -101,6 +109,16 @@ class Whereabouts:
                 return Made.MODEL
             return self._method(node, node.func)
         return Made.MODEL if isinstance(node.func, ast.Name) and self._is_module(node.func) else Made.UNKNOWN
+
+    def _makes_on_host(self, callee: ast.expr) -> bool:
+        """Whether a plain name is one function of the file, and all that this returns is made on the host."""
+        named = [
+            one
+            for one in self._program.tree.body
+            if isinstance(one, scope.Function) and isinstance(callee, ast.Name) and one.name == callee.id
+        ]
+        returned = [one.value for each in named for one in ast.walk(each) if isinstance(one, ast.Return) and one.value]
+        return len(named) == 1 and bool(returned) and all(self.source(one) is Made.HOST for one in returned)
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> Made:
         """What a method gives is where its tensor is; `model.encode(x)` is a module's."""
@@ -219,6 +237,15 @@ class Whereabouts:
         if any(text in self._evidence[one].modules for one in around):
             return True
         return sounds_like_model(text)
+
+
+class SureWhereabouts(Whereabouts):
+    """Where one tensor on the host does not speak for those that it is joined with: that may be the bug."""
+
+    _again = Made.HOST  # `x = f(x)` is where `x` was
+
+    def _joined(self, parts: ast.expr) -> Made:
+        return self._first(parts.elts if isinstance(parts, ast.List | ast.Tuple) else [parts])
 
 
 def sounds_like_model(text: str) -> bool:

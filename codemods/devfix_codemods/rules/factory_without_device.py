@@ -51,10 +51,11 @@ from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
-from devfix_codemods.rules._following import Following, by_accelerator, by_device, following
+from devfix_codemods.rules._following import Following, by_accelerator, by_device, following, is_made_of
 from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._sized import Sized, forgotten
+from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 from devfix_codemods.scope import function_around
 
 
@@ -64,11 +65,12 @@ def check(program: Program) -> Iterator[Finding]:
         return
     facts = program.facts
     found: dict[tuple[ast.Call, ...], list[Meeting]] = {}
+    others: dict[tuple[ast.Call, ...], list[Meeting]] = {}
     for meeting in (*facts.followings, *facts.meetings):
         sources = meeting.misplaced.value.sources
-        if sources and _concerns(program, meeting):
-            found.setdefault(sources, []).append(meeting)
-    told = [one for meetings in found.values() for one in _findings(program, meetings)]
+        if sources:
+            (found if _concerns(program, meeting) else others).setdefault(sources, []).append(meeting)
+    told = [one for sources, meetings in found.items() for one in _findings(program, meetings, others.get(sources, []))]
     hints = {one.call: one for one in forgotten(program)}
     repaired = {one.span for one in told if one.fix is not None}
     spans = {program.source.span(one): one for one in hints}
@@ -138,7 +140,7 @@ def _concerns(program: Program, meeting: Meeting) -> bool:
         return False
     if meeting.anchor.place == UNKNOWN and (meeting.context.function is None or _of_array(program, meeting)):
         return False
-    if _is_test(meeting) or _is_read_on_host(program, meeting):
+    if _is_test(meeting) or _is_read_on_host(program, meeting) or _is_beside_itself(program, meeting):
         return False
     if "ctc" in meeting.operation.lower():
         return False  # its targets and lengths may be on the host
@@ -158,7 +160,14 @@ def _is_test(meeting: Meeting) -> bool:
     function = meeting.context.function
     compares = meeting.operation.strip("`").rpartition(".")[2] in {"allclose", "isclose", "equal"}
     tests = function is not None and function.name.startswith("test")
-    return (compares or tests) and not may_be_device(meeting.anchor.place)
+    return (compares and tests) or ((compares or tests) and not may_be_device(meeting.anchor.place))
+
+
+def _is_beside_itself(program: Program, meeting: Meeting) -> bool:
+    """Whether what it meets was made of it, or is on the host like it."""
+    if may_be_device(meeting.anchor.place):
+        return False
+    return is_made_of(program, meeting) or SureWhereabouts(program).source(meeting.anchor.node) is Made.HOST
 
 
 def _of_array(program: Program, meeting: Meeting) -> bool:
@@ -197,7 +206,7 @@ def _under_construction(program: Program, meeting: Meeting) -> bool:
     )
 
 
-def _findings(program: Program, meetings: list[Meeting]) -> Iterator[Finding]:
+def _findings(program: Program, meetings: list[Meeting], others: list[Meeting]) -> Iterator[Finding]:
     """The bug of one tensor, told by the operation whose repair is best: one at the factory.
 
     Without a repair, only a meeting with what is surely a tensor counts, in the function of the factory: a module may
@@ -205,6 +214,8 @@ def _findings(program: Program, meetings: list[Meeting]) -> Iterator[Finding]:
     """
     repairs = [(one, following(program, one)) for one in meetings]
     meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
+    if repair is not None and not _at_birth(program, meeting, repair):
+        repair = _everywhere(repairs, others)
     here = function_around(program, meeting.node)
     near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
     sure = meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place)
@@ -216,7 +227,10 @@ def _findings(program: Program, meetings: list[Meeting]) -> Iterator[Finding]:
 
 
 def _is_length(meeting: Meeting) -> bool:
-    return tables.sounds_like_length(dotted(meeting.misplaced.node) or "")
+    names = [dotted(meeting.misplaced.node) or ""]
+    if isinstance(meeting.node, ast.Call):
+        names += [one.arg or "" for one in meeting.node.keywords if one.value is meeting.misplaced.node]
+    return any(map(tables.sounds_like_length, names))
 
 
 def _finding(program: Program, meeting: Meeting, repair: Following | None) -> Finding:
@@ -241,9 +255,23 @@ def _rank(program: Program, meeting: Meeting, repair: Following | None) -> tuple
     """Repaired, for certain, and where the tensor is born."""
     if repair is None:
         return (True, True, True)
+    return (False, repair.safety is not Safety.SAFE, not _at_birth(program, meeting, repair))
+
+
+def _at_birth(program: Program, meeting: Meeting, repair: Following) -> bool:
     born = [program.source.span(one) for one in meeting.misplaced.value.sources]
-    at_birth = all(isinstance(one, (RewriteCall, ReplaceExpression)) and one.span in born for one in repair.edits)
-    return (False, repair.safety is not Safety.SAFE, not at_birth)
+    return all(isinstance(one, (RewriteCall, ReplaceExpression)) and one.span in born for one in repair.edits)
+
+
+def _everywhere(repairs: list[tuple[Meeting, Following | None]], others: list[Meeting]) -> Following | None:
+    """The moves at all operations that need the tensor elsewhere; None where one of them cannot be repaired."""
+    found = [repair for _, repair in repairs if repair is not None]
+    met = {one.node for one, _ in repairs}
+    if len(found) < len(repairs) or any(one.node not in met for one in others):
+        return None
+    edits = tuple(dict.fromkeys(edit for one in found for edit in one.edits))
+    safe = all(one.safety is Safety.SAFE for one in found)
+    return Following(found[0].device, edits, Safety.SAFE if safe else Safety.UNSAFE)
 
 
 def _where(program: Program, meeting: Meeting) -> str:

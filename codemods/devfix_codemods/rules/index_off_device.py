@@ -39,7 +39,7 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.facts import Meeting
-from devfix_codemods.flow.places import HOST
+from devfix_codemods.flow.places import HOST, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following, _looks
@@ -52,17 +52,56 @@ def check(program: Program) -> Iterator[Finding]:
     if not (outline.makes_tensors or outline.brings_to_host or outline.moves_loop_items):
         return
     seen = set()
-    for meeting in (*program.facts.meetings, *program.facts.followings):
+    repaired = {one for each in _meetings(program) if _fix_where_made(program, each) for one in births(each)}
+    for meeting in _meetings(program):
         indexed = meeting.misplaced
-        if indexed.role != "indexed" or indexed.value.kind is not Kind.TENSOR or meeting.context.worker:
+        if meeting.context.worker:
             continue
         if _is_parameter(program, indexed.node):
             continue  # where it lives is for the callers to say
-        if indexed.place != HOST and _fix_where_made(program, meeting) is None:
-            continue  # on another path it may be where its index is
+        if _fix_where_made(program, meeting) is None and (
+            indexed.place != HOST  # on another path it may be where its index is
+            or not repaired.isdisjoint(births(meeting))
+            or _is_needed_elsewhere(program, meeting)
+            or _met_the_host(program, meeting)
+        ):
+            continue
         if meeting.node not in seen and _division.code_for(program, meeting) == RULE.code:
             seen.add(meeting.node)
             yield _finding(program, meeting)
+
+
+def _meetings(program: Program) -> Iterator[Meeting]:
+    """Those of tensors that an index of another place reads."""
+    for meeting in (*program.facts.meetings, *program.facts.followings):
+        if meeting.misplaced.role == "indexed" and meeting.misplaced.value.kind is Kind.TENSOR:
+            yield meeting
+
+
+def _is_needed_elsewhere(program: Program, meeting: Meeting) -> bool:
+    """Whether the indexed tensor also meets others in operations that need it where they are."""
+    made = meeting.misplaced.value.sources
+    return bool(made) and any(
+        one.misplaced.role != "indexed" and one.misplaced.value.sources == made
+        for one in (*program.facts.meetings, *program.facts.followings)
+    )
+
+
+def _met_the_host(program: Program, meeting: Meeting) -> bool:
+    """Whether the index was computed with a tensor that stays on the host: then it is there itself."""
+    if may_be_device(meeting.anchor.place):
+        return False
+    function, roots = scope.function_around(program, meeting.node), set(scope.reads(meeting.anchor.node))
+    if function is None:
+        return False
+    for one in program.facts.followings:
+        if one.node is meeting.node or scope.function_around(program, one.node) is not function:
+            continue
+        statement, made = program.names.statement(one.node), one.misplaced.value.sources
+        elsewhere = all(scope.function_around(program, each) is not function for each in made)
+        if one.misplaced.place == HOST and elsewhere and not roots.isdisjoint(scope.stored(statement)):
+            return True
+    return False
 
 
 def _is_parameter(program: Program, node: ast.AST) -> bool:
@@ -70,7 +109,12 @@ def _is_parameter(program: Program, node: ast.AST) -> bool:
     function = scope.function_around(program, node)
     if function is None or not isinstance(node, ast.Name) or node.id not in scope.parameters(function):
         return False
-    return not any(node.id in scope.stored(one) for one in function.body)
+    own = program.names.statement(node)
+    stores = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id]
+    return all(
+        isinstance(one.ctx, ast.Load) or one.lineno > node.lineno or program.names.statement(one) is own
+        for one in stores
+    )
 
 
 def _finding(program: Program, meeting: Meeting) -> Finding:

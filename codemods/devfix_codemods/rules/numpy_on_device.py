@@ -85,6 +85,8 @@ def check(program: Program) -> Iterator[Finding]:
         operand = readout.operand
         if dotted(operand.node) in vain:
             continue  # another rule's bug
+        if _says_host(program, readout.node):
+            continue
         if _is_size(program, operand.node):
             continue
         if _is_moved_tensor(readout) and operand.node not in told and not _is_guarded(program, operand.node):
@@ -124,7 +126,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             yield lengths, "`pack_padded_sequence`"
     has_devices = _DEVICES.search(program.source.text) is not None
     for call in calls:
-        if _is_data(program, classes, call) or _is_guarded(program, call):
+        if _is_data(program, classes, call) or _is_guarded(program, call) or _says_host(program, call):
             continue
         if not _is_conversion(call):
             read = (one for one in call.args if _is_computed(whereabouts.source(one), one))
@@ -134,6 +136,18 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
         tensor = call.func.value
         if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices):
             yield tensor, "`.numpy()`"
+
+
+def _says_host(program: Program, call: ast.Call) -> bool:
+    """Whether the docstring of the function says that it takes tensors of the host."""
+    function = scope.function_around(program, call)
+    text = ast.get_docstring(function) if function is not None else None
+    return text is not None and _OF_THE_HOST.search(text) is not None
+
+
+_OF_THE_HOST = re.compile(
+    r"(?i)\bcpu[- ]tensors?\b|\btensors? (?:is |are |must be |lives? )?on (?:the )?(?:cpu|host)\b"
+)
 
 
 def _reads_arguments(program: Program, call: ast.Call) -> bool:

@@ -1,0 +1,182 @@
+"""Right programs of published shapes in which tensors of the host stay there: no rule may edit them."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.rules import all_rules
+from devfix_codemods.source import Source
+
+RIGHT = {
+    "what it meets was made of it": """
+        import torch
+        def negatives(label, size):
+            if label is None:
+                label = torch.ones(size)
+            other = label.new_zeros(size)
+            return torch.cat([label, other])
+        from shapes import convert
+        def boxes(rows):
+            rows = torch.tensor(rows)
+            corners = convert(rows[:, :5]).view(-1, 8)
+            return torch.cat([corners, rows[:, 5:7]], dim=-1).tolist()
+    """,
+    "what it meets was read with an index of the host": """
+        import torch
+        class Vocabulary:
+            def encode(self, images: torch.Tensor):
+                row = torch.ones((images.shape[0], 1), dtype=torch.int) * self.end
+                tokens = self.table[images.to("cpu")]
+                return torch.cat([tokens, row], dim=-1).to(images.device)
+    """,
+    "what it meets is made on the host by a function of the file": """
+        import torch
+        def rows(n):
+            p = torch.sqrt(0.5 + torch.arange(n))
+            if n > 1:
+                p = torch.cat([p, torch.zeros(1)])
+            return p
+        def check(n):
+            p = rows(n)
+            return torch.sum((p - p[0] * torch.ones(n)) ** 2)
+    """,
+    "a test compares with what is expected": """
+        import torch
+        def parse(system, device=torch.device("cpu")):
+            return torch.as_tensor(system, device=device)
+        def test_parse():
+            assert torch.allclose(parse([1.0, 2.0]), torch.tensor([1.0, 2.0]))
+    """,
+    "the number of steps, the marks of a schedule": """
+        import torch
+        def prepare(scheduler, steps, device):
+            noise = torch.zeros(3, device=device)
+            sigmas = torch.linspace(0, 1, steps)
+            timesteps, steps = retrieve_timesteps(scheduler, device=device, sigmas=sigmas)
+            s = torch.tensor([1.0, 0.5])
+            scheduler.set_timesteps(sigmas=s, device=device)
+            return noise
+    """,
+    "one number is asked for": """
+        import torch
+        def steps(t, h, w, device):
+            longest = torch.Tensor([t, h, w]).amax()
+            return torch.arange(0, longest, 1, device=device)
+    """,
+    "copied, or placed by a function": """
+        import torch
+        def fill(table: torch.Tensor, ids, model, param: torch.Tensor):
+            entries = torch.tensor(ids, dtype=table.dtype) * 2
+            table[: len(ids)].copy_(entries, non_blocking=True)
+            set_module_tensor_to_device(model, "weight", "meta", value=torch.empty(*param.size()))
+    """,
+    "it goes with another tensor of the host, which is moved afterwards": """
+        import torch
+        def ids(embeds: torch.Tensor, device):
+            text = torch.zeros(embeds.shape[1], 3)
+            text[..., 1] = text[..., 1] + torch.arange(embeds.shape[1])[None, :]
+            text = text.to(device=device)
+            return embeds, text
+        def drop(hidden: torch.Tensor, n):
+            kept = torch.ones((hidden.shape[0],)) * n
+            dropout = torch.randint(1, n, (hidden.shape[0],))
+            kept[:2] = dropout[:2]
+            kept = kept.to(hidden.device)
+            return kept
+    """,
+    "what comes of it is moved": """
+        import torch
+        def mask(x: torch.Tensor):
+            height, width = x.shape[-2:]
+            ys, xs = torch.meshgrid(torch.arange(height), torch.arange(width))
+            inside = ys**2 + xs**2 <= 4
+            return x * inside.unsqueeze(0).to(x.device)
+        class Search:
+            def pad(self, hypotheses, longest):
+                total = torch.zeros(3, device=self.device)
+                parts = []
+                for one in hypotheses:
+                    parts.append(torch.cat([torch.tensor(one), torch.tensor([0] * longest)]))
+                return total, torch.stack(parts).to(self.device)
+            def label(self, points: torch.Tensor, labels):
+                if labels is None:
+                    labels = torch.ones(points.shape[0])
+                return torch.as_tensor(labels, device=self.device)
+    """,
+    "the size of what a tokenizer, or the host, gave": """
+        import torch
+        def encode(tokenizer, prefix, batch, device):
+            tokens = tokenizer.pad(batch, return_tensors="pt")
+            prefix = torch.tensor(prefix, dtype=tokens.input_ids.dtype)
+            ids = torch.cat((prefix, tokens.input_ids[0]), dim=-1)
+            return ids.to(device)
+        def positions(size):
+            coords = torch.stack(torch.meshgrid(torch.arange(size), torch.arange(size)))
+            relative = (coords[:, :, None] - coords[:, None, :]).contiguous()
+            index = torch.zeros(size=(size + 1, size + 1), dtype=relative.dtype)
+            index[1:, 1:] = relative.sum(0)
+            return index
+    """,
+    "a helper that says what it takes": """
+        def cast(value, reference):
+            \"\"\"Move `value` (a tensor or a tuple) to the place of `reference`.\"\"\"
+            if isinstance(value, torch.Tensor):
+                return value.to(device=reference.device)
+            if isinstance(value, tuple):
+                return tuple(cast(item, reference) for item in value)
+            return value
+        import torch
+    """,
+    "a function that says that it takes tensors of the host": """
+        import torch
+        def view(tensor: torch.Tensor):
+            \"\"\"View a CPU tensor as an array without copying.\"\"\"
+            return tensor.detach().numpy()
+        def run(model, x, device):
+            return view(model(x.to(device)))
+    """,
+    "an index that was computed with a constant of the module": """
+        import torch
+        CODES = torch.arange(16, 256)
+        COLOURS = torch.rand(240, 3)
+        def nearest(rgb: torch.Tensor):
+            distance = rgb @ COLOURS.T
+            return CODES[distance.argmin(1)]
+    """,
+    "a parameter that its own item replaces": """
+        import torch
+        class Walks:
+            def __init__(self):
+                self.column = torch.arange(9)
+            def walk(self, batch: torch.Tensor):
+                return sample(self.column, batch)
+        def sample(column: torch.Tensor, subset: torch.Tensor):
+            chosen = torch.zeros(3, device=subset.device).long() + subset
+            column = column[chosen] if column.numel() > 0 else chosen
+            return column
+    """,
+    "a tensor of the host that is indexed, and met elsewhere": """
+        import torch
+        def collect(count, classes, boxes=None, masks=None):
+            if boxes is not None:
+                masks = drawn(boxes).float()
+            else:
+                masks = torch.nn.functional.interpolate(masks, 3).squeeze(1).float()
+            if not isinstance(classes, torch.Tensor):
+                classes = torch.tensor(classes)
+            _, indices = torch.unique(classes, return_inverse=True)
+            found = torch.zeros(count, 4)
+            for index, one in zip(indices, masks):
+                found[index] = torch.logical_or(found[index], one)
+            return found
+    """,
+}
+
+
+@pytest.mark.parametrize("program", RIGHT.values(), ids=RIGHT)
+def test_no_edit(program: str) -> None:
+    codes = frozenset(one.code for one in all_rules())
+    outcome = check(Source("work.py", dedent(program).encode()), Options(codes))
+    assert isinstance(outcome, Checked)
+    assert [one.message for one in outcome.findings if one.fix is not None and one.fix.edits] == []
