@@ -39,7 +39,6 @@ class Across(Functions):
         if found.definition is None:
             return self._variable(found, node, state)
         kind = Kind.CLASS if isinstance(found.definition, ast.ClassDef) else Kind.FUNCTION
-        self.enter(found.unit)
         return Value(kind, definition=found.definition)
 
     def _variable(self, found: Found, node: ast.expr, state: State) -> Value | None:

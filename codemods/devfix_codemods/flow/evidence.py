@@ -133,26 +133,23 @@ _ARRAY_LIBRARIES = frozenset({"numpy", "jax", "tensorflow", "pandas", "cupy", "p
 
 def _collect(scope: ast.AST, found: dict[ast.AST, Evidence], names: Names) -> Evidence:
     own = found[scope] = Evidence()
-    pending = list(children(scope))
+    pending = children(scope)
     while pending:
         node = pending.pop()
-        if isinstance(node, _SCOPES):
+        kind = node.__class__
+        if kind in _SCOPES:
             own.absorb(_collect(node, found, names))
             continue
-        _note(node, own)
-        if isinstance(node, ast.Call):
-            _tensor_arguments(node, own, names)
-        pending.extend(children(node))
+        if (noter := _NOTERS.get(kind)) is not None:
+            noter(node, own)
+            if kind is ast.Call:
+                _tensor_arguments(node, own, names)  # type: ignore[arg-type]
+        if kind is not ast.Name and kind is not ast.Constant:
+            pending += children(node)
     return own
 
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-
-
-def _note(node: ast.AST, found: Evidence) -> None:
-    noter = _NOTERS.get(type(node))
-    if noter is not None:
-        noter(node, found)
+_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda})
 
 
 def _name(node: ast.Name, found: Evidence) -> None:

@@ -1,9 +1,10 @@
 """Values of expressions."""
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import lru_cache
+from typing import ClassVar
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
@@ -31,13 +32,15 @@ from devfix_codemods.flow.values import (
 class Expressions(Machine):
     """Evaluates every form of expression but calls."""
 
+    _evaluators: ClassVar[dict[type[ast.expr], Callable[..., Value]]] = {}
+
     def evaluate(self, node: ast.expr, state: State) -> Value:
         self.step()
-        kind = type(node)
+        kind = node.__class__
         method = self._evaluators.get(kind)
         if method is None:
-            method = self._evaluators[kind] = getattr(self, f"_{kind.__name__.lower()}", self._other)
-        return method(node, state)
+            method = self._evaluators[kind] = getattr(type(self), f"_{kind.__name__.lower()}", Expressions._other)
+        return method(self, node, state)
 
     def _other(self, node: ast.expr, state: State) -> Value:
         for child in ast.iter_child_nodes(node):

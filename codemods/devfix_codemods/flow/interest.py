@@ -24,6 +24,7 @@ _SEEDS = (
     | {"device", "set_default_device", "set_default_tensor_type", "autocast", "GradScaler"}
 )
 """Last parts of the names of calls at which a fact can start. Generous: `np.zeros` counts."""
+_MADE = _SEEDS - {"device"}
 _BUILTINS = frozenset({"range", "type", "complex"})
 
 
@@ -81,11 +82,18 @@ class Interest:
     def _everything(self) -> bool:
         """Something made at module level can be seen from every function."""
         return any(
-            isinstance(node, ast.Call) and last_name(node.func) in _SEEDS - {"device"}
-            for statement in self._tree.body
-            if isinstance(statement, (ast.Assign, ast.AnnAssign))
-            for node in ast.walk(statement)
+            last_name(call.func) in _MADE and isinstance(self._outermost(call), (ast.Assign, ast.AnnAssign))
+            for call in self._names.calls
         )
+
+    def _outermost(self, node: ast.AST) -> ast.AST:
+        """The statement of the top level that holds `node`."""
+        outer = node
+        for around in self._names.ancestors(node):
+            if around is self._tree:
+                break
+            outer = around
+        return outer
 
     def _matters(self, definition: Function) -> bool:
         own = self._evidence[definition]

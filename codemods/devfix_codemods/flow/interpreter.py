@@ -8,7 +8,9 @@ on.
 
 import ast
 import contextlib
+from collections.abc import Callable
 from dataclasses import replace
+from typing import ClassVar
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.across import Across
@@ -54,6 +56,8 @@ def interpret(unit: Unit, project: Project | None = None, undone: frozenset[ast.
 
 class Interpreter(Across):
     """Runs statements."""
+
+    _runners: ClassVar[dict[type[ast.stmt], Callable[..., State | None] | None]] = {}
 
     # -- the whole file
 
@@ -246,11 +250,11 @@ class Interpreter(Across):
     def _run(self, node: ast.stmt, state: State) -> State | None:
         self.step()
         self.frame.statement = node
-        kind = type(node)
+        kind = node.__class__
         if kind not in self._runners:
-            self._runners[kind] = getattr(self, f"_run_{kind.__name__.lower()}", None)
+            self._runners[kind] = getattr(type(self), f"_run_{kind.__name__.lower()}", None)
         method = self._runners[kind]
-        return state if method is None else method(node, state)
+        return state if method is None else method(self, node, state)
 
     # -- simple statements
 

@@ -1,7 +1,7 @@
 """What all parts of the interpreter share: the file, the frame that runs, the record of facts."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -98,8 +98,6 @@ class Machine:
         self.limit = STEPS
         self.inferred: dict[str, Place] = {}
         self.unplaced = False
-        self._evaluators: dict[type[ast.expr], Callable[..., Value]] = {}
-        self._runners: dict[type[ast.stmt], Callable[..., State | None] | None] = {}
         self._apis: dict[ast.expr, str | None] = {}
         self._imports: dict[ast.expr, Found | None] = {}
         self._seen_meetings: set[tuple[ast.AST, ast.AST]] = set()

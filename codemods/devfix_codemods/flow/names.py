@@ -179,7 +179,10 @@ class _Binder:
         parents = self._names._parents
         for child in children(node):
             parents[child] = node
-            handler = _HANDLERS.get(type(child))
+            kind = child.__class__
+            if kind is ast.Constant:
+                continue
+            handler = _HANDLERS.get(kind)
             if handler is not None:
                 handler(self, child)
             else:

@@ -4,6 +4,8 @@ A file is parsed when something that it defines is used, once for all files of a
 """
 
 import ast
+import posixpath
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +21,8 @@ from devfix_codemods.source import Source, SourceError
 MOST_BYTES = 600_000
 """Larger files are tables and generated code: not followed."""
 
-MOST_REMEMBERED = 16_000_000
-"""Bytes of source whose trees are kept at once; their trees take some twenty times as much memory."""
+ROOM = 4_000_000
+"""Bytes of source that are remembered at once; what is made of them takes some fifty times as much memory."""
 
 CHAIN = 8
 """How many re-exports are followed from one name to its definition."""
@@ -50,42 +52,84 @@ class Entry:
 
 
 class Project:
-    """The files that the analysis of one of them may read. Answers are kept: files must not change meanwhile."""
+    """The files that the analysis of one of them may read. Answers are kept: files must not change meanwhile.
 
-    def __init__(self, files: Files) -> None:
+    `room` is how many bytes of source are remembered from one file to the next.
+    """
+
+    def __init__(self, files: Files, room: int = ROOM) -> None:
         self.files = files
+        self._room = room
         self._running: set[str] = set()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._units: dict[str, Unit | None] = {}
+        self._units: dict[str, Unit | None] = {}  # those asked for last come last
+        self._older: list[Unit] = []  # texts that were rewritten meanwhile
         self._states: dict[str, State | None] = {}
         self._calls: dict[str, tuple[Entry, ...]] = {}
         self._tables: dict[ast.ClassDef, ClassTable] = {}
+        self._places: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
         self._bytes = 0
 
     def root(self, source: Source) -> Unit:
         """The unit of the file that is analysed: its text may be newer than the project's."""
-        if self._bytes > MOST_REMEMBERED:
-            self._forget()
-        known = self._units.get(source.path)
+        if self._bytes > self._room:
+            self._make_room()
+        known = self.unit(source.path) if source.path in self._units else None
         if known is not None and known.source.data == source.data:
             return known
         unit = self._new(source)
         if source.path not in self._units:
             self._units[source.path] = unit
+        else:
+            self._older.append(unit)
         return unit
 
     def unit(self, path: str) -> Unit | None:
         """A file of the project, parsed; None where it cannot be read or is no Python."""
-        if path not in self._units:
-            self._units[path] = self._parsed(path)
-        return self._units[path]
+        unit = self._units.pop(path) if path in self._units else self._parsed(path)
+        self._units[path] = unit
+        return unit
+
+    def _make_room(self) -> None:
+        """Forget what was not asked for lately. What a file rests on is kept as long as the file: it is part of it."""
+        kept: set[str] = set()
+        free = self._room // 2
+        for path in reversed(self._units):
+            more = self._below(path, kept)
+            size = sum(map(self._size, more))
+            if size <= free:
+                kept |= more
+                free -= size
+        for unit in (*self._older, *(unit for path, unit in self._units.items() if unit and path not in kept)):
+            self._bytes -= len(unit.source.data)
+            for one in unit.names.classes:
+                del self._tables[one]
+        self._older.clear()
+        self._places.clear()
+        for known in (self._units, self._states, self._calls):
+            for path in known.keys() - kept:
+                del known[path]
+
+    def _below(self, path: str, kept: set[str]) -> set[str]:
+        """The file `path` and all that it rests on, without what is `kept`."""
+        found: set[str] = set()
+        pending = [path]
+        while pending:
+            current = pending.pop()
+            if current in found or current in kept:
+                continue
+            found.add(current)
+            unit = self._units.get(current)
+            pending.extend(unit.uses if unit is not None else ())
+        return found
+
+    def _size(self, path: str) -> int:
+        unit = self._units.get(path)
+        return len(unit.source.data) if unit is not None else 0
 
     def lookup(self, unit: Unit, dotted: str, chain: int = 0) -> Found | None:
         """What `dotted`, imported in `unit`, is, where a file of the project defines it for certain."""
         unit.asked = True
-        place = imports.find(unit.path, dotted, self.files)
+        place = self._place(unit.path, dotted)
         if place is None or chain > CHAIN:
             return None
         path, rest = place
@@ -94,6 +138,13 @@ class Project:
             return None
         other = self.unit(path)
         return self._member(other, rest[0], chain) if other is not None else None
+
+    def _place(self, path: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:
+        """As `imports.find`, which asks for nothing but the folder."""
+        key = (posixpath.dirname(path), dotted)
+        if key not in self._places:
+            self._places[key] = imports.find(path, dotted, self.files)
+        return self._places[key]
 
     def parent(self, unit: Unit, base: ast.expr) -> ast.ClassDef | None:
         """The class of another file that `base` names in `unit`."""
@@ -145,16 +196,7 @@ class Project:
         own = self._units.get(path)
         if own is None or not own.asked:
             return None
-        seen: set[str] = set()
-        pending = [path]
-        while pending:
-            current = pending.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            unit = self._units.get(current)
-            pending.extend(unit.uses if unit is not None else ())
-        return frozenset(seen - {path})
+        return frozenset(self._below(path, set()) - {path})
 
     def _matters(self, unit: Unit, dotted: str) -> bool:
         """Whether a call of what is imported can matter for where values live."""
@@ -187,8 +229,9 @@ class Project:
 
     def _new(self, source: Source) -> Unit:
         unit = Unit(source, tag=tag_of(source.path))
-        unit.elsewhere = partial(self._matters, unit)
-        unit.classes.elsewhere, unit.classes.tables = partial(self.parent, unit), self._tables
+        itself = weakref.proxy(unit)  # so that nothing but the project keeps a file
+        unit.elsewhere = partial(self._matters, itself)
+        unit.classes.elsewhere, unit.classes.tables = partial(self.parent, itself), self._tables
         self._tables.update(dict.fromkeys(unit.names.classes, unit.classes))
         self._bytes += len(source.data)
         return unit

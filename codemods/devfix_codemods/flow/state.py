@@ -1,11 +1,14 @@
 """The interpreter's state at one point of the program, and how two states join."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import TypeVar
 
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, choice, join
 from devfix_codemods.flow.values import Object, Value, join_values
+
+Held = TypeVar("Held", Value, Object)
 
 
 @dataclass(slots=True)
@@ -87,17 +90,30 @@ def join_states(first: State | None, second: State | None) -> State | None:
     if first is None or second is None:
         return first or second
     joined = State(
-        {name: _join_binding(first.env.get(name), second.env.get(name)) for name in first.env | second.env},
-        {
-            token: _join_known(first.objects.get(token), second.objects.get(token))
-            for token in first.objects | second.objects
-        },
+        _join_all(first.env, second.env, _join_binding),
+        _join_all(first.objects, second.objects, _join_known),
         default=first.default if first.default == second.default else UNKNOWN,
     )
     _add_merged_objects(joined)
     for batch in first.moved.keys() | second.moved.keys():
         joined.moved[batch] = first.moved.get(batch, frozenset()) | second.moved.get(batch, frozenset())
     joined.devices = {text: place for text, place in first.devices.items() if second.devices.get(text) == place}
+    return joined
+
+
+def _join_all(
+    first: dict[str, Held], second: dict[str, Held], join_two: Callable[[Held | None, Held | None], Held]
+) -> dict[str, Held]:
+    """What either of two tables holds. Most of it is the same in both."""
+    joined = first | second
+    for name, other in second.items():
+        mine = first.get(name)
+        if mine is not other:
+            joined[name] = join_two(mine, other)
+    if len(joined) > len(second):
+        for name, mine in first.items():
+            if name not in second:
+                joined[name] = join_two(mine, None)
     return joined
 
 
@@ -146,11 +162,10 @@ def _join_attribute(first: Value | None, second: Value | None) -> Value:
 
 def _add_merged_objects(joined: State) -> None:
     """What is one object after one branch and another after the other gets a state of its own."""
-    tokens = {value.token for value in joined.env.values()}
-    for known in joined.objects.values():
-        tokens.update(value.token for value in known.attributes.values())
-    for token in tokens:
-        if token is None or "|" not in token or token in joined.objects:
+    held = [joined.env, *(known.attributes for known in joined.objects.values() if known.attributes)]
+    merged = [token for values in held for value in values.values() if (token := value.token) and "|" in token]
+    for token in merged:
+        if token in joined.objects:
             continue
         parts = [joined.objects[part] for part in token.split("|") if part in joined.objects]
         if parts:

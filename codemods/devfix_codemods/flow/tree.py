@@ -4,24 +4,25 @@ import ast
 
 _NO_CODE = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "name", "kind", "type_comment", "level", "module", "is_async"}
+    | {"asname", "conversion", "simple", "type_ignores", "rest", "kwd_attrs"}
 )
-_LEAVES = (ast.Constant, ast.Name)
+_LEAVES = (ast.Constant, ast.Name, ast.Global, ast.Nonlocal, ast.MatchSingleton, ast.Pass, ast.Break, ast.Continue)
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly inside `node` that hold code, in source order: no contexts, no operators."""
-    if isinstance(node, _LEAVES):
-        return []
-    kind = type(node)
+    kind = node.__class__
     fields = _FIELDS.get(kind)
     if fields is None:
-        fields = _FIELDS[kind] = tuple(name for name in node._fields if name not in _NO_CODE)
+        named = () if issubclass(kind, _LEAVES) else node._fields
+        fields = _FIELDS[kind] = tuple(name for name in named if name not in _NO_CODE)
     found: list[ast.AST] = []
     for name in fields:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            found.extend(one for one in value if isinstance(one, ast.AST))
+            # keys of `{**x}` and defaults of keyword parameters may be missing
+            found += [one for one in value if one is not None] if None in value else value
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
