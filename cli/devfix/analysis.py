@@ -138,7 +138,7 @@ def _project(place: Place | None) -> Project | None:
         for other in [one for one in _projects if one[0] != place.run]:
             del _projects[other]
         new = DiskFiles(place.top)
-        _projects[key] = (new, Project(new))
+        _projects[key] = (new, Project(new, place.room))
     files, project = _projects[key]
     files.callers[place.path] = place.importers
     return project

@@ -102,9 +102,9 @@ class Neighbours:
         self._signatures: dict[str, bytes] = {}
         self._tops: dict[str, str] = {}
 
-    def place(self, path: str, run: int) -> Place:
+    def place(self, path: str, run: int, room: int) -> Place:
         """Where a file stands."""
-        return Place(run, self._top(path), path, self.importers(path))
+        return Place(run, self._top(path), path, self.importers(path), room)
 
     def importers(self, path: str) -> tuple[str, ...]:
         """The files that import `path` and tell most about how it is called."""

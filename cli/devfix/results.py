@@ -102,12 +102,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a file stands: the run, the folder above which nothing is imported from, and who imports the file."""
+    """Where a file stands: the run, the folder above which nothing is imported from, and who imports the file.
+
+    `room` is how many bytes of source a process remembers for the files to come.
+    """
 
     run: int
     top: str
     path: str
-    importers: tuple[str, ...] = ()
+    importers: tuple[str, ...]
+    room: int
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ from devfix.reporting.progress import Advance
 from devfix.results import Checked, Failed, Place, Result, Skipped
 
 SECONDS_PER_FILE = 60.0
+_ROOM = 8_000_000
+_LEAST_ROOM = 500_000
+"""Bytes of source that all processes together remember, and each one at least: their trees take fifty times that."""
 _FEW_BYTES = 256 * 1024
 """Where a process has to be spawned, this much is analysed sooner than the process has started."""
 
@@ -50,6 +53,8 @@ class _Run:
             (path for file in files if (path := path_of(file.target)) is not None), cache.stamps
         )
         self._started = time.time_ns()
+        self._size = request.jobs or processors()
+        self._room = max(_ROOM // self._size, _LEAST_ROOM)
 
     def results(self) -> list[Result]:
         try:
@@ -102,7 +107,7 @@ class _Run:
     def _place(self, file: File) -> Place | None:
         """Where the file stands in its project; None for a text that has no name."""
         path = path_of(file.target)
-        return self._neighbours.place(path, self._started) if path is not None else None
+        return self._neighbours.place(path, self._started, self._room) if path is not None else None
 
     def _holds(self, file: File, known: Entry) -> bool:
         """Whether the other files that the entry rests on are what they were."""
@@ -121,8 +126,7 @@ class _Run:
         jobs = chain([first], jobs)
         if not forks() and sum(file.size for file in self._files) < _FEW_BYTES:
             return ((number, analyse(job)) for number, job in jobs)
-        size = self._request.jobs or processors()
-        return Pool(analyse, size, self._request.seconds).run(jobs)
+        return Pool(analyse, self._size, self._request.seconds).run(jobs)
 
     def _received(self, number: int, answer: Result | Lost) -> Result:
         job = self._pending.pop(number)

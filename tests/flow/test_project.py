@@ -1,12 +1,13 @@
 """Programs in several files: what one of them says of another."""
 
+from collections import Counter
 from collections.abc import Mapping
 from textwrap import dedent
 
 import pytest
 from devfix_codemods.engine import check, rewrite
 from devfix_codemods.flow.project import Project
-from devfix_codemods.outcomes import Changed, Checked, Options
+from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Options
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
 
@@ -267,6 +268,39 @@ def test_what_the_answer_rests_on() -> None:
     project = Project(files)
     check(Source("/p/train.py", files.read("/p/train.py") or b""), ALL, project)
     assert project.consulted("/p/train.py") == {"/p/models.py"}
+
+
+class Counting(InMemory):
+    """Files that count how often each is read."""
+
+    def __init__(self, texts: Mapping[str, str | bytes]) -> None:
+        super().__init__(texts)
+        self.reads: Counter[str] = Counter()
+
+    def read(self, path: str) -> bytes | None:
+        self.reads[path] += 1
+        return super().read(path)
+
+
+def _checked_in_turn(room: int) -> tuple[list[CheckOutcome], Counter[str]]:
+    """What is found in twelve scripts, each with a model of its own and one helper for all, and what is read for it."""
+    scripts = {f"/p/train{number}.py": TRAIN.format(moved="").replace("models", f"m{number}") for number in range(12)}
+    models = {f"/p/m{number}.py": f"import base\n{dedent(NET)}\nbase.f()\n" for number in range(12)}
+    files = Counting({**scripts, **models, "/p/base.py": "def f():\n    pass\n"})
+    project = Project(files, room)
+    outcomes = [check(Source(path, dedent(text).encode()), ALL, project) for path, text in scripts.items()]
+    return outcomes, files.reads
+
+
+def test_what_is_forgotten_is_read_again() -> None:
+    """Room for some scripts, for less than one, or for all: the findings are the same."""
+    everything, _ = _checked_in_turn(1_000_000)
+    some, reads = _checked_in_turn(4_000)
+    nothing, _ = _checked_in_turn(10)
+    assert everything == some == nothing
+    assert all(isinstance(one, Checked) and one.findings for one in everything)
+    assert reads["/p/base.py"] == 1  # asked for by every script: never forgotten
+    assert reads["/p/m0.py"] == 1
 
 
 INHERITED = (

@@ -129,7 +129,8 @@ class Functions(Calls):
         receiver = None if _is_static(definition) else owner
         spec = definition.args
         names = [one.arg for one in (*spec.posonlyargs, *spec.args)]
-        env = {one.arg: self._default(definition, one.arg, state) for one in _parameters(definition)}
+        defaults = _defaults(definition)
+        env = {one.arg: self._default(defaults.get(one.arg), state) for one in _parameters(definition)}
         positional = [value for _, value in arguments.positional]
         if receiver is not None and names:
             positional.insert(0, receiver)
@@ -147,8 +148,7 @@ class Functions(Calls):
             env[one.arg] = self.as_module(self._annotated(one, env[one.arg]), one.arg, self.evidence(definition))
         return env
 
-    def _default(self, definition: Function | ast.Lambda, name: str, state: State) -> Value:
-        node = _default_node(definition, name)
+    def _default(self, node: ast.expr | None, state: State) -> Value:
         return self.evaluate(node, state.entering({})) if isinstance(node, ast.Constant) else NOTHING
 
     def _annotated(self, parameter: ast.arg, value: Value) -> Value:
@@ -318,12 +318,13 @@ def _parameters(definition: Function | ast.Lambda) -> list[ast.arg]:
     return [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
 
 
-def _default_node(definition: Function | ast.Lambda, name: str) -> ast.expr | None:
+def _defaults(definition: Function | ast.Lambda) -> dict[str, ast.expr | None]:
+    """The default of each parameter that has one."""
     spec = definition.args
     positional = [one.arg for one in (*spec.posonlyargs, *spec.args)]
     defaults: dict[str, ast.expr | None] = dict(zip(reversed(positional), reversed(spec.defaults)))
     defaults.update((one.arg, node) for one, node in zip(spec.kwonlyargs, spec.kw_defaults))
-    return defaults.get(name)
+    return defaults
 
 
 def _decorators(definition: ast.AST) -> set[str]:

@@ -13,6 +13,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.classes import ClassTable, Function
 from devfix_codemods.flow.evidence import Evidence, attributes_set, last_name
 from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.tree import walk
 
 _SEEDS = (
     tables.MAKERS
@@ -71,7 +72,7 @@ class Interest:
             given -= own.bindings.keys()
         found: set[str] = set()
         for statement in own.kept:
-            inside = list(ast.walk(statement.value))
+            inside = list(walk(statement.value))
             names = {one.id for one in inside if isinstance(one, ast.Name)}
             local = names - given and not names.isdisjoint(own.bindings)
             if local or any(isinstance(one, ast.Call) and last_name(one.func) in _SEEDS for one in inside):

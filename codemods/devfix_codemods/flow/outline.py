@@ -7,7 +7,7 @@ from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import last_name
 from devfix_codemods.flow.library import is_model_factory, is_module_api, returns_tensors
 from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tables import LOADERS, MAKERS, canonical
+from devfix_codemods.flow.tables import LOADERS, MAKERS, PARAMETER_CLASSES, canonical
 from devfix_codemods.flow.tree import stored
 
 
@@ -31,13 +31,25 @@ class Outline:
 
     @cached_property
     def makes_tensors(self) -> bool:
-        """Some factory is called without a device."""
+        """Some factory is called without a device, and what it makes is not carried along by a module at once."""
         return any(
             last_name(call.func) in MAKERS
             and all(one.arg not in {"device", None} for one in call.keywords)
             and (self._names.qualified(call.func) or "").startswith("torch.")
+            and not self._is_parameter(call)
             for call in self._names.calls
         )
+
+    def _is_parameter(self, call: ast.Call) -> bool:
+        """`nn.Parameter(torch.zeros(3) * scale)`: where the module is moved, this is."""
+        node: ast.AST | None = call
+        while isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp)) and node is not None:
+            around = self._names.parent(node)
+            if isinstance(around, ast.Call) and node in around.args:
+                name = self._names.qualified(around.func)
+                return name is not None and canonical(name) in PARAMETER_CLASSES
+            node = around
+        return False
 
     @cached_property
     def brings_to_host(self) -> bool:

@@ -1,6 +1,7 @@
 """Walking syntax trees, faster than `ast.walk`: what holds no code is not visited."""
 
 import ast
+from collections.abc import Iterator
 
 _NO_CODE = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "name", "kind", "type_comment", "level", "module", "is_async"}
@@ -28,6 +29,15 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """`node` and all code inside it, in the order of `ast.walk`."""
+    pending = [node]
+    for one in pending:  # it grows on the way
+        yield one
+        if one.__class__ is not ast.Name and one.__class__ is not ast.Constant:
+            pending += children(one)
+
+
 def stored(target: ast.AST) -> set[str]:
     """The names that an assignment target, or all code inside a statement, binds."""
-    return {one.id for one in ast.walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return {one.id for one in walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

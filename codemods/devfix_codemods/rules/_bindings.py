@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -118,8 +119,9 @@ class Bindings:
     @cached_property
     def _all(self) -> dict[tuple[Scope, str], list[Binding]]:
         found: defaultdict[tuple[Scope, str], list[Binding]] = defaultdict(list)
-        outer = self._declared_global()
-        for node in ast.walk(self._tree):
+        nodes = list(walk(self._tree))
+        outer = {(self.scope(one), name) for one in nodes if isinstance(one, ast.Global) for name in one.names}
+        for node in nodes:
             if isinstance(node, Function):
                 for one in _parameters(node):
                     found[(node, one.node.arg if isinstance(one.node, ast.arg) else "")].append(one)
@@ -131,14 +133,6 @@ class Bindings:
                     name = alias.asname or alias.name.partition(".")[0]
                     found[(self.scope(node), name)].append(Binding(node))
         return dict(found)
-
-    def _declared_global(self) -> set[tuple[Scope, str]]:
-        return {
-            (self.scope(node), name)
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.Global)
-            for name in node.names
-        }
 
     def _assigned(self, node: ast.Name | ast.Attribute) -> Binding:
         statement = self._names.statement(node)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _buffers
 from devfix_codemods.rules._attributes import own_attribute
@@ -24,7 +25,7 @@ class Late:
 
 def late_buffers(program: Program) -> Iterator[Late]:
     """Each attribute once, in classes that are modules for certain."""
-    for owner in program.names.classes:
+    for owner in program.names.classes if b"register_buffer" in program.source.data else ():
         later = dict(_registrations(program, owner))
         constructor = next((one for one in owner.body if _buffers.is_constructor(one)), None)
         if not later or not isinstance(constructor, ast.FunctionDef) or not _buffers.is_surely_module(program, owner):
@@ -40,7 +41,7 @@ def _registrations(program: Program, owner: ast.ClassDef) -> Iterator[tuple[str,
     """What methods other than the constructor register, and the constructor does not."""
     found: dict[str, ast.Call] = {}
     early: set[str] = set()
-    for node in ast.walk(owner):
+    for node in walk(owner):
         match node:
             case ast.Call(args=[ast.Constant(value=str() as name), *_]) if dotted(node.func) == "self.register_buffer":
                 function = scope.function_around(program, node)

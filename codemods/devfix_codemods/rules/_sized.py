@@ -15,6 +15,7 @@ from devfix_codemods import scope
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import Following, optional_parameters, placed
@@ -229,13 +230,15 @@ def _by_sibling(
     """The device that the function, or the class for `self.device`, gives to other tensors, if it is bound here too."""
     if (dotted(call.func) or "").rpartition(".")[2] in _RANDOM:
         return None  # likely made-up data
-    named = [one.text for one in devices().at(program.names.statement(call)) if not one.optional]
     own = {ast.unparse(one) for one in _devices_given(program, function)}
     owner = scope.class_around(program, call)
     around = list(_devices_given(program, owner)) if owner is not None else []
     shared = {text for one in around if (text := dotted(one)) is not None and _is_shared(program, one)}
     if "self" not in scope.parameters(function):
         shared = {one for one in shared if not one.startswith("self.")}
+    if not own and not shared:
+        return None
+    named = [one.text for one in devices().at(program.names.statement(call)) if not one.optional]
     for text in (*named, *sorted(shared)):
         if text in own or (text in shared):
             return text, f"has neighbours on `{text}`"
@@ -253,7 +256,7 @@ def _is_shared(program: Program, node: ast.expr) -> bool:
 
 def _devices_given(program: Program, around: ast.AST) -> Iterator[ast.expr]:
     """The devices on which a scope makes tensors: `torch.zeros(3, device=d)`, `torch.tensor(x).to(d)`."""
-    for one in ast.walk(around):
+    for one in walk(around):
         if isinstance(one, ast.Call):
             moved = isinstance(one.func, ast.Attribute) and one.func.attr == "to"
             made = one.func.value if moved and isinstance(one.func, ast.Attribute) else one
