@@ -6,6 +6,7 @@ more, alone, when all others are done: memory may have run out because of a neig
 
 import contextlib
 import gc
+import itertools
 import multiprocessing
 import os
 import signal
@@ -17,8 +18,6 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
-
-from devfix_codemods.edits.depth import with_deep_stack
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -149,20 +148,13 @@ def _serve(pipe: Connection, function: Callable[[Any], Any], parent: int) -> Non
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, and ends its workers
     gc.disable()  # trees hold no cycles; to look for some, over and over, takes an eighth of the time
     with contextlib.suppress(EOFError, OSError):
-        with_deep_stack(lambda: _answer(pipe, function, parent))
-
-
-def _answer(pipe: Connection, function: Callable[[Any], Any], parent: int) -> None:
-    """Do the jobs that come, until the parent is gone."""
-    done = 0
-    while True:
-        while not pipe.poll(_ORPHAN_CHECK_SECONDS):
-            if os.getppid() != parent:
-                return
-        pipe.send(function(pipe.recv()))
-        done += 1
-        if done % _JOBS_PER_COLLECTION == 0:
-            gc.collect()
+        for done in itertools.count(1):
+            while not pipe.poll(_ORPHAN_CHECK_SECONDS):
+                if os.getppid() != parent:
+                    return
+            pipe.send(function(pipe.recv()))
+            if done % _JOBS_PER_COLLECTION == 0:
+                gc.collect()
 
 
 def _flush() -> None:

@@ -17,7 +17,6 @@ MAX_DEPTH = 1000
 _STACK = 64 * 1024 * 1024
 _RECURSION = 50_000
 _Result = TypeVar("_Result")
-_here = threading.local()
 
 
 def depth(tree: ast.AST) -> int:
@@ -35,13 +34,10 @@ def depth(tree: ast.AST) -> int:
 
 def with_deep_stack(work: Callable[[], _Result]) -> _Result:
     """The result of `work`, run where recursion has room on every platform (threads of macOS have 512 KiB)."""
-    if getattr(_here, "is_deep", False):
-        return work()
     outcome: list[_Result] = []
     failure: list[BaseException] = []
 
     def run() -> None:
-        _here.is_deep = True
         try:
             outcome.append(work())
         except BaseException as error:
