@@ -926,3 +926,48 @@ def test_families_that_move_in_several_ways(rule) -> None:
 def test_a_module_that_stays_behind_its_family(rule, sibling, table, placed, expected) -> None:
     program = FAMILY.format(sibling=sibling, base="Embeddings", table=table, placed=placed)
     assert f"        self.size = 4\n{expected}" in rule.unchanged_unless_unsafe(program)
+
+
+ENGINE = """
+    import torch
+    from torch import nn
+    from ignite.engine import create_supervised_trainer
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+    def run():
+        flag = torch.cuda.is_available()
+        device = "cuda" if flag else "cpu"
+        model = {model}
+        {between}
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        return create_supervised_trainer(model, optimizer, nn.MSELoss(){given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "between", "given"),
+    [
+        ("Net()", "pass", ""),
+        ("Net().to(device)", "pass", ", device=device"),
+        ("Net()", "model.to(device)", ", device=device"),
+        ("Net()", "model = wrap(model)", ", device=device"),
+        ("Net()", "prepare(model)", ", device=device"),
+        ("load()", "pass", ", device=device"),
+        ("Net()", "pass", ", device=other"),
+    ],
+)
+def test_models_of_engines_that_need_no_move(rule, model, between, given) -> None:
+    assert rule.findings(ENGINE.format(model=model, between=between, given=given)) == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (", device=device", "    model = Net().to(device)\n    pass\n"),
+        (", cuda=flag", "    model = Net()\n    if flag:\n        model.cuda()\n    pass\n"),
+    ],
+)
+def test_an_engine_moves_batches_only(rule, given, expected) -> None:
+    assert expected in rule.unchanged_unless_unsafe(ENGINE.format(model="Net()", between="pass", given=given))

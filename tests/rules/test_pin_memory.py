@@ -229,7 +229,7 @@ def test_samples_that_are_not_pinned_or_only_with_cuda(rule, line: str) -> None:
 
 
 def test_samples_that_are_pinned_on_any_machine(rule) -> None:
-    program = 'from lab import load\nfor sample in load():\n    sample.to("cpu", pin_memory=True)\n'
+    program = 'for sample in load():\n    if mode == "cpu":\n        sample.to("cpu", pin_memory=True)\n'
     fixed = rule.unchanged_unless_unsafe(program)
     assert "import torch\n" in fixed
-    assert '    sample.to("cpu", pin_memory=torch.cuda.is_available())\n' in fixed
+    assert '        sample.to("cpu", pin_memory=torch.cuda.is_available())\n' in fixed

@@ -52,6 +52,7 @@ from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division
 from devfix_codemods.rules._built import is_metric, move_where_built
+from devfix_codemods.rules._engines import EngineModel, engine_models, makes_engines
 from devfix_codemods.rules._fresh_modules import FreshModule, fresh_modules, holds_tensors
 from devfix_codemods.rules._kept_models import KeptModel, brings_to_own_device, kept_models
 from devfix_codemods.rules._looks import builds_and_runs
@@ -64,6 +65,8 @@ def check(program: Program) -> Iterator[Finding]:
         yield from (_of_kept(program, one) for one in kept_models(program))
     if moves_itself(program.source.data):
         yield from (_of_family(program, one) for one in stayed_behind(program))
+    if makes_engines(program.source.data):
+        yield from (_of_engine(program, one) for one in engine_models(program))
     yield from (_of_fresh(program, one) for one in fresh_modules(program))
     if not program.outline.builds_free_modules:
         return
@@ -164,6 +167,19 @@ def _of_family(program: Program, one: StayedBehind) -> Finding:
     )
 
 
+def _of_engine(program: Program, one: EngineModel) -> Finding:
+    built = program.source.span(one.build)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{text_of(program, one.build)}` stays on the host, but its engine moves batches by `{one.device}`",
+        span=built,
+        origin=built,
+        trail=(Step(program.source.span(one.call), "the engine is made here: it moves batches, and never the model"),),
+        fix=Fix(Safety.UNSAFE, f"Move the model as `{one.device}` says, where it is built", (one.edit,)),
+    )
+
+
 def _of_fresh(program: Program, fresh: FreshModule) -> Finding:
     built = program.source.span(fresh.build)
     device = f"{fresh.given}.device"
@@ -205,7 +221,7 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
 
 
 def _looks(data: bytes) -> bool:
-    return builds_and_runs(data) or moves_itself(data) or brings_to_own_device(data)
+    return builds_and_runs(data) or moves_itself(data) or brings_to_own_device(data) or makes_engines(data)
 
 
 RULE = Rule(
@@ -220,6 +236,7 @@ RULE = Rule(
         (b"__main__", b"device", b"odel"),
         (b", self.device)",),
         (b"self.cuda()",),
+        (b"create_supervised_",),
     ),
     check,
     looks=_looks,

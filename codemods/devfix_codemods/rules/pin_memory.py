@@ -37,6 +37,7 @@ Any.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
@@ -186,12 +187,18 @@ def _to_the_host(program: Program) -> Iterator[Finding]:
     for call in program.names.calls:
         to_host = isinstance(call.func, ast.Attribute) and call.func.attr == "to" and len(call.args) == 1
         value = _keyword(call)
-        if not to_host or value is None or not _is_true(value) or is_guarded(program, call):
+        if not to_host or value is None or not _is_true(value) or _asks_for_an_accelerator(program, call):
             continue
         if isinstance(call.args[0], ast.Constant) and call.args[0].value == "cpu":
             edit = ReplaceExpression(program.source.span(value), "torch.cuda.is_available()")
             fix = Fix(Safety.UNSAFE, "Pin only where CUDA is available", (AddImport("torch"), edit))
             yield _found(program, call, "memory is pinned on machines without an accelerator too", fix)
+
+
+def _asks_for_an_accelerator(program: Program, node: ast.AST) -> bool:
+    """Whether a condition around asks where the work is done: one that names the host as a mode does not."""
+    around = [one for one in program.names.ancestors(node) if isinstance(one, (ast.If, ast.IfExp))]
+    return any(re.search(r"cuda|available|device|gpu|pin", ast.unparse(one.test)) for one in around)
 
 
 # -- a parameter that is on by default
