@@ -551,3 +551,50 @@ def test_tokens_where_the_device_has_another_name(rule) -> None:
         "to(device)\n        return", "to(clip_device)\n        return"
     )
     assert "tokens = tokenize(text).to(device=device)" in rule.unchanged_unless_unsafe(program)
+
+
+BY_HAND = """
+    import torch
+    from models import GPT
+    def to_ids(text, tokenizer{parameter}):
+        encoded = {encoded}
+        return torch.tensor(encoded{placed}).unsqueeze(0)
+    def generate(model, ids):
+        for _ in range(5):
+            logits = model(ids[:, -8:])
+            ids = torch.cat((ids, logits[:, -1, :].argmax(dim=-1, keepdim=True)), dim=1)
+        return ids
+    def main(text, tokenizer):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = GPT()
+        {move}
+        model.eval()
+        {ids}
+        return generate(model=model, ids={given})
+"""
+TO_IDS = "to_ids(text, tokenizer)"
+BY_CODE = "tokenizer.encode(text)"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "encoded", "placed", "move", "ids", "given"),
+    [
+        ("", BY_CODE, "", "pass", "pass", TO_IDS),
+        ("", BY_CODE, "", "model.to(device)", "pass", f"{TO_IDS}.to(device)"),
+        ("", BY_CODE, "", "model.to(device)", f"ids = {TO_IDS}", "ids.to(device)"),
+        ("", BY_CODE, "", "model.to(device)", f"ids = {TO_IDS}.to(device)", "ids"),
+        (", device='cuda'", BY_CODE, ", device=device", "model.to(device)", "pass", TO_IDS),
+        ("", "[1, 2]", "", "model.to(device)", "pass", TO_IDS),
+    ],
+)
+def test_encodings_by_hand_that_need_no_move(rule, parameter, encoded, placed, move, ids, given) -> None:
+    program = BY_HAND.format(parameter=parameter, encoded=encoded, placed=placed, move=move, ids=ids, given=given)
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize(("ids", "given"), [("# prompt", TO_IDS), (f"ids = {TO_IDS}", "ids")])
+def test_an_encoding_by_hand_goes_to_the_model(rule, ids, given) -> None:
+    program = BY_HAND.format(parameter="", encoded=BY_CODE, placed="", move="model.to(device)", ids=ids, given=given)
+    fixed = rule.fixed(program)
+    assert fixed.count(".to(device)") == 2
+    assert f"{TO_IDS}.to(device)" in fixed

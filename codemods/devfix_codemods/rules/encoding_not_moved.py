@@ -47,6 +47,7 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._hand_encodings import HandMade, encodes_by_hand, hand_made
 from devfix_codemods.rules._held_encodings import HeldEncoding, moved_elsewhere, moves_tokens, of_classes
 from devfix_codemods.rules._looks import encodes
 from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, insertable, mover_for, names_at, text_of
@@ -55,6 +56,8 @@ from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, ins
 def check(program: Program) -> Iterator[Finding]:
     if moves_tokens(program.source.data):
         yield from (_held(program, one) for one in moved_elsewhere(program))
+    if encodes_by_hand(program.source.data):
+        yield from (_by_hand(program, one) for one in hand_made(program))
     if not program.outline.encodes:
         return
     seen: set[ast.AST] = set()
@@ -73,6 +76,26 @@ def check(program: Program) -> Iterator[Finding]:
     for call in program.names.calls:
         yield from _beside_ids(program, call)
     yield from (_held(program, one) for one in of_classes(program) if one.made not in seen)
+
+
+def _by_hand(program: Program, one: HandMade) -> Finding:
+    made, anchor = program.source.span(one.made), text_of(program, one.meeting.anchor.node)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"the encoding stays on the host, but meets `{anchor}` {device_words(one.meeting)}",
+        span=made,
+        origin=made,
+        trail=(
+            Step(program.source.span(one.origin), "the encoding is made here, on the host"),
+            Step(program.source.span(one.meeting.node), f"it meets `{anchor}`, {device_words(one.meeting)}, here"),
+        ),
+        fix=Fix(
+            Safety.SAFE,
+            f"Move the encoding to `{one.device}` where it is made",
+            (one.edit(program),),
+        ),
+    )
 
 
 def _held(program: Program, one: HeldEncoding) -> Finding:
@@ -213,7 +236,7 @@ def _sibling_mover(program: Program, part: ast.expr) -> Mover | None:
 
 
 def _looks(data: bytes) -> bool:
-    return encodes(data) or moves_tokens(data)
+    return encodes(data) or moves_tokens(data) or encodes_by_hand(data)
 
 
 RULE = Rule(
@@ -224,6 +247,9 @@ RULE = Rule(
         (b"return_tensors", b".cuda("),
         (b"return_tensors", b".generate("),
         (b"tokenize(", b".to("),
+        (b"encode", b"ensor(", b".to("),
+        (b"encode", b"ensor(", b".cuda("),
+        (b"tokens_to_ids(", b"ensor(", b".to("),
     ),
     check,
     looks=_looks,
