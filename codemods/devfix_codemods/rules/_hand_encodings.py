@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
@@ -56,8 +57,13 @@ def hand_made(program: Program) -> Iterator[HandMade]:
 
 
 def _device_at(program: Program, statement: ast.stmt, meeting: Meeting) -> str | None:
-    """A name for the model's device that is bound at `statement`, and denotes that device around it."""
+    """A name for the model's device that is bound at `statement`: that of its move, or one that denotes the same."""
     around, bound = scope.function_around(program, statement), scope.bound_at(program, statement)
+    move = meeting.moved.node if meeting.moved is not None else None
+    if isinstance(move, ast.Call) and len(move.args) == 1 and scope.function_around(program, move) is around:
+        given = dotted(move.args[0])
+        if given is not None and given.partition(".")[0] in bound:
+            return given
     known = [
         name.text
         for other, names in program.facts.devices_at.items()
