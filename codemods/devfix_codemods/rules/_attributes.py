@@ -122,15 +122,19 @@ def assignments(program: Program, kept: Kept) -> Iterator[ast.stmt]:
                 yield node
 
 
-def is_carried_along(program: Program, kept: Kept) -> bool:
-    """Whether the attribute is a buffer on some path, or somebody moves it by hand: the class itself, or its user."""
+def is_carried_along(program: Program, kept: Kept, made: ast.stmt | None = None) -> bool:
+    """Whether the attribute is a buffer on some path, or somebody moves it by hand: the class itself, or its user.
+
+    What the statement `made`, which makes it, does to its value does not count.
+    """
     for one in lineage(program, kept.owner):
         if any(_registers(node, kept.name) for node in ast.walk(one)):
             return True
         for method in one.body:
             if isinstance(method, scope.Function) and method.name in _CARRIERS and _mentions(method, kept.name):
                 return True
-    return any(_moves(node, kept.name) or _asks_where(node, kept.name) for node in ast.walk(program.tree))
+    rest = (node for node in ast.walk(program.tree) if node is not made)
+    return any(_moves(node, kept.name) or _asks_where(node, kept.name) for node in rest)
 
 
 def _registers(node: ast.AST, name: str) -> bool:

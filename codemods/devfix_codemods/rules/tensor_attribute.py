@@ -5,7 +5,7 @@
 Finds tensors that a class keeps in plain attributes of `self` and that meet, in another method, values that live
 elsewhere: wherever the module was moved, or on the device that the class chose. They are registered as buffers that
 no checkpoint holds, moved where they are used, or made on the class's own device. So are attributes that another
-method means to register as buffers.
+method means to register as buffers. What is made once, where the first input was, is made again for one elsewhere.
 
 ## Why it fails
 
@@ -52,7 +52,7 @@ Any; 1.6 for `persistent=False`.
 import posixpath
 from collections.abc import Iterator
 
-from devfix_codemods.edits.operations import Edit, ReplaceStatement
+from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST, UNKNOWN
@@ -60,6 +60,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following, _looks
 from devfix_codemods.rules._attributes import Kept
+from devfix_codemods.rules._caches import Cache, caches
 from devfix_codemods.rules._late_buffers import Late, late_buffers
 from devfix_codemods.rules._moves import device_words, text_of
 
@@ -69,6 +70,7 @@ FEW = 2
 
 def check(program: Program) -> Iterator[Finding]:
     yield from (_registered_late(program, one) for one in late_buffers(program))
+    yield from (_cached(program, one) for one in caches(program))
     if not program.outline.makes_tensors:
         return
     found: dict[Kept, list[Meeting]] = {}
@@ -184,6 +186,19 @@ def _registered_late(program: Program, late: Late) -> Finding:
         span=span,
         trail=(Step(span, "it is set here"), Step(there, "and meant to be a buffer here")),
         fix=Fix(Safety.UNSAFE, f"Register `{late.name}` as a buffer from the start", (ReplaceStatement(span, code),)),
+    )
+
+
+def _cached(program: Program, cache: Cache) -> Finding:
+    span, there = program.source.span(cache.assignment), f"{cache.tensor}.device"
+    edit = ReplaceExpression(program.source.span(cache.test), f"__node__ or self.{cache.name}.device != {there}")
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`self.{cache.name}` stays on the device of the first `{cache.tensor}`, wherever later ones are",
+        span=span,
+        trail=(Step(span, "it is made here, once"),),
+        fix=Fix(Safety.SAFE, f"Make `self.{cache.name}` again where `{cache.tensor}` is elsewhere", (edit,)),
     )
 
 
