@@ -36,6 +36,7 @@ SILENT = {
     "another method sets it": {"more": "    def set(self, mask):\n        self.mask = mask"},
     "it is changed in place": {"use": "self.mask[0] = 1"},
     "it is added to": {"use": "self.mask += 1"},
+    "a method changes a part of it": {"use": "self.mask[: x.shape[-1]].copy_(x)"},
     "a method changes it": {"use": "self.mask.add_(x)"},
     "it is carried along": {
         "more": "    def _apply(self, fn):\n        self.mask = fn(self.mask)\n        return super()._apply(fn)"

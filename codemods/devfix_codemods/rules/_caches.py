@@ -113,10 +113,12 @@ def _is_pure(program: Program, kept: Kept, made: ast.Assign) -> bool:
 
 
 def _is_changed(program: Program, node: ast.Attribute) -> bool:
-    """`self.x[0] = …`, `self.x.add_(…)`, `self.x.device`."""
+    """`self.x[0] = …`, `self.x[0].add_(…)`, `self.x.device`."""
     parent = program.names.parent(node)
+    while isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
+        parent = program.names.parent(parent)
     if isinstance(parent, ast.Subscript):
-        return not isinstance(parent.ctx, ast.Load)
+        return True
     if not isinstance(parent, ast.Attribute):
         return isinstance(parent, ast.keyword) and parent.arg == "out"
     return parent.attr == "device" or (parent.attr.endswith("_") and not parent.attr.startswith("_"))
