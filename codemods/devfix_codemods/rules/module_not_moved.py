@@ -63,15 +63,21 @@ from devfix_codemods.rules._self_moves import StayedBehind, moves_itself, stayed
 def check(program: Program) -> Iterator[Finding]:
     if not program.unit.traits.managed:
         yield from (_of_kept(program, one) for one in kept_models(program))
-    if moves_itself(program.source.data):
-        yield from (_of_family(program, one) for one in stayed_behind(program))
     if makes_engines(program.source.data):
         yield from (_of_engine(program, one) for one in engine_models(program))
     yield from (_of_fresh(program, one) for one in fresh_modules(program))
-    if not program.outline.builds_free_modules:
-        return
-    yield from (_of_fresh(program, one) for one in _following(program))
     seen: set[ast.AST] = set()
+    if program.outline.builds_free_modules:
+        yield from _that_meet(program, seen)
+    if moves_itself(program.source.data):
+        for one in stayed_behind(program):
+            if not any(owner is one.owner for node in seen for owner in program.names.ancestors(node)):
+                yield _of_family(program, one)
+
+
+def _that_meet(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
+    """Modules that are seen to get what is on a device. Where they are built is noted in `seen`."""
+    yield from (_of_fresh(program, one) for one in _following(program))
     for meeting in program.facts.meetings:
         origin = meeting.misplaced.value.origin
         if meeting.misplaced.role != "module" or meeting.misplaced.place != HOST or not insertable(meeting.context):
