@@ -234,6 +234,88 @@ SILENT = {
             device = x.device
             return a, torch.ones(n, device=device)
     """,
+    "rebuilt on another device, and moved": """
+        import torch
+        class Net(torch.nn.Module):
+            def mask(self, x: torch.Tensor, n):
+                if self._mask.device != x.device:
+                    self._mask = torch.ones(n).triu().to(x)
+                return self._mask
+            def late(self, x: torch.Tensor, n):
+                if self._mask.size(0) < n or self._mask.device != x.device:
+                    self._mask = torch.ones(n).triu()
+                self._mask = self._mask.to(x.device)
+                return self._mask
+            def same(self, x: torch.Tensor, n):
+                if self._mask.device == x.device:
+                    self._mask = torch.ones(n).triu()
+                else:
+                    self._mask = torch.zeros(n)
+                return self._mask
+    """,
+    "a device passed on by one call only": """
+        import torch
+        class Block(torch.nn.Module):
+            def __init__(self, n, device=None):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(n, device=device))
+        class Net(torch.nn.Module):
+            def __init__(self, device=None):
+                super().__init__()
+                self.first, self.last = Block(3, device=device), Block(3)
+    """,
+    "a device left out, and all moved": """
+        import torch
+        class Block(torch.nn.Module):
+            def __init__(self, n, device=None):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(n, device=device))
+        class Net(torch.nn.Module):
+            def __init__(self, device=None):
+                super().__init__()
+                self.a, self.b = Block(3, device=device), Block(3, device=device)
+                self.c, self.d = Block(3), Block(3, device)
+                self.to(device)
+        class Open(torch.nn.Module):
+            def __init__(self, device=None, **more):
+                super().__init__()
+                self.a, self.b = Block(3, device=device), Block(3, device=device)
+                self.c, self.d, self.e = Block(3, **more), Block(3, device), Block(3).to(device)
+    """,
+    "gradients of one number": """
+        import torch
+        def f(x: torch.Tensor):
+            y = (x * x).sum()
+            y.backward(torch.tensor(1.0))
+            return torch.autograd.grad(y, x, torch.tensor(1.0)), torch.autograd.grad(y, x)
+    """,
+    "what a model of its own gets": """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return self.inner(x.to(self.device))
+        net = Net().to("cuda")
+        net.eval()
+        net(torch.zeros(3))
+    """,
+    "copied to a part of a tensor on the host": """
+        import torch
+        def f(z: torch.Tensor, n):
+            counts = torch.ones((z.shape[0],)) * n
+            dropped = torch.randint(1, n, (z.shape[0],))
+            counts[:2] = dropped[:2]
+            return counts.to(z.device)
+    """,
+    "made for a part of a tensor on the host": """
+        import torch
+        def f(x: torch.Tensor, n):
+            device = x.device
+            y = torch.ones(3, device=device)
+            companion = torch.zeros(x.shape[0], 9, 9)
+            companion[:, :8, 1:] = torch.eye(8)
+            host = torch.linalg.eigvals(companion) / x.cpu()
+            return y, host.to(device)
+    """,
     "a name that is no import": """
         def f(torch, x):
             return x.unsqueeze(0) + torch.ones(3)
@@ -271,6 +353,14 @@ FIXED = {
     "an indexed assignment": (
         "x[x > 0] = torch.arange(3); return x",
         "x[x > 0] = torch.arange(3, device=x.device); return x",
+    ),
+    "a gradient": (
+        "y = x * x; y.backward(torch.ones(3)); return x.grad",
+        "y = x * x; y.backward(torch.ones(3, device=y.device)); return x.grad",
+    ),
+    "gradients in a list": (
+        "y = x * x; return torch.autograd.grad([y], [x], [torch.ones(3)])",
+        "y = x * x; return torch.autograd.grad([y], [x], [torch.ones(3, device=y.device)])",
     ),
     "a loss in place": (
         "loss = torch.tensor(0.0); loss += x.mean(); return loss",
@@ -319,8 +409,9 @@ def test_losses_are_summed_where_they_are(rule) -> None:
                 total_loss += criterion(batch).loss
             return total_loss
     """
-    assert rule.finding(program).fix is None
+    assert "total_loss = total_loss + criterion(batch).loss" in rule.unchanged_unless_unsafe(program)
     assert rule.findings(program.replace(".loss\n", ".loss.item()\n")) == ()
+    assert rule.finding(program.replace("torch.tensor(0.0)", "torch.zeros(1)")).fix is None
     named = program.replace("(criterion, batches)", "(criterion, batches, device: torch.device)")
     assert "torch.tensor(0.0, device=device)" in rule.unchanged_unless_unsafe(named)
 
@@ -373,3 +464,251 @@ def test_collectives_take_device_tensors(rule) -> None:
     assert "torch.tensor([value, 1.0], device=device)" in rule.unchanged_unless_unsafe(program)
     assert rule.findings(program.replace("import torch\n", "import torch; backend = 'gloo'\n", 1)) == ()
     assert rule.findings(program.replace("(total)", "(total, group=host)")) == ()
+
+
+def test_a_sum_takes_the_device_of_a_part_that_the_class_asks_for_it(rule) -> None:
+    program = """
+        import torch
+        class Learner:
+            def batch(self):
+                return to_tensors(self.memory, self.net.device)
+            def train(self):
+                total_loss = torch.tensor(0.0)
+                for _ in range(3):
+                    loss = self.loss(self.batch())
+                    self.net.step(loss)
+                    total_loss += loss
+                return total_loss
+    """
+    assert "torch.tensor(0.0, device=self.net.device)" in rule.unchanged_unless_unsafe(program)
+
+
+def test_sums_add_what_stands_in_the_loop(rule) -> None:
+    program = """
+        import torch
+        def f(pairs, criterion):
+            loss = torch.tensor(0.0)
+            for x, y in pairs:
+                loss += a_loss(x) if y else b_loss(x)
+                loss += c_loss(y)
+            return loss
+    """
+    after = rule.unchanged_unless_unsafe(program)
+    assert "loss = loss + (a_loss(x) if y else b_loss(x))" in after
+    assert "loss = loss + c_loss(y)" in after
+    assert rule.finding(program.replace("+= c_loss", "-= c_loss")).fix is None
+
+
+def test_a_part_of_a_tensor_on_the_host_may_be_written_from_a_device(rule) -> None:
+    program = """
+        import torch
+        def f(model, x: torch.Tensor, device: torch.device):
+            scores = torch.zeros(len(model))
+            pred = torch.softmax(x.to(device), dim=-1)
+            target = torch.zeros(*pred.shape, dtype=torch.bool)
+            target[:, 0] = True
+            scores[0:4] = rank(pred, target)
+            return scores.mean()
+    """
+    assert "torch.zeros(*pred.shape, dtype=torch.bool, device=pred.device)" in rule.fixed(program, unsafe=True)
+
+
+def test_a_part_takes_the_device_that_its_neighbours_take(rule) -> None:
+    program = """
+        import torch
+        class Block(torch.nn.Module):
+            def __init__(self, n=3, *, device=None):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(n, device=device))
+        class Net(torch.nn.Sequential):
+            def __init__(self, device=None):
+                super().__init__(Block(4, device=device), Block(), Block(device=device))
+    """
+    assert "Block(4, device=device), Block(device=device), Block(device=device)" in rule.unchanged_unless_unsafe(
+        program
+    )
+
+
+def test_a_model_in_a_script_is_asked_where_it_is(rule) -> None:
+    program = """
+        import torch
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.out = torch.nn.Linear(3, 3)
+            def decode(self, z):
+                return self.out(z)
+        net = Net()
+        if torch.cuda.is_available():
+            net.cuda()
+        net.eval()
+        image = net.decode(torch.randn(4, 3))
+    """
+    after = rule.unchanged_unless_unsafe(program)
+    assert "net.decode(torch.randn(4, 3, device=next(net.parameters()).device))" in after
+
+
+def test_a_metric_places_nothing(rule) -> None:
+    program = """
+        import torch
+        from torchmetrics import RetrievalMRR
+        def rank(model, labels, indexes):
+            preds = torch.empty(len(indexes))
+            metric = RetrievalMRR()
+            preds[0:3] = model(labels)
+            return metric(preds, labels, indexes=indexes)
+        def main(model, labels, indexes, device: torch.device):
+            return rank(model, labels.to(device), indexes.to(device))
+    """
+    assert "torch.empty(len(indexes), device=labels.device)" in rule.unchanged_unless_unsafe(program)
+
+
+def test_self_device_is_named_where_the_value_is_made(rule) -> None:
+    program = """
+        import torch
+        from lightning import LightningModule
+        class Net(LightningModule):
+            def sample(self, ids, n):
+                last = torch.zeros(n).fill_(-1)
+                for _ in range(n):
+                    first = ids[:, 0].to(self.device)
+                    changed = not (first == last).all()
+                    last = first
+                return changed
+    """
+    assert "torch.zeros(n, device=self.device).fill_(-1)" in rule.fixed(program)
+
+
+def test_what_a_test_finds_elsewhere_is_rebuilt_where_it_is_wanted(rule) -> None:
+    program = """
+        import torch
+        class Net(torch.nn.Module):
+            def mask(self, x: torch.Tensor, n):
+                if self._mask.size(0) < n or not self._mask.device == x.device:
+                    self._mask = fill(torch.zeros(n)).triu()
+                return self._mask
+            def other(self, x: torch.Tensor, n):
+                if x.device != self._other.device:
+                    self._other = torch.ones(n)
+                return self._other
+    """
+    after = rule.fixed(program)
+    assert "fill(torch.zeros(n, device=x.device)).triu()" in after
+    assert "self._other = torch.ones(n, device=x.device)" in after
+
+
+def test_a_part_goes_where_the_whole_was_made_like_what_the_caller_gave(rule) -> None:
+    program = """
+        import torch
+        class Data:
+            def split(self, names, kinds: torch.Tensor | None = None):
+                if kinds is None:
+                    kinds = torch.zeros(self.count)
+                found, index = {}, torch.empty_like(kinds)
+                for i, name in enumerate(names):
+                    found[i] = (kinds == i).nonzero().view(-1)
+                    index[found[i]] = torch.arange(len(found[i]))
+                return index
+    """
+    assert "torch.arange(len(found[i]), device=index.device)" in rule.unchanged_unless_unsafe(program)
+    assert rule.findings(program.replace("torch.empty_like(kinds)", "torch.zeros(self.count)")) == ()
+
+
+def test_numbers_of_unknown_things_keep_a_tensor_on_the_host(rule) -> None:
+    program = """
+        import torch
+        def f(system, kind):
+            found = []
+            for part, copies in zip(system.parts, system.copies):
+                offset = torch.arange(copies) * part.count
+                rows = part.tables[kind].rows
+                found.append(offset[:, None, None] + rows[None, :, :])
+            return torch.vstack(found)
+    """
+    assert "offset[:, None, None].to(rows.device) + rows[None, :, :]" in rule.fixed(program)
+
+
+def test_a_dtype_by_keyword_is_no_move(rule) -> None:
+    program = """
+        import torch
+        class Trainer:
+            def __init__(self, accelerator):
+                self.current_device = accelerator.device
+            def kept(self, values):
+                return torch.tensor(values).to(self.current_device)
+            def step(self, scores):
+                scores = torch.tensor(scores)
+                kind = scores.dtype
+                scores = torch.clip(scores.float(), -1, 1).to(dtype=kind)
+                return scores
+    """
+    assert "scores = torch.tensor(scores, device=self.current_device)" in rule.unchanged_unless_unsafe(program)
+
+
+def test_what_several_branches_make_is_moved_where_they_come_together(rule) -> None:
+    program = """
+        import torch
+        from torch.nn.functional import one_hot
+        class Loss(torch.nn.Module):
+            def forward(self, prediction: torch.Tensor, target: torch.Tensor):
+                if isinstance(self.options, int):
+                    classes = target
+                elif isinstance(self.options, list):
+                    classes = torch.tensor([self.options.index(one) for one in target])
+                else:
+                    classes = torch.tensor([self.options[int(one)] for one in target])
+                wanted = one_hot(classes, 3)
+                loss = torch.nn.CrossEntropyLoss()
+                return loss(prediction.float(), wanted.float())
+    """
+    after = rule.fixed(program)
+    assert "loss(prediction.float(), wanted.float().to(prediction.device))" in after
+    assert "index(one) for one in target])\n" in after
+
+
+def test_rows_are_picked_from_tensors_only(rule) -> None:
+    program = """
+        import numpy as np
+        import torch
+        from copy import deepcopy
+        def keep(boxes, scores, overlap):
+            order = torch.argsort(scores, descending=True)
+            ranked = deepcopy(boxes)[order, :]
+            left = torch.Tensor(list(range(0, ranked.shape[0]))).to(torch.long)
+            while len(left) > 0:
+                worse = (overlap(ranked[left, :], ranked[0:1, :]) <= 0.5).flatten()
+                left = left[worse]
+            return order
+    """
+    assert ".to(ranked.device).to(torch.long)" in rule.unchanged_unless_unsafe(program)
+    assert rule.findings(program.replace("[order, :]", "[order]")) == ()
+
+
+def test_what_is_reshaped_and_added_in_place_is_a_tensor(rule) -> None:
+    program = """
+        import torch
+        class Element:
+            def assemble(self, u: torch.Tensor, n):
+                forces = torch.zeros(n, n)
+                for i, weight in enumerate(self.weights):
+                    forces += weight * self.force(i).reshape(-1, n)
+                return forces
+    """
+    assert "torch.zeros(n, n, device=u.device)" in rule.unchanged_unless_unsafe(program)
+    assert rule.findings(program.replace(".reshape(-1, n)", ".item()")) == ()
+
+
+def test_a_device_that_others_get_is_for_what_a_part_is_given(rule) -> None:
+    program = """
+        import torch
+        class Net(torch.nn.Module):
+            def sample(self, coords, device=None):
+                coords, mask = self.convert(coords, device=device)
+                tokens = torch.full((1, 9), 7, dtype=torch.int)
+                for i in range(9):
+                    tokens[:, i] = self.decoder(tokens[:, :i], coords, mask).argmax()
+                return tokens
+    """
+    assert "torch.full((1, 9), 7, dtype=torch.int, device=device)" in rule.unchanged_unless_unsafe(program)
+    assert rule.findings(program.replace("self.decoder(tokens[:, :i], coords, mask)", "decode(tokens[:, :i])")) == ()
+    assert rule.findings(program.replace("device=device", "mask=None")) == ()

@@ -785,6 +785,43 @@ def test_module_built_in_a_method_goes_where_its_input_was_moved(rule):
     assert "resample = torchaudio.transforms.Resample(8000, 16000)\n" in fixed
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return nn.Linear(3, 4).to(x.device)(x)",
+        "return nn.Linear(3, 4, device=x.device)(x)",
+        "return nn.ReLU()(x)",
+        "return nn.CrossEntropyLoss()(x)",
+        "y = torch.ones(3)\n    return nn.Linear(3, 4)(y)",
+        "x = x.cpu()\n    return nn.Linear(3, 4)(x)",
+        "return nn.Linear(3, 4)(torch.ones(3))",
+        "return [nn.Linear(3, 4)(y) for y in x]",
+        "y = load()\n    return nn.Linear(3, 4)(y)",
+        "y, rate = load(x)\n    return nn.Linear(3, 4)(y)",
+        "y = self.load(x)\n    return nn.Linear(3, 4)(y)",
+        "return nn.Linear(3, 4)(x).to('cuda')",
+    ],
+)
+def test_modules_called_where_they_are_built_that_need_no_move(rule, body):
+    assert rule.findings(f"import torch\nfrom torch import nn\ndef f(x):\n    {body}\n") == ()
+    assert rule.findings("import torch\nfrom torch import nn\ndef test_f(x):\n    nn.Linear(3, 4)(x)\n") == ()
+
+
+def test_module_called_where_it_is_built_goes_where_its_input_is(rule):
+    fixed = rule.fixed("""
+        from torch import nn
+        class Net(nn.Module):
+            def forward(self, xs):
+                out = []
+                for i, x in enumerate(xs):
+                    out.append(nn.Linear(x.size(1), 4, bias=False)(x))
+                y = self.head(out)
+                return nn.Linear(y.size(1), 1)(y)
+    """)
+    assert "nn.Linear(x.size(1), 4, bias=False).to(x.device)(x)" in fixed
+    assert "nn.Linear(y.size(1), 1).to(y.device)(y)" in fixed
+
+
 TRAINER = """
     import torch
     from torch import nn

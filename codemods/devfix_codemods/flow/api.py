@@ -73,8 +73,7 @@ class Api(Modules):
         if name == "torch.set_default_tensor_type":
             state.default = UNKNOWN
             return NONE
-        if name in tables.COLLECTIVES:
-            self.note_collective(node, name, arguments, state)
+        self._note_uses(node, name, arguments, state)
         if name.startswith(tables.OPTIMIZER_PREFIX):
             return Value(Kind.OPTIMIZER, token=self.new_token(node))
         if name in tables.SCALERS:
@@ -186,6 +185,23 @@ class Api(Modules):
         alone = last in tables.REDUCTIONS and len(arguments.positional) == 1 and not arguments.keywords
         result = derived(node, place, operands)
         return replace(result, scalar=alone and bool(result.sources))
+
+    def _note_uses(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:
+        """What calls that give no tensor need of those they get."""
+        if name in tables.COLLECTIVES:
+            self.note_collective(node, name, arguments, state)
+        if name in tables.BACKWARD:
+            self._differentiate(node, name, arguments, state)
+
+    def _differentiate(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:
+        """`torch.autograd.grad(outputs, inputs, grad_outputs)`: each output and its gradient must be on one device."""
+        index, keyword = tables.BACKWARD[name]
+        given = arguments.get(index, keyword)
+        if given is None or not arguments.positional:
+            return
+        parts = [*self._parts(*arguments.positional[0], state), *self._parts(*given, state)]
+        operands = [one for one in parts if not one.value.scalar and one.value.kind is not Kind.NONE]
+        self.meet(node, f"`{name}`", operands, state, demands=1)
 
     def _parts(self, node: ast.expr, value: Value, state: State) -> list[Operand]:
         """The tensors inside a sequence argument, each with its own expression where it is spelled out."""

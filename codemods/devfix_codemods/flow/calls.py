@@ -211,8 +211,7 @@ class Calls(Readouts):
         if name in {"append", "insert"} and arguments.positional and arguments.positional[-1][1].kind is Kind.MODULE:
             self.attach(node, function.value, base, name, arguments.positional[-1][1], state)
             return NONE
-        if name == "pin_memory":
-            self.record_pin(node, state.place_of(base), loads=False)
+        self._note_use(node, function, base, arguments, state)
         update = self._update(node, function, base, arguments, state)
         if name in tables.TENSOR_SHAPE_METHODS or name == "numpy":
             return Value(Kind.ARRAY) if name == "numpy" else NUMBER
@@ -241,6 +240,18 @@ class Calls(Readouts):
         if name in tables.TENSOR_ONLY_METHODS:
             return Value(Kind.TENSOR, result.place, Origin(Birth.OPERATION, node))
         return result
+
+    def _note_use(
+        self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
+    ) -> None:
+        """What is pinned must be on the host, and a gradient, `y.backward(gradient)`, where its tensor is."""
+        if function.attr == "pin_memory":
+            self.record_pin(node, state.place_of(base), loads=False)
+        gradient = arguments.get(0, "gradient") if function.attr == "backward" else None
+        if gradient is not None and gradient[1].sources and not gradient[1].scalar:
+            given = Operand(*gradient, gradient[1].place)
+            output = Operand(function.value, base, state.place_of(base), "self")
+            self.meet(node, "`.backward`", [output, given], state, demands=1)
 
     def _retyped(self, node: ast.Call, name: str, base: Value, arguments: Arguments, state: State) -> Value | None:
         """`x.type_as(y)`, `x.type(torch.cuda.FloatTensor)`: a type may also be a place."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Operand
-from devfix_codemods.flow.machine import Frame, Machine
+from devfix_codemods.flow.machine import Frame, Machine, is_unknown_item
 from devfix_codemods.flow.omitted import is_default, omission
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.state import State, join_states
@@ -206,6 +206,9 @@ class Expressions(Machine):
             return replace(base, token=None, origin=base.origin, scalar=base.scalar or bool(one))
         if base.kind is Kind.MODULE:
             return Value(Kind.MODULE, state.place_of(base), token=f"{base.token}[{key}]" if base.token else None)
+        if base.kind is Kind.UNKNOWN and not base.of_host and _picks_rows(node.slice, index):
+            place = base.place if base.place != UNKNOWN else Symbol(f"tensor@{self.position(node)}")
+            return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node))
         if base.place != UNKNOWN and base.kind is Kind.UNKNOWN:
             return replace(base, token=None, items=None)
         token = f"{base.token}[{key}]" if base.token and key is not None else None
@@ -453,7 +456,7 @@ def derived(node: ast.expr, place: Place, operands: list[Operand]) -> Value:
     if not may_be_device(place):
         for one in operands:
             origin = one.value.origin
-            if origin is not None and origin.birth in {Birth.LOADER, Birth.ENCODING}:
+            if origin is not None and origin.birth in {Birth.LOADER, Birth.ENCODING} and not is_unknown_item(one):
                 return Value(Kind.TENSOR, place, origin, batch=one.value.batch, computed=True)
     of_host = place == UNKNOWN and any(one.value.of_host or _is_on_host(one) for one in operands)
     return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node), sources=_sources(place, operands), of_host=of_host)
@@ -468,6 +471,13 @@ def _sources(place: Place, operands: list[Operand]) -> tuple[ast.Call, ...]:
     if place not in {HOST, UNKNOWN} or any(one.value.kind is Kind.TENSOR and not one.value.sources for one in operands):
         return ()
     return join_sources(*(one.value.sources for one in operands))
+
+
+def _picks_rows(node: ast.expr, index: Value) -> bool:
+    """`x[rows, :]` with a tensor of rows: only a tensor is indexed like that."""
+    if not isinstance(node, ast.Tuple) or not any(isinstance(one, ast.Slice) for one in node.elts):
+        return False
+    return any(held.kind is Kind.TENSOR and not held.scalar for _, held in index.items or ())
 
 
 def _born_in_batch(value: Value) -> bool:

@@ -282,6 +282,8 @@ class Interpreter(Across):
         value = self.evaluate(node.value, state)
         if target.kind is Kind.TENSOR or (target.kind is Kind.UNKNOWN and may_be_device(target.place)):
             operands = [Operand(node.target, target, target.place, "self")]
+            if value.kind is Kind.UNKNOWN and target.sources and _is_shaped(node.value):
+                value = replace(value, kind=Kind.TENSOR)
             if not value.scalar:
                 operands.append(Operand(node.value, value, state.place_of(value)))
             if not (target.scalar and may_be_device(value.place)):
@@ -697,6 +699,14 @@ def _extended(known: Value, added: Value) -> Value:
     """A list after `xs += ys`."""
     element = added if known.element is None else join_values(known.element, added)
     return Value(Kind.SEQUENCE, element=element)
+
+
+def _is_shaped(node: ast.expr) -> bool:
+    """Whether an array is reshaped in an expression: added to a tensor in place, it is a tensor."""
+    methods = (
+        one.func.attr for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)
+    )
+    return any(one in {"reshape", "view", "permute", "unsqueeze", "squeeze", "flatten", "expand"} for one in methods)
 
 
 def _is_fresh(value: Value) -> bool:

@@ -568,6 +568,13 @@ def _lives_with_another(operand: Operand) -> bool:
     return value.batch is None or not value.batch.loaded
 
 
+def is_unknown_item(operand: Operand) -> bool:
+    """Whether an operand is a part of an element of something unknown, and maybe a number."""
+    value = operand.value
+    from_loop = value.origin is not None and value.origin.birth is Birth.LOADER
+    return value.kind is Kind.UNKNOWN and value.batch is None and from_loop
+
+
 def _is_elsewhere(operand: Operand) -> bool:
     """Whether nothing tells where an operand is."""
     value = operand.value
@@ -631,7 +638,7 @@ def _common(operands: list[Operand]) -> Place:
     if anchor is not None:
         return anchor.place
     if any(one.place == HOST and one.value.sources for one in operands) and all(
-        one.place in {HOST, UNKNOWN} and one.role != "module" for one in operands
+        (one.place in {HOST, UNKNOWN} or is_unknown_item(one)) and one.role != "module" for one in operands
     ):
         return HOST  # on every run that gets past the operation
     places = {one.place for one in operands if one.place != UNKNOWN and one.value.kind not in _NEVER_MEETS}

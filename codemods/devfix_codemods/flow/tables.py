@@ -84,6 +84,9 @@ COLLECTIVES = frozenset(
 )
 """Operations between processes on the tensor that comes first; the backend of NVIDIA refuses one on the host."""
 
+BACKWARD = {"torch.autograd.grad": (2, "grad_outputs"), "torch.autograd.backward": (1, "grad_tensors")}
+"""Functions that take tensors, and at a position or by keyword their gradients."""
+
 REDUCTIONS = frozenset("sum mean std var prod norm max min amax amin any all median numel argmax argmin".split())
 """Functions and methods that give a 0-dim tensor where they are told no dimension."""
 

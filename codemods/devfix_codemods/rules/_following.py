@@ -20,6 +20,9 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 
+IN_PLACE = "in-place update"
+"""The operation of a meeting in an augmented assignment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Following:
@@ -43,9 +46,13 @@ def _found(program: Program, meeting: Meeting) -> Following | None:
         return found
     here = scope.function_around(program, meeting.node)
     if any(scope.function_around(program, one) is not here for one in sources):
-        return None
+        return _by_receiver(program, meeting)
     moved = at_meeting(program, meeting) if meeting.certain else None
-    return moved if moved is not None or meeting.anchor.place == UNKNOWN else by_device(program, sources)
+    if moved is not None:
+        return moved
+    if meeting.anchor.place == UNKNOWN and meeting.operation != IN_PLACE:
+        return None
+    return by_device(program, sources, tensors=meeting.anchor.place == UNKNOWN)
 
 
 def by_device(program: Program, sources: tuple[ast.Call, ...], *, tensors: bool = False) -> Following | None:
@@ -72,6 +79,31 @@ def by_accelerator(program: Program, sources: tuple[ast.Call, ...]) -> Following
         return None
     edits = [placed(program, call, text) for call in sources]
     return Following(text, tuple(one for one in edits if one is not None), Safety.UNSAFE) if all(edits) else None
+
+
+def _by_receiver(program: Program, meeting: Meeting) -> Following | None:
+    """Where a model gets a host value that one of its parts cannot take: the device of its parameters. A choice."""
+    receivers = {_receiver(program, one) for one in meeting.misplaced.value.sources}
+    name = receivers.pop() if len(receivers) == 1 else None
+    if name is None or not may_be_device(meeting.anchor.place):
+        return None
+    text = f"next({name}.parameters()).device"
+    edits = [placed(program, one, text) for one in meeting.misplaced.value.sources]
+    return Following(text, tuple(one for one in edits if one is not None), Safety.UNSAFE) if all(edits) else None
+
+
+def _receiver(program: Program, call: ast.Call) -> str | None:
+    """`model`, known as a module by its other uses, in a call `model.decode(torch.zeros(3))` or `model(…)`."""
+    around = scope.function_around(program, call) or program.tree
+    modules = program.unit.evidence[around].modules
+    for outer in program.names.ancestors(call):
+        if isinstance(outer, ast.stmt):
+            return None
+        if isinstance(outer, ast.Call):
+            owner = outer.func.value if isinstance(outer.func, ast.Attribute) else outer.func
+            if isinstance(owner, ast.Name) and owner.id in modules:
+                return owner.id
+    return None
 
 
 def at_births(program: Program, meeting: Meeting) -> Following | None:
@@ -151,6 +183,7 @@ def _first_name(node: ast.expr) -> str | None:
 def _at_birth(program: Program, meeting: Meeting, call: ast.Call) -> Following | None:
     """The repair at one factory, by a name that is bound there and denotes the wanted place."""
     text = device_at(program, meeting, call) or _of_anchor(program, meeting, call)
+    text = text or _known_of_self(program, meeting, call)
     edit = placed(program, call, text) if text is not None else None
     return Following(text, (edit,)) if text is not None and edit is not None else None
 
@@ -189,6 +222,18 @@ def device_at(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
             if text is not None:
                 return text
     return _by_name(program, meeting, call)
+
+
+def _known_of_self(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
+    """`self.device`, if it is the wanted place where the values meet, and by all that is written set at `call` too."""
+    wanted = _others(meeting)
+    same = {
+        one.text
+        for one in meeting.devices
+        if one.text.startswith("self.") and any(_same(program, one.place, other.place) for other in wanted)
+    }
+    known = Devices(program).at(program.names.statement(call)) if same else ()
+    return next((one.text for one in known if one.text in same and not one.optional), None)
 
 
 def _others(meeting: Meeting) -> list[Operand]:

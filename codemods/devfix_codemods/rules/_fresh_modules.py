@@ -38,6 +38,53 @@ def fresh_modules(program: Program) -> Iterator[FreshModule]:
             yield found
 
 
+def called_at_once(program: Program) -> Iterator[FreshModule]:
+    """`nn.Linear(3, 4)(x)` in a function, with an `x` that its caller, or a part of `self`, gave."""
+    for build in program.names.calls:
+        call = program.names.parent(build)
+        if not isinstance(call, ast.Call) or call.func is not build or not call.args:
+            continue
+        given, function = call.args[0], scope.function_around(program, build)
+        if function is None or function.name.startswith(("__init__", "test")) or not isinstance(given, ast.Name):
+            continue
+        moved = program.names.parent(call)
+        if isinstance(moved, ast.Attribute) and moved.attr in _MOVES:
+            continue
+        if holds_tensors(program, build) and _comes_from_outside(program, function, given.id):
+            yield FreshModule(ast.unparse(build.func), build, call, given.id)
+
+
+def _comes_from_outside(program: Program, function: scope.Function, name: str) -> bool:
+    """Whether all that binds a name takes it from a parameter, or from a call of a part of `self`."""
+    known = set(scope.parameters(function)) - {"self", "cls"}
+    stores = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name and _binds(one)]
+    values = [_bound_to(program, one) for one in stores]
+    given = all(value is not None and _is_given(value, known | {name}) for value in values)
+    return given and (name in known or bool(values))
+
+
+def _binds(node: ast.Name) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _bound_to(program: Program, node: ast.Name) -> ast.expr | None:
+    """What a name is taken from, by an assignment or a loop."""
+    statement = program.names.statement(node)
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return statement.value
+    return statement.iter if isinstance(statement, (ast.For, ast.AsyncFor)) else None
+
+
+def _is_given(value: ast.expr, known: set[str]) -> bool:
+    """`x[0].float()`, `enumerate(xs)`, `self.head(y)`: a part of what is known, or what a part of `self` gives."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        walks = value.func.id in {"enumerate", "zip", "reversed"}
+        return walks and any(_is_given(one, known) for one in value.args)
+    if isinstance(value, ast.Call) and (text := dotted(value.func)) is not None and text.startswith("self."):
+        return text.count(".") == 1 and "load" not in text and "read" not in text
+    return _root(value) in known
+
+
 def holds_tensors(program: Program, build: ast.Call) -> bool:
     """Whether `build` makes a module of a library, with parameters or buffers, on the host."""
     name = canonical(program.names.qualified(build.func) or "")

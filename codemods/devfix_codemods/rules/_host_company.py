@@ -87,7 +87,27 @@ def _has_host(
         if copied or _is_left(program, call, moved):
             return True
     met = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and not is_index(program, one)}
-    return any(_is_host(program, function, one, statement.lineno, moved) for one in met - names)
+    copied_into = _copied_into(statement) if _is_computed_of(statement, names) else set()
+    return any(_is_host(program, function, one, statement.lineno, moved) for one in met - names - copied_into)
+
+
+def _is_computed_of(statement: ast.stmt, names: set[str]) -> bool:
+    """Whether an assignment takes what a call gives that gets `names`, and not a part of them."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Call) and any(not names.isdisjoint(scope.reads(one)) for one in value.args)
+
+
+def _copied_into(statement: ast.stmt) -> set[str]:
+    """`xs` of `xs[a:b] = …`: what is written to a part of a tensor is copied to wherever that is."""
+    if not isinstance(statement, ast.Assign):
+        return set()
+    parts = [one for one in statement.targets if isinstance(one, ast.Subscript) and _is_part(one.slice)]
+    return {one.value.id for one in parts if isinstance(one.value, ast.Name)} - set(scope.reads(statement.value))
+
+
+def _is_part(index: ast.expr) -> bool:
+    indices = index.elts if isinstance(index, ast.Tuple) else [index]
+    return all(isinstance(one, (ast.Slice, ast.Constant)) for one in indices)
 
 
 def _stays_of_torch(program: Program, statement: ast.Assign) -> bool:

@@ -108,6 +108,8 @@ def moves(program: Program, node: ast.Attribute) -> bool:
     call = program.names.parent(node)
     if node.attr != "to" or not isinstance(call, ast.Call) or len(call.args) + len(call.keywords) != 1:
         return True
+    if call.keywords and call.keywords[0].arg == "dtype":
+        return False
     (given,) = (*call.args, *(one.value for one in call.keywords))
     return not (program.names.qualified(given) or "").startswith("torch.")
 

@@ -50,6 +50,15 @@ def makes_tensors(data: bytes) -> bool:
     return b"from torch" in data and _MAKES_BY_NAME.search(data) is not None
 
 
+def makes_or_passes_device(data: bytes) -> bool:
+    """Tensors are made; or a `device`, which may be None, is passed on again and again."""
+    passes = data.count(b"device=device") > 1 and _NO_DEVICE.search(data) is not None
+    return passes or makes_tensors(data)
+
+
+_NO_DEVICE = re.compile(rb"\bdevice\b[^,()\n=]*=\s*None")
+
+
 def keeps_tensors(data: bytes) -> bool:
     """Tensors are made, or buffers registered."""
     return b".register_buffer(" in data or makes_tensors(data)
@@ -78,6 +87,14 @@ def spells_cuda(data: bytes) -> bool:
 def builds_and_runs(data: bytes) -> bool:
     """The file trains or evaluates, or its top level builds something: it does not only define modules."""
     return any(word in data for word in (*_RUNS, *_TRANSFORMS)) or _FREE.search(data) is not None
+
+
+def builds_and_runs_or_calls(data: bytes) -> bool:
+    """As above, or a module is called where it is built."""
+    return builds_and_runs(data) or _CALLED_AT_ONCE.search(data) is not None
+
+
+_CALLED_AT_ONCE = re.compile(rb"\bnn\.[A-Z]\w*\((?:[^()]|\([^()]*\)){0,400}\)\(")
 
 
 def _names_in_receiver(before: bytes) -> set[bytes]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import TypeGuard
 
 from devfix_codemods import scope
 from devfix_codemods.findings import Safety
@@ -18,9 +19,11 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
-from devfix_codemods.rules._following import Following, optional_parameters, placed
+from devfix_codemods.rules._following import Following, placed
 from devfix_codemods.rules._host_company import parted
-from devfix_codemods.rules._host_on_purpose import LEAVES, runs_on_the_host, stays
+from devfix_codemods.rules._host_on_purpose import runs_on_the_host, stays
+from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
+from devfix_codemods.rules._rebuilt import wanted_device
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 
 
@@ -36,11 +39,14 @@ class Sized:
 def forgotten(program: Program) -> Iterator[Sized]:
     """Factories in functions that nothing keeps on the host, with the device that the code around them tells."""
     found = list(_told(program))
-    kept = parted(program, {one.call for one in found if one.repair is not None and one.reason != _IN_PLACE})
+    kept = parted(program, {one.call for one in found if one.repair is not None and one.reason not in _NOT_PARTED})
     yield from (one for one in found if one.call not in kept)
 
 
 _IN_PLACE = "gets losses added in place"
+_PUT = "becomes a part of a tensor that is where the caller's is"
+_REBUILT = "replaces a tensor that is not on the device asked for"
+_NOT_PARTED = frozenset({_IN_PLACE, _PUT, _REBUILT})
 
 
 def _told(program: Program) -> Iterator[Sized]:
@@ -51,19 +57,34 @@ def _told(program: Program) -> Iterator[Sized]:
         function = scope.function_around(program, call)
         if name not in _MAKES or function is None or any(one.arg in {"device", None} for one in call.keywords):
             continue
+        if (asked := _asked_for(program, function, call)) is not None:
+            yield asked
+            continue
         if runs_on_the_host(program, function, call):
             continue
-        if (total := _accumulator(program, devices, function, call)) is not None:
-            yield total
+        if is_sum(program, function, call):
+            yield Sized(call, _IN_PLACE, repaired_sum(program, devices, function, call))
             continue
         found = _by_target(program, function, call)
         if found is None and not stays(program, function, call):
             found = _by_argument(program, function, call) or _by_sibling(program, devices, function, call)
+            found = found or _by_parameter(program, function, call)
         if found is not None:
             device, reason = found
             edit = placed(program, call, device)
             if edit is not None:
                 yield Sized(call, reason, Following(device, (edit,), Safety.UNSAFE))
+
+
+def _asked_for(program: Program, function: scope.Function, call: ast.Call) -> Sized | None:
+    """What the code itself says of the place of the value: a test before it, or the tensor into which it is put."""
+    if (wanted := wanted_device(program, call)) is not None:
+        edit = placed(program, call, wanted)
+        return Sized(call, _REBUILT, Following(wanted, (edit,))) if edit is not None else None
+    if (whole := _by_item(program, function, call)) is not None:
+        edit = placed(program, call, whole)
+        return Sized(call, _PUT, Following(whole, (edit,), Safety.UNSAFE)) if edit is not None else None
+    return None
 
 
 _MAKES = (
@@ -245,13 +266,51 @@ def _by_sibling(
     return None
 
 
+def _by_parameter(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
+    """The `device` of a method, maybe None, where it hands that to others, and the tensor to a part of `self`."""
+    owner = scope.class_around(program, call)
+    if owner is None or "device" not in scope.parameters(function) or not program.unit.classes.is_module(owner):
+        return None
+    if tables.canonical(program.names.qualified(call.func) or "") not in tables.FACTORIES:
+        return None  # `.to(None)` is no move
+    given = (one for each in ast.walk(function) if isinstance(each, ast.Call) for one in each.keywords)
+    passed = any(one.arg == "device" and isinstance(one.value, ast.Name) and one.value.id == "device" for one in given)
+    statement = program.names.statement(call)
+    names = (
+        {name for one in statement.targets for name in scope.stored(one)}
+        if isinstance(statement, ast.Assign)
+        else set()
+    )
+    if not passed or not any(_is_given_to_part(program, one) for one in ast.walk(function) if _reads(one, names)):
+        return None
+    return "device", "is given to a part of the module, whose other inputs are made on `device`"
+
+
+def _reads(node: ast.AST, names: set[str]) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
+
+
+def _is_given_to_part(program: Program, node: ast.Name) -> bool:
+    """An argument of `self.part(…)`, whole or in slices."""
+    inner: ast.AST = node
+    for outer in program.names.ancestors(node):
+        if isinstance(outer, ast.Call) and inner is not outer.func:
+            text = dotted(outer.func) or ""
+            return text.startswith("self.") and text.count(".") == 1
+        if not isinstance(outer, (ast.Subscript, ast.keyword)):
+            return False
+        inner = outer
+    return False
+
+
 _RANDOM = frozenset({"rand", "randn", "randint", "normal"})
 
 
 def _is_shared(program: Program, node: ast.expr) -> bool:
     """`self.device`, or a device of another module: the same in all methods."""
     text = dotted(node) or ""
-    return text == "self.device" or (program.names.qualified(node) is not None and text.endswith(".device"))
+    own = text in {"self.device", "self._device", "self.current_device", "self.torch_device"}
+    return own or (program.names.qualified(node) is not None and text.endswith(".device"))
 
 
 def _devices_given(program: Program, around: ast.AST) -> Iterator[ast.expr]:
@@ -280,6 +339,28 @@ def _by_target(program: Program, function: scope.Function, call: ast.Call) -> tu
     return f"{target.id}.device", f"takes the place of a tensor, `{target.id}`"
 
 
+def _by_item(program: Program, function: scope.Function, call: ast.Call) -> str | None:
+    """The tensor into which it is put, made like one that the caller gave: `out = torch.zeros_like(x); out[i] = …`."""
+    statement = program.names.statement(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+        return None
+    name = target.value.id
+    values = list(_assigned(program, function, name))
+    if not values or name in scope.parameters(function) or not all(_is_like(program, function, one) for one in values):
+        return None
+    return f"{name}.device"
+
+
+def _is_like(program: Program, function: scope.Function, value: ast.expr) -> bool:
+    """`torch.empty_like(x)` of a parameter."""
+    if isinstance(value, ast.Tuple):
+        return any(_is_like(program, function, one) for one in value.elts)
+    if not isinstance(value, ast.Call) or program.names.qualified(value.func) not in tables.LIKE_FACTORIES:
+        return False
+    return bool(value.args) and (dotted(value.args[0]) or "").partition(".")[0] in scope.parameters(function)
+
+
 def _asks_for(node: ast.AST, name: str) -> bool:
     """Whether a test says that `name` may be None: `x is None`, `not x`, `if x`, `x or y`."""
     match node:
@@ -292,55 +373,3 @@ def _asks_for(node: ast.AST, name: str) -> bool:
         case ast.BoolOp(values=values):
             return any(isinstance(one, ast.Name) and one.id == name for one in values)
     return False
-
-
-# Sums of losses
-
-
-def _accumulator(
-    program: Program, devices: Callable[[], Devices], function: scope.Function, call: ast.Call
-) -> Sized | None:
-    """`total_loss = torch.tensor(0.0)` to which losses are added in place: a sum on the host takes none of a device."""
-    statement = program.names.statement(call)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
-    if not isinstance(target, ast.Name) or "loss" not in target.id.lower() or not _is_zero(call):
-        return None
-    if not any(_adds_losses(one, target.id) for one in ast.walk(function)):
-        return None
-    device = _device_of_loss(program, devices, function, statement, call)
-    edit = placed(program, call, device) if device is not None else None
-    repair = Following(device, (edit,), Safety.UNSAFE) if device is not None and edit is not None else None
-    return Sized(call, _IN_PLACE, repair)
-
-
-def _is_zero(call: ast.Call) -> bool:
-    """`torch.tensor(0.0)`, `torch.zeros(1)`, `torch.zeros(())`, `torch.FloatTensor([0])`."""
-    return all(isinstance(one, (ast.Constant, ast.List, ast.Tuple)) and not _reads_names(one) for one in call.args)
-
-
-def _reads_names(node: ast.AST) -> bool:
-    return next(scope.reads(node), None) is not None
-
-
-def _adds_losses(node: ast.AST, name: str) -> bool:
-    if not isinstance(node, ast.AugAssign) or not isinstance(node.op, ast.Add):
-        return False
-    if not isinstance(node.target, ast.Name) or node.target.id != name:
-        return False
-    inside = [one for one in ast.walk(node.value) if isinstance(one, (ast.Name, ast.Attribute))]
-    texts = [one.id if isinstance(one, ast.Name) else one.attr for one in inside]
-    return any("loss" in one.lower() or one.endswith("cross_entropy") for one in texts) and not LEAVES & set(texts)
-
-
-def _device_of_loss(
-    program: Program, devices: Callable[[], Devices], function: scope.Function, statement: ast.stmt, call: ast.Call
-) -> str | None:
-    named = devices().first(statement)
-    if named is not None:
-        return named.text
-    hands = program.facts.births.get(call, {}).values()
-    at_hand = [name for hand in hands for name, _ in hand.tensors if "." not in name]
-    optional = optional_parameters(function)
-    if tensor := next((one for one in at_hand if one not in optional), None):
-        return f"{tensor}.device"
-    return None

@@ -42,18 +42,28 @@ Any.
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.edits.operations import ReplaceExpression, RewriteCall
+from devfix_codemods.edits.operations import ReplaceExpression, ReplaceStatement, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.library import is_metric_api, is_module_api
 from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
-from devfix_codemods.rules._following import Following, by_accelerator, by_device, following, is_made_of
+from devfix_codemods.rules._following import (
+    Following,
+    at_meeting,
+    by_accelerator,
+    by_device,
+    following,
+    is_made_of,
+    with_device,
+)
 from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._moves import device_words, text_of
+from devfix_codemods.rules._omitted_siblings import left_out
 from devfix_codemods.rules._sized import Sized, forgotten
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 from devfix_codemods.scope import function_around
@@ -61,6 +71,7 @@ from devfix_codemods.scope import function_around
 
 def check(program: Program) -> Iterator[Finding]:
     yield from (_legacy(program, one) for one in given_devices(program))
+    yield from (_left_out(program, one) for one in dict.fromkeys(left_out(program)))
     if not program.outline.makes_tensors:
         return
     facts = program.facts
@@ -92,6 +103,18 @@ def _legacy(program: Program, given: Given) -> Finding:
     )
 
 
+def _left_out(program: Program, call: ast.Call) -> Finding:
+    built, edit = text_of(program, call.func), with_device(program, call, "device")
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{built}(…)` takes a `device` as its neighbours do, but is not given theirs",
+        span=program.source.span(call),
+        fix=Fix(Safety.UNSAFE, f"Pass `device` on to `{built}`", (edit,)) if edit is not None else None,
+        advice=f"pass `device` on to `{built}`",
+    )
+
+
 def _hinted(program: Program, hint: Sized) -> Finding:
     made, span = text_of(program, hint.call.func), program.source.span(hint.call)
     return Finding(
@@ -100,9 +123,15 @@ def _hinted(program: Program, hint: Sized) -> Finding:
         message=f"`{made}(…)` {hint.reason}, and makes its tensor on the host",
         span=span,
         trail=(Step(span, "made here, on the host"),),
-        fix=_fix(made, hint.repair) if hint.repair is not None else None,
+        fix=_fix_of_hint(made, hint.repair) if hint.repair is not None else None,
         advice=f"give `{made}` the device of what its tensor goes with",
     )
+
+
+def _fix_of_hint(made: str, repair: Following) -> Fix:
+    if isinstance(repair.edits[0], ReplaceStatement):
+        return Fix(repair.safety, "Add to a new sum each time, which is where the addends are", repair.edits)
+    return _fix(made, repair)
 
 
 def _by_gloo(program: Program) -> bool:
@@ -148,7 +177,9 @@ def _concerns(program: Program, meeting: Meeting) -> bool:
         return False
     if "." in (dotted(meeting.misplaced.node) or "") or _under_construction(program, meeting):
         return False
-    if _passed_in(program, meeting) or _move_discarded(program, meeting):
+    if _passed_in(program, meeting) and not (may_be_device(meeting.anchor.place) and _takes_as_is(meeting)):
+        return False
+    if _move_discarded(program, meeting):
         return False
     statements = [program.names.statement(one) for one in meeting.misplaced.value.sources]
     kept = (one for one in statements if isinstance(one, ast.Assign) and any(attributes_set(one)))
@@ -212,7 +243,7 @@ def _findings(program: Program, meetings: list[Meeting], others: list[Meeting]) 
     Without a repair, only a meeting with what is surely a tensor counts, in the function of the factory: a module may
     well be on the host, and what a helper gives may be moved.
     """
-    repairs = [(one, following(program, one)) for one in meetings]
+    repairs = [(one, _repair(program, one, alone=len(meetings) == 1)) for one in meetings]
     meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
     if repair is not None and not _at_birth(program, meeting, repair):
         repair = _everywhere(repairs, others)
@@ -220,10 +251,29 @@ def _findings(program: Program, meetings: list[Meeting], others: list[Meeting]) 
     near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
     sure = meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place)
     given = meeting.anchor.role == "module" or any(one.role == "module" for one in meeting.operands)
-    if given and (repair is None or repair.safety is not Safety.SAFE or _is_length(meeting)):
+    if given and not _takes_as_is(meeting) and (repair is None or repair.safety is not Safety.SAFE):
         return  # what a module gets, it may place itself
+    if given and _is_length(meeting):
+        return
     if repair is not None or (near and sure):
         yield _finding(program, meeting, repair)
+
+
+def _repair(program: Program, meeting: Meeting, *, alone: bool) -> Following | None:
+    """The repair of one meeting. What several branches make, some elsewhere, is moved where they have come together."""
+    sources = meeting.misplaced.value.sources
+    several = alone and len(sources) > 1 and meeting.misplaced.place == UNKNOWN and meeting.certain
+    if several:
+        moved = at_meeting(program, meeting)
+        if moved is not None:
+            return moved
+    return following(program, meeting)
+
+
+def _takes_as_is(meeting: Meeting) -> bool:
+    """Whether what is called is a module of torch, or a metric: it places nothing."""
+    modules = [one.value.qualified or "" for one in (meeting.anchor, *meeting.operands) if one.role == "module"]
+    return bool(modules) and all(is_module_api(one) or is_metric_api(one) for one in modules)
 
 
 def _is_length(meeting: Meeting) -> bool:
@@ -284,4 +334,4 @@ def _fix(made: str, repair: Following) -> Fix:
     return Fix(repair.safety, f"Make the tensor of `{made}` on `{repair.device}`", repair.edits)
 
 
-RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks.makes_tensors)
+RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks.makes_or_passes_device)

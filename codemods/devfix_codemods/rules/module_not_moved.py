@@ -53,9 +53,9 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division
 from devfix_codemods.rules._built import is_metric, move_where_built
 from devfix_codemods.rules._engines import EngineModel, engine_models, makes_engines
-from devfix_codemods.rules._fresh_modules import FreshModule, fresh_modules, holds_tensors
+from devfix_codemods.rules._fresh_modules import FreshModule, called_at_once, fresh_modules, holds_tensors
 from devfix_codemods.rules._kept_models import KeptModel, brings_to_own_device, kept_models
-from devfix_codemods.rules._looks import builds_and_runs
+from devfix_codemods.rules._looks import builds_and_runs_or_calls
 from devfix_codemods.rules._moves import device_words, insertable, text_of
 from devfix_codemods.rules._self_moves import StayedBehind, moves_itself, stayed_behind
 
@@ -65,7 +65,7 @@ def check(program: Program) -> Iterator[Finding]:
         yield from (_of_kept(program, one) for one in kept_models(program))
     if makes_engines(program.source.data):
         yield from (_of_engine(program, one) for one in engine_models(program))
-    yield from (_of_fresh(program, one) for one in fresh_modules(program))
+    yield from (_of_fresh(program, one) for one in (*fresh_modules(program), *called_at_once(program)))
     seen: set[ast.AST] = set()
     if program.outline.builds_free_modules:
         yield from _that_meet(program, seen)
@@ -227,7 +227,7 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
 
 
 def _looks(data: bytes) -> bool:
-    return builds_and_runs(data) or moves_itself(data) or brings_to_own_device(data) or makes_engines(data)
+    return builds_and_runs_or_calls(data) or moves_itself(data) or brings_to_own_device(data) or makes_engines(data)
 
 
 RULE = Rule(
@@ -243,6 +243,7 @@ RULE = Rule(
         (b", self.device)",),
         (b"self.cuda()",),
         (b"create_supervised_",),
+        (b"nn.", b")("),
     ),
     check,
     looks=_looks,
