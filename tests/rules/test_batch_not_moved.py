@@ -1699,3 +1699,38 @@ def test_a_method_without_the_branch_that_moves(rule) -> None:
         "            sample = {k: v.to(self.device) for k, v in sample.items()}\n        # run\n"
     )
     assert expected in rule.unchanged_unless_unsafe(program)
+
+
+INLINE = """
+    import torch
+    def train(loader, net, judge, device):
+        for x, _ in loader:
+            {first}
+            y = norm(y)
+            x = {second}
+            a = judge(y)
+            b = {third}
+            loss = score(a, b)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third"),
+    [
+        ("y = net(x)", "norm(x)", "judge(x)"),
+        ("y = net(x.to(device))", "norm(x.to(device))", "judge(x)"),
+        ("y = net(x.to(device))", "norm(x)", "judge(x.to(device))"),
+        ("y = net(x.to(device))", "norm(x)", "other(x)"),
+        ("y = net(x.to(device))", "norm(x)", "x"),
+        ("y = net(x.to(dtype))", "norm(x)", "judge(x)"),
+        ("y = net(x.to(device)).cpu() if x.cpu() else 0", "norm(x)", "judge(x)"),
+    ],
+)
+def test_items_moved_inside_a_call_that_stay_apart(rule, first: str, second: str, third: str) -> None:
+    found = rule.findings(INLINE.format(first=first, second=second, third=third))
+    assert not any("another path" in one.message for one in found)
+
+
+def test_an_item_that_is_moved_inside_one_call_only(rule) -> None:
+    program = INLINE.format(first="y = net(x.to(device))", second="norm(x)", third="judge(x)")
+    assert "        x = x.to(device)\n        y = net(x)\n" in rule.unchanged_unless_unsafe(program)

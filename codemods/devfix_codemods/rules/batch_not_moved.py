@@ -55,6 +55,7 @@ from devfix_codemods.flow.tables import sounds_like_length, sounds_like_text
 from devfix_codemods.flow.values import BatchItem, Birth, Kind, Value
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._inline_moves import inline_moves, moves_inside_calls
 from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moves import (
     Mover,
@@ -76,6 +77,8 @@ def check(program: Program) -> Iterator[Finding]:
         yield from (_of_helper(program, one) for one in partial_moves(program))
     if moves_in_one_branch(program.source.data) and not program.unit.traits.managed:
         yield from (_of_branch(program, one) for one in forgotten_moves(program))
+    if moves_inside_calls(program.source.data) and not program.unit.traits.managed:
+        yield from (_of_branch(program, one) for one in inline_moves(program))
     if not program.outline.moves_loop_items:
         return
     groups: dict[tuple[ast.AST, str], list[Meeting]] = {}
