@@ -19,7 +19,7 @@ from devfix.reporting.progress import Advance
 from devfix.results import Checked, Failed, Place, Result, Skipped
 
 SECONDS_PER_FILE = 60.0
-_ROOM = 8_000_000
+_ROOM = 10_000_000
 _LEAST_ROOM = 500_000
 """Bytes of source that all processes together remember, and each one at least: their trees take fifty times that."""
 _FEW_BYTES = 256 * 1024
