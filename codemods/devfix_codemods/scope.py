@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from devfix_codemods.flow.tree import stored as stored
 from devfix_codemods.program import Program
@@ -108,12 +109,20 @@ def _of_module(program: Program, function: Function, module_line: int | None) ->
     for outer in program.names.ancestors(function):
         if isinstance(outer, Function):
             bound |= set(parameters(outer))
+    if module_line is None:
+        return bound | _at_the_end(program.tree)
     for statement in program.tree.body:
-        if module_line is None or (statement.end_lineno or statement.lineno) < module_line:
+        if (statement.end_lineno or statement.lineno) < module_line:
             bound |= _binds(statement)
         elif statement.lineno <= module_line:
             bound |= _reached_inside(program, statement, module_line)
     return bound
+
+
+@lru_cache(maxsize=1)
+def _at_the_end(tree: ast.Module) -> frozenset[str]:
+    """What the top level binds, the last file's kept: it is asked for again and again."""
+    return frozenset(_binds_all(tree.body))
 
 
 def _reached_inside(program: Program, statement: ast.stmt, line: int) -> set[str]:

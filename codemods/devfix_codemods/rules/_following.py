@@ -286,11 +286,11 @@ def _is_there(program: Program, name: str, node: ast.AST) -> bool:
 
 def _is_data_for_numpy(program: Program, function: scope.Function, name: str) -> bool:
     """`np.array(x)` in the same function: `x` is a number, a list or an array there, or a tensor on the host."""
-    return any(
-        isinstance(node, ast.Call)
-        and any(isinstance(one, ast.Name) and one.id == name for one in node.args)
+    return b"numpy" in program.source.data and any(
+        any(isinstance(one, ast.Name) and one.id == name for one in node.args)
         and (program.names.qualified(node.func) or "") in {"numpy.array", "numpy.asarray"}
-        for node in ast.walk(function)
+        and function in program.names.ancestors(node)
+        for node in program.names.calls
     )
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from devfix_codemods import scope
 from devfix_codemods.flow.tables import CONTAINER_MODULES, MODULE_DICT_ATTRIBUTES
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._container_uses import READERS, Holder, Uses, calls
 from devfix_codemods.rules._module_values import ModuleValues, Sort, joined
@@ -101,7 +102,7 @@ class Containers:
     def _local_list(self, node: ast.Name, function: scope.Function) -> str | None:
         """The container kind of a local name that is bound once, to a container, and not used after `node`."""
         container = None
-        for one in ast.walk(function):
+        for one in walk(function):
             if not (isinstance(one, ast.Name) and one.id == node.id):
                 continue
             if isinstance(one.ctx, ast.Store):
@@ -132,7 +133,7 @@ class Containers:
             single = isinstance(value, (ast.List, ast.Tuple)) and len(value.elts) == 1
             holder.hidden = single and self._uses.is_only_first(holder.attribute)
         elif function is not None:
-            for one in ast.walk(function):
+            for one in walk(function):
                 if isinstance(one, ast.Name) and one.id == holder.local:
                     holder.sorts.extend(self._into_local(one, holder.inner, holder.container))
 
