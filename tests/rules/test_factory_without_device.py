@@ -712,3 +712,42 @@ def test_a_device_that_others_get_is_for_what_a_part_is_given(rule) -> None:
     assert "torch.full((1, 9), 7, dtype=torch.int, device=device)" in rule.unchanged_unless_unsafe(program)
     assert rule.findings(program.replace("self.decoder(tokens[:, :i], coords, mask)", "decode(tokens[:, :i])")) == ()
     assert rule.findings(program.replace("device=device", "mask=None")) == ()
+
+
+def test_an_empty_tensor_is_more_than_a_number(rule) -> None:
+    assert "torch.zeros(0, device=x.device)" in rule.fixed("""
+        import torch
+        def collect(x: torch.Tensor):
+            found = torch.zeros(0)
+            for one in x:
+                found = torch.cat((found, one[None]), dim=-1)
+            return found
+    """)
+
+
+def test_a_random_neighbour_on_the_host_says_nothing(rule) -> None:
+    assert "torch.arange(count, device=self.device)" in rule.unchanged_unless_unsafe("""
+        import torch
+        class Trainer:
+            def total(self):
+                return torch.tensor(0.0, device=self.device)
+            def labels(self, count, size, found):
+                if size is None:
+                    sample = torch.arange(count)
+                else:
+                    sample = torch.randint(count, (size,))
+                found["labels"] = sample
+                return found
+    """)
+
+
+def test_what_a_transposed_tensor_meets_is_made_beside_it(rule) -> None:
+    assert "total = torch.zeros((3, 3), device=r.device)" in rule.fixed("""
+        import torch
+        def project(matrices):
+            stacked = torch.cat(matrices, dim=0)
+            q, r = torch.linalg.qr(stacked)
+            total = torch.zeros((3, 3))
+            total += torch.special.erfinv(q)
+            return r.T @ total
+    """)

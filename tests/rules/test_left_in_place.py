@@ -58,6 +58,76 @@ RIGHT = {
             scheduler.set_timesteps(sigmas=s, device=device)
             return noise
     """,
+    "lengths that a module hands on": """
+        import torch
+        class Decoder(torch.nn.Module):
+            def forward(self, frames: torch.Tensor, ilens: torch.Tensor):
+                return self.convolution(frames), ilens
+            def stream(self, frame: torch.Tensor):
+                return self.forward(frame, ilens=torch.tensor([self.size], dtype=torch.long))[0]
+    """,
+    "the memory of another tensor is used": """
+        import torch
+        def ids(length, device, out=None):
+            if out is None:
+                return torch.arange(0, length, device=device)
+            return torch.arange(0, length, out=out)
+    """,
+    "numbers, drawn and multiplied": """
+        import torch
+        class Augment:
+            def __call__(self, image):
+                first = torch.randint(2, []).float()
+                do = (torch.rand([]) < self.chance).float()
+                second = torch.randint(2, []).float() * do
+                third = torch.randn([]) * do
+                return torch.stack([first, second, third])
+    """,
+    "the size of a layer is counted": """
+        import torch
+        def count(layer: torch.nn.Linear, x: torch.Tensor):
+            return torch.prod(torch.LongTensor(list(x.size())))
+    """,
+    "the neighbours are of both kinds": """
+        import torch
+        class Trainer:
+            def inputs(self, prompts, fields):
+                device = self.accelerator.device
+                marks = torch.zeros(3, device=device)
+                tensors = [torch.tensor(one) for one in prompts]
+                inputs = {"input_ids": pad(tensors), "mask": pad([torch.ones_like(one) for one in tensors])}
+                for name, rows in fields.items():
+                    inputs[name] = pad([torch.tensor(one) for one in rows])
+                return inputs, marks
+    """,
+    "added to a table of the host, and moved together": """
+        import torch
+        class Walks(torch.nn.Module):
+            def __init__(self):
+                self.offsets = torch.tensor([0, 1, 2])
+            def loss(self, walks):
+                device = walks.device
+                start = torch.arange(len(walks)) * 3
+                start = start.unsqueeze(1)
+                index = start + self.offsets.unsqueeze(0)
+                index = index.view(-1).to(device)
+                return index, torch.zeros(3).to(device)
+    """,
+    "a parameter that is said to be a list": """
+        import torch
+        def matrix(indices):
+            \"\"\"The matrix of a permutation.
+
+            Args:
+                indices: A list of indices.
+            \"\"\"
+            made = torch.zeros((len(indices), len(indices)))
+            for i, one in enumerate(indices):
+                made[i, one] = 1
+            return made
+        def of(x):
+            return matrix(torch.randperm(x))
+    """,
     "one number is asked for": """
         import torch
         def steps(t, h, w, device):

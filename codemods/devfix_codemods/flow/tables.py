@@ -73,6 +73,7 @@ SAME_PLACE = frozenset(
         "linalg.norm linalg.inv linalg.pinv linalg.svd linalg.solve linalg.cholesky linalg.det fft.fft fft.ifft "
         "linalg.qr linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svdvals linalg.lu linalg.slogdet "
         "linalg.matrix_exp linalg.matrix_norm linalg.vector_norm linalg.matrix_power logdet inverse "
+        "special.erfinv special.erf special.erfc special.expit special.digamma special.gammaln special.entr "
         "fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.fftshift fft.ifftshift"
     ).split()
 )
@@ -317,7 +318,7 @@ _LENGTH_WORDS = frozenset("length lengths len lens seqlen seqlens size sizes cou
 
 def sounds_like_length(name: str) -> bool:
     """Whether a name speaks of sequence lengths, which packing needs on the host."""
-    return any(part in _LENGTH_WORDS for part in name.lower().strip("_").split("_"))
+    return any(part in _LENGTH_WORDS or part.endswith("lens") for part in name.lower().strip("_").split("_"))
 
 
 MODULE_DICT_ATTRIBUTES = frozenset(

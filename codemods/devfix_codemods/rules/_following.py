@@ -203,7 +203,7 @@ _TAKES_SIZES = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", 
 
 def with_device(program: Program, call: ast.Call, device: str) -> Edit | None:
     """`device=` among the arguments of a call, or None where it may be there already."""
-    if any(one.arg in {None, "device"} for one in call.keywords):
+    if any(one.arg in {None, "device", "out"} for one in call.keywords):
         return None
     return with_argument(call, program.source.span(call), device, "device")
 
@@ -356,6 +356,8 @@ def _by_name(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
 
 def _root(program: Program, node: ast.expr) -> str | None:
     """The name of a tensor: `x`, or the one from which `x.t()[0]` is taken if its uses say that it is a tensor."""
+    if isinstance(node, ast.Attribute) and node.attr in {"T", "mT"}:
+        node = node.value
     if isinstance(node, ast.Name):
         return node.id
     inner: ast.expr = node

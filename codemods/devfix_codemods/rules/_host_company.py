@@ -7,7 +7,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._host_on_purpose import is_index, is_scalar, moves
+from devfix_codemods.rules._host_on_purpose import is_index, is_random, is_scalar, moves
 from devfix_codemods.rules._whereabouts import moves_to_host
 
 _MOVES = frozenset({"to", "cuda", "to_device", "type_as"})
@@ -21,6 +21,16 @@ def parted(program: Program, calls: set[ast.Call]) -> set[ast.Call]:
     while gone := {one for one in left if _meets_host(program, one, left)}:
         left -= gone
     return calls - left
+
+
+def others_left(program: Program, call: ast.Call, hinted: set[ast.Call]) -> bool:
+    """Whether the function makes further tensors on the host: then this one was not forgotten beside its neighbours."""
+    function, own = scope.function_around(program, call), program.names.statement(call)
+    return any(
+        scope.function_around(program, one) is function and program.names.statement(one) is not own
+        for one in program.names.calls
+        if one not in hinted and not is_random(one) and _is_left(program, one, set())
+    )
 
 
 def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
@@ -120,11 +130,16 @@ def _stays_of_torch(program: Program, statement: ast.Assign) -> bool:
     return True
 
 
+_SHAPES = frozenset({"unsqueeze", "squeeze", "view", "reshape", "flatten", "expand", "repeat", "permute", "transpose"})
+
+
 def _is_of_torch(program: Program, function: ast.expr) -> bool:
     name = program.names.qualified(function)
     if name is not None:
         return name.startswith("torch.")
-    return isinstance(function, ast.Attribute) and not (dotted(function) or "").startswith("self.")
+    if not isinstance(function, ast.Attribute):
+        return False
+    return function.attr in _SHAPES or not (dotted(function) or "").startswith("self.")
 
 
 def _reads(function: scope.Function, names: set[str]) -> Iterator[ast.Name]:
@@ -141,7 +156,7 @@ def _is_left(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
     """Whether a call makes a tensor on the host, and nothing takes it from there."""
     if tables.canonical(program.names.qualified(call.func) or "") not in _HOST_MAKERS or call in moved:
         return False
-    if any(one.arg in {"device", None} for one in call.keywords) or is_scalar(call) or is_index(program, call):
+    if any(one.arg in {"device", "out", None} for one in call.keywords) or is_scalar(call) or is_index(program, call):
         return False
     chain = (one for one in program.names.ancestors(call) if isinstance(one, ast.Attribute))
     return not any(one.attr in _MOVES and moves(program, one) for one in chain)

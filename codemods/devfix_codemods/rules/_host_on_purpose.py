@@ -21,8 +21,13 @@ _HOST_CLASSES = re.compile(
 )
 
 
+_HOST_FILES = re.compile(r"(?:dataset|dataloader|datamodule|collat\w*|preprocess\w*)s?\.py$")
+
+
 def runs_on_the_host(program: Program, function: scope.Function, call: ast.Call) -> bool:
     """Whether a function builds, loads, tests or shows: what it makes is moved later, or never."""
+    if _HOST_FILES.search(program.source.path.replace("\\", "/")):
+        return True
     owners = [one for one in program.names.ancestors(call) if isinstance(one, ast.ClassDef)]
     names = [one.name for one in program.names.ancestors(call) if isinstance(one, scope.Function)]
     if any(_HOST_FUNCTIONS.fullmatch(one) for one in names) or any(_HOST_CLASSES.fullmatch(one.name) for one in owners):
@@ -92,8 +97,10 @@ def is_scalar(call: ast.Call) -> bool:
 
 
 def _is_reduced(program: Program, call: ast.Call) -> bool:
-    """`torch.tensor([h, w]).max()`: one number is asked for, and the tensor is gone."""
+    """`torch.tensor([h, w]).max()`, `torch.prod(torch.tensor([h, w]))`: one number is asked for."""
     method = program.names.parent(call)
+    if isinstance(method, ast.Call) and method.args == [call] and not method.keywords:
+        return (program.names.qualified(method.func) or "").removeprefix("torch.") in _REDUCTIONS
     reduced = program.names.parent(method) if isinstance(method, ast.Attribute) else None
     if not isinstance(method, ast.Attribute) or not isinstance(reduced, ast.Call) or reduced.func is not method:
         return False
@@ -145,6 +152,14 @@ def _is_open(program: Program, node: ast.expr) -> bool:
 
 def _on_host(index: ast.expr) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr in {"cpu", "numpy"} for one in ast.walk(index))
+
+
+def is_random(call: ast.Call) -> bool:
+    """Likely made-up data."""
+    return (dotted(call.func) or "").rpartition(".")[2] in _RANDOM
+
+
+_RANDOM = frozenset({"rand", "randn", "randint", "normal"})
 
 
 def is_index(program: Program, node: ast.expr) -> bool:

@@ -20,8 +20,8 @@ from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import Following, placed
-from devfix_codemods.rules._host_company import parted
-from devfix_codemods.rules._host_on_purpose import runs_on_the_host, stays
+from devfix_codemods.rules._host_company import others_left, parted
+from devfix_codemods.rules._host_on_purpose import is_random, runs_on_the_host, stays
 from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
 from devfix_codemods.rules._rebuilt import wanted_device
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
@@ -39,6 +39,8 @@ class Sized:
 def forgotten(program: Program) -> Iterator[Sized]:
     """Factories in functions that nothing keeps on the host, with the device that the code around them tells."""
     found = list(_told(program))
+    hinted = {one.call for one in found}
+    found = [one for one in found if _BESIDE not in one.reason or not others_left(program, one.call, hinted)]
     kept = parted(program, {one.call for one in found if one.repair is not None and one.reason not in _NOT_PARTED})
     yield from (one for one in found if one.call not in kept)
 
@@ -47,6 +49,7 @@ _IN_PLACE = "gets losses added in place"
 _PUT = "becomes a part of a tensor that is where the caller's is"
 _REBUILT = "replaces a tensor that is not on the device asked for"
 _NOT_PARTED = frozenset({_IN_PLACE, _PUT, _REBUILT})
+_BESIDE = "has neighbours on"
 
 
 def _told(program: Program) -> Iterator[Sized]:
@@ -55,7 +58,7 @@ def _told(program: Program) -> Iterator[Sized]:
     for call in program.names.calls:
         name = tables.canonical(program.names.qualified(call.func) or "")
         function = scope.function_around(program, call)
-        if name not in _MAKES or function is None or any(one.arg in {"device", None} for one in call.keywords):
+        if name not in _MAKES or function is None or any(one.arg in {"device", "out", None} for one in call.keywords):
             continue
         if (asked := _asked_for(program, function, call)) is not None:
             yield asked
@@ -172,6 +175,8 @@ def _is_tensor(program: Program, function: scope.Function, node: ast.expr, call:
     text = dotted(node)
     if text is None:
         return False
+    if _is_said_to_be_list(function, text):
+        return False
     known = program.facts.births.get(call)
     if known:
         return any(text == name for hand in known.values() for name, _ in hand.tensors)
@@ -181,6 +186,13 @@ def _is_tensor(program: Program, function: scope.Function, node: ast.expr, call:
     evidence = program.unit.evidence[function]
     stores = [line for line in evidence.stores.get(text, ()) if line <= node.lineno]
     return text not in evidence.numpy and evidence.is_tensor(text, max(stores, default=0))
+
+
+def _is_said_to_be_list(function: scope.Function, name: str) -> bool:
+    """`indices: A list of indices`, in the docstring."""
+    said = ast.get_docstring(function) or ""
+    line = rf"(?i)\b{re.escape(name)}\b[^\n]*:[^\n]*\blist\b"
+    return name in scope.parameters(function) and re.search(line, said) is not None
 
 
 def _has_dtype_of_torch(
@@ -249,8 +261,8 @@ def _by_sibling(
     program: Program, devices: Callable[[], Devices], function: scope.Function, call: ast.Call
 ) -> tuple[str, str] | None:
     """The device that the function, or the class for `self.device`, gives to other tensors, if it is bound here too."""
-    if (dotted(call.func) or "").rpartition(".")[2] in _RANDOM:
-        return None  # likely made-up data
+    if is_random(call):
+        return None
     own = {ast.unparse(one) for one in _devices_given(program, function)}
     owner = scope.class_around(program, call)
     around = list(_devices_given(program, owner)) if owner is not None else []
@@ -262,7 +274,7 @@ def _by_sibling(
     named = [one.text for one in devices().at(program.names.statement(call)) if not one.optional]
     for text in (*named, *sorted(shared)):
         if text in own or (text in shared):
-            return text, f"has neighbours on `{text}`"
+            return text, f"{_BESIDE} `{text}`"
     return None
 
 
@@ -301,9 +313,6 @@ def _is_given_to_part(program: Program, node: ast.Name) -> bool:
             return False
         inner = outer
     return False
-
-
-_RANDOM = frozenset({"rand", "randn", "randint", "normal"})
 
 
 def _is_shared(program: Program, node: ast.expr) -> bool:

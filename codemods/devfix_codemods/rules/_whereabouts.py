@@ -258,7 +258,9 @@ _MODEL = re.compile(
 )
 _FROM_MODELS = frozenset(f"sentence_transformers.util.{name}" for name in ("cos_sim", "pytorch_cos_sim", "dot_score"))
 _COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor"})
-_NO_TENSORS = frozenset({"torch.Size", "torch.broadcast_shapes", "torch.numel", "torch.is_tensor", "torch.finfo"})
+_NO_TENSORS = frozenset(
+    {"torch._shape_as_tensor", "torch.Size", "torch.broadcast_shapes", "torch.numel", "torch.is_tensor", "torch.finfo"}
+)
 _NUMBERS = frozenset({"ndim", "size", "numel", "dim", "item", "tolist", "element_size", "nelement", "ndimension"})
 """Methods and attributes of tensors that give no tensor."""
 _SHAPES = frozenset(

@@ -40,7 +40,8 @@ Any.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 from devfix_codemods.edits.operations import ReplaceExpression, ReplaceStatement, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety, Step
@@ -74,13 +75,13 @@ def check(program: Program) -> Iterator[Finding]:
     yield from (_left_out(program, one) for one in dict.fromkeys(left_out(program)))
     if not program.outline.makes_tensors:
         return
-    facts = program.facts
+    facts, where = program.facts, cache(partial(SureWhereabouts, program))
     found: dict[tuple[ast.Call, ...], list[Meeting]] = {}
     others: dict[tuple[ast.Call, ...], list[Meeting]] = {}
     for meeting in (*facts.followings, *facts.meetings):
         sources = meeting.misplaced.value.sources
         if sources:
-            (found if _concerns(program, meeting) else others).setdefault(sources, []).append(meeting)
+            (found if _concerns(program, meeting, where) else others).setdefault(sources, []).append(meeting)
     told = [one for sources, meetings in found.items() for one in _findings(program, meetings, others.get(sources, []))]
     hints = {one.call: one for one in forgotten(program)}
     repaired = {one.span for one in told if one.fix is not None}
@@ -163,13 +164,13 @@ def _is_read_on_host(program: Program, meeting: Meeting) -> bool:
     return isinstance(method, ast.Attribute) and method.attr == "numpy"
 
 
-def _concerns(program: Program, meeting: Meeting) -> bool:
+def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWhereabouts]) -> bool:
     """Not what is indexed, nor what is kept in an attribute: other rules repair those."""
     if meeting.context.worker or _division.code_for(program, meeting) != RULE.code:
         return False
     if meeting.anchor.place == UNKNOWN and (meeting.context.function is None or _of_array(program, meeting)):
         return False
-    if _is_test(meeting) or _is_read_on_host(program, meeting) or _is_beside_itself(program, meeting):
+    if _is_test(meeting) or _is_read_on_host(program, meeting) or _is_number(meeting):
         return False
     if "ctc" in meeting.operation.lower():
         return False  # its targets and lengths may be on the host
@@ -182,8 +183,9 @@ def _concerns(program: Program, meeting: Meeting) -> bool:
     if _move_discarded(program, meeting):
         return False
     statements = [program.names.statement(one) for one in meeting.misplaced.value.sources]
-    kept = (one for one in statements if isinstance(one, ast.Assign) and any(attributes_set(one)))
-    return next(kept, None) is None
+    if any(isinstance(one, ast.Assign) and any(attributes_set(one)) for one in statements):
+        return False
+    return may_be_device(meeting.anchor.place) or not _is_beside_itself(program, meeting, where)
 
 
 def _is_test(meeting: Meeting) -> bool:
@@ -194,11 +196,23 @@ def _is_test(meeting: Meeting) -> bool:
     return (compares and tests) or ((compares or tests) and not may_be_device(meeting.anchor.place))
 
 
-def _is_beside_itself(program: Program, meeting: Meeting) -> bool:
-    """Whether what it meets was made of it, or is on the host like it."""
+def _is_number(meeting: Meeting) -> bool:
+    """`torch.randint(2, [])`, of no dimension: in arithmetic it may be on the host."""
     if may_be_device(meeting.anchor.place):
         return False
-    return is_made_of(program, meeting) or SureWhereabouts(program).source(meeting.anchor.node) is Made.HOST
+    return all(
+        (dotted(one.func) or "").rpartition(".")[2] in _SHAPED
+        and any(isinstance(each, (ast.List, ast.Tuple)) and not each.elts for each in one.args)
+        for one in meeting.misplaced.value.sources
+    )
+
+
+_SHAPED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "randint"})
+
+
+def _is_beside_itself(program: Program, meeting: Meeting, where: Callable[[], SureWhereabouts]) -> bool:
+    """Whether what it meets was made of it, or is on the host like it."""
+    return is_made_of(program, meeting) or where().source(meeting.anchor.node) is Made.HOST
 
 
 def _of_array(program: Program, meeting: Meeting) -> bool:
