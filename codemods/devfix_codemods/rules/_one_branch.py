@@ -92,7 +92,7 @@ def _is_carried(program: Program, value: ast.expr) -> bool:
     """Whether a module holds the value, and takes it along."""
     owner = scope.class_around(program, value)
     own = (dotted(value) or ast.unparse(value)).startswith("self.")
-    return own and owner is not None and program.classes.may_be_module(owner)
+    return own and owner is not None and program.classes.is_module(owner)
 
 
 def _binds_moved(block: list[ast.stmt], name: str, moves: list[ast.Call]) -> bool:
