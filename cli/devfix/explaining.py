@@ -2,6 +2,7 @@
 
 import inspect
 
+from devfix_codemods import guards, suppressions
 from devfix_codemods.rules import all_rules
 
 from devfix.formats import OutputFormat
@@ -29,10 +30,19 @@ def explain(word: str) -> int:
     Raises:
         UsageError: there is none.
     """
-    rule = rule_named(word)
+    code, name, documentation = _page(word)
     printer = out()
-    printer.line((f"{rule.code} ", "code"), (rule.name, "name"))
+    printer.line((f"{code} ", "code"), (name, "name"))
     printer.line()
-    for line in inspect.cleandoc(rule.documentation).splitlines():
+    for line in inspect.cleandoc(documentation).splitlines():
         printer.line((line, ""))
     return 0
+
+
+def _page(word: str) -> tuple[str, str, str]:
+    """The code, the name and the page of a rule, or of what reports name though no rule finds it."""
+    for other in (suppressions, guards):
+        if word.upper() == other.CODE or word.lower() == other.NAME:
+            return other.CODE, other.NAME, other.__doc__ or ""
+    rule = rule_named(word)
+    return rule.code, rule.name, rule.documentation

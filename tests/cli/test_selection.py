@@ -84,3 +84,12 @@ def test_rules_are_listed_and_explained(devfix: Devfix) -> None:
     page = "DVF101 batch-not-moved\n\nBatches that stay behind.\n\nWhy: torch.\n"
     assert devfix("rule", "DVF101").out == devfix("rule", "batch-not-moved").out == page
     assert devfix("rule", "DVF999").code == 2
+
+
+@pytest.mark.parametrize(("code", "name"), [("DVF001", "unused-ignore"), ("DVF002", "device-guard")])
+def test_what_no_rule_reports_is_explained_too(devfix: Devfix, code: str, name: str) -> None:
+    ran = devfix("rule", code)
+    assert ran.out.startswith(f"{code} {name}\n\n")
+    assert len(ran.out.splitlines()) > 3
+    assert devfix("rule", name).out == ran.out
+    assert code not in devfix("rules").out
