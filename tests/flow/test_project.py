@@ -324,3 +324,28 @@ def test_methods_that_another_file_gives(text: str) -> None:
         """,
     }
     assert [one for one in found(texts) if not one.startswith("DVF501")] == []
+
+
+def test_a_device_that_the_base_of_another_file_keeps() -> None:
+    texts = {
+        "base.py": """
+            import torch
+
+            class Brain:
+                def __init__(self, options):
+                    for name, value in options.items():
+                        setattr(self, name, value)
+
+                def fit(self, batch):
+                    return self.step(batch.to(self.device))
+        """,
+        "train.py": """
+            import torch
+            from base import Brain
+
+            class Recognizer(Brain):
+                def step(self, batch):
+                    return self.net(batch, torch.zeros(2).to("cuda"))
+        """,
+    }
+    assert "torch.zeros(2).to(self.device)" in patched(texts)

@@ -8,6 +8,36 @@ from devfix_codemods.findings import Safety
 CODE = "DVF101"
 
 SILENT = {
+    "a pipeline places what it is given": """
+        import torch
+        from torch.utils.data import DataLoader
+
+        def caption(pipe, data, device):
+            pipe.to(device)
+            for image, text in DataLoader(data):
+                text = text.to(device)
+                print(pipe(image))
+    """,
+    "a function that is called, and another thing that is moved": """
+        import torch
+        from torch.utils.data import DataLoader
+
+        def run(step, state, data, device):
+            state = state.to(device)
+            for x, y in DataLoader(data):
+                x = x.to(device)
+                step(y)
+                print(state)
+    """,
+    "what is called gets the batch where it is": """
+        import torch
+        from torch.utils.data import DataLoader
+
+        def run(net, data, device):
+            net = net.to(device)
+            for x, name in DataLoader(data):
+                print(name, net(x.to(device)).argmax())
+    """,
     "batch moved by helper in other file": """
         import torch
         from utils import to_device
@@ -1734,3 +1764,48 @@ def test_items_moved_inside_a_call_that_stay_apart(rule, first: str, second: str
 def test_an_item_that_is_moved_inside_one_call_only(rule) -> None:
     program = INLINE.format(first="y = net(x.to(device))", second="norm(x)", third="judge(x)")
     assert "        x = x.to(device)\n        y = net(x)\n" in rule.unchanged_unless_unsafe(program)
+
+
+CALLED = {
+    "a parameter, moved as a statement": ("    net.to(device)", "net"),
+    "a parameter, moved into a name": ("    model = net.to(device)", "model"),
+    "a parameter, moved with cuda": ("    net.cuda()", "net"),
+}
+
+
+@pytest.mark.parametrize(("move", "name"), CALLED.values(), ids=CALLED)
+def test_what_is_moved_and_called_is_a_module(rule, move: str, name: str) -> None:
+    lines = [
+        "import torch",
+        "from torch.utils.data import DataLoader",
+        "",
+        "def fit(net, data, device):",
+        move,
+        "    criterion = torch.nn.CrossEntropyLoss()",
+        "    for x, y in DataLoader(data):",
+        f"        x = x.{'cuda()' if 'cuda' in move else 'to(device)'}",
+        f"        print(criterion({name}(x), y))",
+        "",
+    ]
+    found = rule.findings("\n".join(lines))
+    assert [finding.span.line for finding in found] == [9]
+
+
+def test_what_is_moved_into_an_attribute_and_called_is_a_module(rule) -> None:
+    program = """
+        import torch
+        from torch.utils.data import DataLoader
+
+        class Base:
+            def __init__(self, model, args):
+                self.device = torch.device(args.device)
+                self.model = model.to(self.device)
+                self.criterion = torch.nn.CrossEntropyLoss()
+
+        class Trainer(Base):
+            def train(self, data):
+                for x, y in DataLoader(data):
+                    x = x.to(self.device)
+                    print(self.criterion(self.model(x), y))
+    """
+    assert [finding.span.line for finding in rule.findings(dedent(program))] == [15]

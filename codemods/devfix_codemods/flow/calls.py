@@ -75,6 +75,8 @@ class Calls(Readouts):
             return self._encode(node, "__call__", arguments)
         if self._is_loss_by_use(node):
             return self._module_call(node, node.func, callee, arguments, state)
+        if _is_moved(callee) and not tables.PLACES_ITS_INPUTS.search(dotted(node.func) or ""):
+            return self._module_call(node, node.func, replace(callee, kind=Kind.MODULE), arguments, state)
         if isinstance(node.func, ast.Name) and callee.token == f"name#{node.func.id}":
             return self._builtin(node, node.func.id, arguments, state)
         return self.unknown_call(node, arguments, state)
@@ -321,6 +323,11 @@ class Calls(Readouts):
         known = base.element
         element = added if known is None else known if known == added else replace(added, place=UNKNOWN, batch=None)
         state.env[function.value.id] = Value(Kind.SEQUENCE, element=element)
+
+
+def _is_moved(callee: Value) -> bool:
+    """Whether something unknown was moved: what can be called as well is a module."""
+    return callee.kind is Kind.UNKNOWN and callee.origin is not None and callee.origin.birth is Birth.MOVE
 
 
 def _place_of_type(arguments: Arguments) -> Place | None:

@@ -58,6 +58,14 @@ class ClassTable:
         foreign = any(base not in _PLAIN_BASES and not base.startswith("torch.") for base in bases)
         return foreign and len(tables.LIGHTNING_HOOKS.intersection(self.methods(definition))) > 1
 
+    def ancestors(self, definition: ast.ClassDef) -> list[ast.ClassDef]:
+        """The bases of a class, and theirs, as far as the project defines them."""
+        found = [definition]
+        for one in found:
+            parents = map(self._table(one)._parent, one.bases)
+            found += [parent for parent in parents if parent is not None and parent not in found]
+        return found[1:]
+
     def is_dataset(self, definition: ast.ClassDef) -> bool:
         if any(base.startswith(tables.DATASET_BASES) or base.endswith("Dataset") for base in self.bases(definition)):
             return True

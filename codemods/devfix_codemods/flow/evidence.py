@@ -18,6 +18,7 @@ from devfix_codemods.flow.tree import children
 class Evidence:
     """Dotted names (`model`, `self.net`) by what is done with them in one function, or one class.
 
+    `applied` are the dotted names that are called with something: what is moved as well is a module.
     `methods` are the last parts of what is called by a dotted name, `built` the dotted names of calls that look like
     those of classes. `kept` are the assignments to attributes, `read` the attributes that are read.
     `surely` are those with which something is done that only a torch tensor stands (no number, no numpy array), each
@@ -40,6 +41,7 @@ class Evidence:
     placed: set[str] = field(default_factory=set)
     iterated: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
+    applied: set[str] = field(default_factory=set)
     moved: set[str] = field(default_factory=set)
     methods: set[str] = field(default_factory=set)
     built: set[str] = field(default_factory=set)
@@ -58,6 +60,7 @@ class Evidence:
         self.moved |= inner.moved
         self.iterated |= inner.iterated
         self.called |= inner.called
+        self.applied |= inner.applied
         self.methods |= inner.methods
         self.built |= inner.built
         self.kept += inner.kept
@@ -146,6 +149,7 @@ def _collect(scope: ast.AST, found: dict[ast.AST, Evidence], names: Names) -> Ev
                 _tensor_arguments(node, own, names)  # type: ignore[arg-type]
         if kind is not ast.Name and kind is not ast.Constant:
             pending += children(node)
+    own.modules |= {name for name in own.moved & own.applied if not tables.PLACES_ITS_INPUTS.search(name)}
     return own
 
 
@@ -220,6 +224,8 @@ _IN_PLACE = frozenset({"half", "float", "double", "bfloat16"})
 
 
 def _call(node: ast.Call, found: Evidence) -> None:
+    if node.args and (text := dotted(node.func)) is not None:
+        found.applied.add(text)
     if isinstance(node.func, ast.Attribute):
         found.methods.add(node.func.attr)
         if node.func.attr[:1].isupper() and (text := dotted(node.func)) is not None:

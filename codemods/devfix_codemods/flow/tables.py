@@ -171,6 +171,8 @@ MODULE_EVIDENCE_METHODS = frozenset(
     "parameters named_parameters state_dict load_state_dict zero_grad train eval named_modules modules children "
     "named_children buffers named_buffers register_buffer add_module".split()
 )
+PLACES_ITS_INPUTS = re.compile(r"(?i)pipe")
+"""Names of what is moved like a module, and moves what it is given: the pipelines of diffusers and transformers."""
 PARAMETER_ITERATORS = frozenset({"parameters", "buffers"})
 NAMED_PARAMETER_ITERATORS = frozenset({"named_parameters", "named_buffers"})
 
