@@ -52,11 +52,23 @@ class ClassTable:
         bases = self.bases(definition)
         if any(
             base.startswith(tables.MANAGED_BASES) or base.endswith(("LightningModule", "LightningDataModule"))
-            for base in bases
+            for base in self.named_bases(definition)
         ):
             return True
         foreign = any(base not in _PLAIN_BASES and not base.startswith("torch.") for base in bases)
         return foreign and len(tables.LIGHTNING_HOOKS.intersection(self.methods(definition))) > 1
+
+    def named_bases(self, definition: ast.ClassDef) -> tuple[str, ...]:
+        """`bases`, and the names under which bases of the project's other files are imported.
+
+        A project that is itself a framework defines what others only name.
+        """
+        imported = (
+            self._table(one)._names.qualified(base)
+            for one in (definition, *self.ancestors(definition))
+            for base in one.bases
+        )
+        return (*self.bases(definition), *(tables.canonical(name) for name in imported if name is not None))
 
     def ancestors(self, definition: ast.ClassDef) -> list[ast.ClassDef]:
         """The bases of a class, and theirs, as far as the project defines them."""
@@ -67,14 +79,16 @@ class ClassTable:
         return found[1:]
 
     def is_dataset(self, definition: ast.ClassDef) -> bool:
-        if any(base.startswith(tables.DATASET_BASES) or base.endswith("Dataset") for base in self.bases(definition)):
+        if any(
+            base.startswith(tables.DATASET_BASES) or base.endswith("Dataset") for base in self.named_bases(definition)
+        ):
             return True
         methods = self.methods(definition)
         return "__getitem__" in methods and "__len__" in methods and not self.is_module(definition)
 
     def prepares_data(self, definition: ast.ClassDef) -> bool:
         """Whether a class works on the host before anything is moved: a collator, a tokenizer, a feature extractor."""
-        names = (definition.name, *(base.rpartition(".")[2] for base in self.bases(definition)))
+        names = (definition.name, *(base.rpartition(".")[2] for base in self.named_bases(definition)))
         return any(map(tables.PREPARES_DATA.search, names)) and not self.is_module(definition)
 
     def methods(self, definition: ast.ClassDef) -> dict[str, Function]:

@@ -28,7 +28,7 @@ def sums_across_devices(program: Program) -> Iterator[Sum]:
     """Tensors of an output that are added to accumulators on the metric's device."""
     classes = program.classes
     for owner in program.names.classes:
-        if any(base.startswith("ignite.metrics") for base in classes.bases(owner)):
+        if any(base.startswith("ignite.metrics") for base in classes.named_bases(owner)):
             made = _accumulators(program, owner)
             for method in owner.body:
                 if isinstance(method, scope.Function) and method.name in _UPDATES and made:

@@ -17,7 +17,7 @@ _MODULES_OF_OTHERS = ("LightningModule", "PreTrainedModel", "ModelMixin", "Messa
 
 def is_surely_module(program: Program, owner: ast.ClassDef) -> bool:
     """Derived from `torch.nn.Module` for certain: by its bases, or because it registers buffers of its own."""
-    for base in program.classes.bases(owner):
+    for base in program.classes.named_bases(owner):
         if base in tables.MODULE_BASES or base.startswith("torch.nn.") or base.endswith(_MODULES_OF_OTHERS):
             return True
     return any(

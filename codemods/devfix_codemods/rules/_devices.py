@@ -152,13 +152,14 @@ class Devices:
 
     def _inherits(self, owner: ast.ClassDef, key: str) -> bool:
         """From a class known to have it; or from one of another file, where that or the class itself uses it so."""
-        bases = self._program.classes.bases(owner)
+        bases = self._program.classes.named_bases(owner)
         if key == "self.device" and any(base.endswith(_DEVICE_BASES) for base in bases):
             return True
         known = [one for one in self._program.classes.ancestors(owner) if one not in self._names.classes]
         if any(dotted(one) == key for each in known for one in ast.walk(each) if isinstance(one, ast.Attribute)):
             return True
-        foreign = any(base not in _PLAIN_BASES and not base.startswith("torch.") for base in bases)
+        unknown = self._program.classes.bases(owner)
+        foreign = any(base not in _PLAIN_BASES and not base.startswith("torch.") for base in unknown)
         return foreign and any(
             scope.class_around(self._program, one) is owner for one in self._values.uses.get(key, ())
         )

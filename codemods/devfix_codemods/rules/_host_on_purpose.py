@@ -44,7 +44,7 @@ _PLACES = re.compile(r"is_available|cuda|cpu|device")
 
 
 def _bases(program: Program, owner: ast.ClassDef) -> tuple[str, ...]:
-    return tuple(program.unit.classes.bases(owner))
+    return tuple(program.classes.named_bases(owner))
 
 
 # What happens to the value

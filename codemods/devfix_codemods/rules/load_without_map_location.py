@@ -160,7 +160,7 @@ class _Chooser:
     def _of_dataset(self, owner: ast.ClassDef, call: ast.Call) -> _Choice | None:
         """In `__getitem__`, which runs in a loader's worker: there is no device there."""
         function = scope.function_around(self._program, call)
-        works = any(one.startswith(DATASET_BASES) for one in self._classes.bases(owner))
+        works = any(one.startswith(DATASET_BASES) for one in self._classes.named_bases(owner))
         if not works or function is None or function.name != "__getitem__":
             return None
         return _Choice(self._host, Safety.UNSAFE, "a worker of a loader has no device")
@@ -193,7 +193,7 @@ class _Chooser:
         """A name for the device; not that of a model of transformers, which may still be loading."""
         found = self._devices.first(self._names.statement(call), optional=True)
         owner = scope.class_around(self._program, call)
-        loading = owner is not None and any(one.endswith("PreTrainedModel") for one in self._classes.bases(owner))
+        loading = owner is not None and any(one.endswith("PreTrainedModel") for one in self._classes.named_bases(owner))
         return found.text if found is not None and not (loading and found.text == "self.device") else None
 
     def _is_decided(self, call: ast.Call) -> bool:
