@@ -1,0 +1,234 @@
+"""How an element of a batch is moved: beside its siblings and in their style, else where the loop yields it."""
+
+import ast
+from collections.abc import Sequence
+from typing import Literal
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.findings import Fix, Safety
+from devfix_codemods.flow.facts import Meeting, Move
+from devfix_codemods.flow.places import may_be_device
+from devfix_codemods.flow.values import BatchItem, Kind, Value
+from devfix_codemods.program import Program
+from devfix_codemods.rules._moves import Mover, copied_suffix, mover_for, names_at, roots, text_of, within
+
+
+def sibling_moves(program: Program, meeting: Meeting, batch: BatchItem) -> list[Move]:
+    """Moves of other elements of the same batch above the operation, in source order, that a copy may follow."""
+    sink = _sink(program, meeting)
+    found = [
+        one
+        for one in program.facts.moves
+        if one.value.batch is not None
+        and one.value.batch.token == batch.token
+        and one.value.batch.path != batch.path
+        and may_be_device(one.target)
+        and copied_suffix(program, one.node) is not None
+        and one.node.lineno <= sink.lineno
+    ]
+    return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
+
+
+def element_fix(
+    program: Program, meeting: Meeting, meetings: list[Meeting], batch: BatchItem, moves: list[Move]
+) -> Fix | None:
+    """The element moved before the operation of `meeting`; `meetings` are all that it takes part in."""
+    mover = _mover(program, meeting, batch, moves)
+    if not batch.path and only_passed_on(meeting) and not any(not only_passed_on(one) for one in meetings):
+        return _mapping_fix(program, meeting, mover)
+    if mover is None:
+        return None
+    name = name_of(program, meeting)
+    edits = _edits(program, meeting, meetings, batch, moves, mover)
+    if edits is None:
+        return None
+    title = f"Move `{name}` to `{mover.device}`" + (
+        f", as `{text_of(program, moves[-1].receiver)}` is" if moves else ""
+    )
+    return Fix(max(mover.safety, _safety(meetings, moves), key=list(Safety).index), title, (*mover.edits, *edits))
+
+
+def whole_batch(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Fix | None:
+    """A mapping whose items are all known to be tensors, none of them moved yet: moved as one."""
+    root = _root_of(program, meeting)
+    if root is None or moves:
+        return None
+    items, start = root
+    if not items or any(one.kind is not Kind.TENSOR for one in items):
+        return None
+    mover = _mover(program, meeting, batch, moves)
+    if mover is None or not isinstance(start.target, ast.Name):
+        return None
+    name = start.target.id
+    code = f"{name} = {{k: v{mover.suffix} for k, v in {name}.items()}}"
+    edit = InsertStatement(program.source.span(start.body[0]), "before", code)
+    return Fix(mover.safety, f"Move every tensor of `{name}` to `{mover.device}`", (*mover.edits, edit))
+
+
+def _root_of(program: Program, meeting: Meeting) -> tuple[list[Value], ast.For] | None:
+    """The items of the mapping that the loop yields, where the element is one of them."""
+    batch = meeting.misplaced.value.batch
+    assert batch is not None
+    loop = batch.statement
+    known = program.facts.batches.get(batch.token)
+    if known is None or known.kind is not Kind.MAPPING or known.items is None or not isinstance(loop, ast.For):
+        return None
+    return [value for _, value in known.items], loop
+
+
+def birth_node(meeting: Meeting) -> ast.AST:
+    """Where the misplaced element was yielded."""
+    origin = meeting.misplaced.value.origin
+    assert origin is not None
+    return origin.node
+
+
+def name_of(program: Program, meeting: Meeting) -> str:
+    """What messages call the misplaced element."""
+    origin = meeting.misplaced.value.origin
+    return origin.name if origin and origin.name else text_of(program, meeting.misplaced.node)
+
+
+def device_in(suffix: str) -> str:
+    """The device expression of a move's text."""
+    tree = ast.parse(f"_{suffix}", mode="eval").body
+    if isinstance(tree, ast.Call):
+        argument = next(
+            (one.value for one in tree.keywords if one.arg == "device"), tree.args[0] if tree.args else None
+        )
+        if argument is not None:
+            return ast.unparse(argument).strip("'\"")
+    return "cuda"
+
+
+def only_passed_on(meeting: Meeting) -> bool:
+    """Whether nothing but being an argument of a module says that the value is a tensor."""
+    through_module = any(
+        one.role == "module" and not (one.value.qualified or "").startswith("torch.nn.") for one in meeting.operands
+    )
+    return through_module and meeting.misplaced.value.kind is not Kind.TENSOR
+
+
+def _safety(meetings: list[Meeting], moves: list[Move]) -> Safety:
+    certain = moves or any(not only_passed_on(one) for one in meetings)
+    return Safety.SAFE if certain else Safety.UNSAFE
+
+
+def _mover(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Mover | None:
+    """The siblings' style; else a move like it in the file's other loops; else a new one by the rules of section 3."""
+    if moves:
+        suffix = copied_suffix(program, moves[-1].node)
+        assert suffix is not None
+        return Mover(suffix, device_in(suffix))
+    start = program.names.statement(birth_node(meeting))
+    return mover_for(program, meeting, names_at(program, start, meeting), blocking=_file_blocks(program))
+
+
+def _file_blocks(program: Program) -> bool:
+    """Whether the file moves batches elsewhere without `non_blocking`: then this move does too."""
+    others = [one for one in program.facts.moves if one.value.batch is not None and may_be_device(one.target)]
+    return bool(others) and not any(key.arg == "non_blocking" for one in others for key in one.node.keywords)
+
+
+def _edits(
+    program: Program,
+    meeting: Meeting,
+    meetings: list[Meeting],
+    batch: BatchItem,
+    moves: list[Move],
+    mover: Mover,
+) -> tuple[Edit, ...] | None:
+    birth = birth_node(meeting)
+    if not isinstance(birth, ast.Name):
+        return _at_expressions(program, [birth], mover)
+    evidence = program.facts.evidence[meeting.context.function or program.tree]
+    inline = bool(moves) and not any(_is_own_assignment(program, one) for one in moves)
+    own = scope.function_around(program, birth)
+    sinks = [one.misplaced.node for one in meetings if one.context.function is own]
+    if birth.id in evidence.numpy or (inline and sinks):
+        return _at_expressions(program, sinks, mover) if len(sinks) == len(meetings) else None
+    anchor = _insertion(program, meeting, birth, moves, mover)
+    if anchor is None:
+        return _at_expressions(program, sinks, mover) if sinks else None
+    statement, where = anchor
+    rank = (birth.lineno, birth.col_offset)
+    return (InsertStatement(program.source.span(statement), where, f"{birth.id} = {birth.id}{mover.suffix}", rank),)
+
+
+def _is_own_assignment(program: Program, move: Move) -> bool:
+    """`x = x.to(device)`, or the tuple form: a line of its own, beside which another may stand."""
+    statement = program.names.statement(move.node)
+    if not isinstance(statement, ast.Assign):
+        return False
+    targets = {node.id for one in statement.targets for node in ast.walk(one) if isinstance(node, ast.Name)}
+    names = {node.id for node in ast.walk(move.receiver) if isinstance(node, ast.Name)}
+    return bool(targets & names) or isinstance(move.receiver, (ast.Subscript, ast.Attribute))
+
+
+def _at_expressions(program: Program, nodes: Sequence[ast.AST], mover: Mover) -> tuple[Edit, ...] | None:
+    if not nodes or not all(isinstance(node, (ast.Subscript, ast.Attribute, ast.Name, ast.Call)) for node in nodes):
+        return None
+    return tuple(ReplaceExpression(program.source.span(node), f"__node__{mover.suffix}") for node in nodes)
+
+
+def _insertion(
+    program: Program, meeting: Meeting, birth: ast.Name, moves: list[Move], mover: Mover
+) -> tuple[ast.stmt, Literal["before", "after"]] | None:
+    """Beside the last sibling's line that surely runs before the operation; else where the element gets its name."""
+    sink = _sink(program, meeting)
+    start = program.names.statement(birth)
+    block = start.body if isinstance(start, (ast.For, ast.AsyncFor)) else scope.block_of(program, start)
+    beside = [program.names.statement(one.node) for one in moves if _is_own_assignment(program, one)]
+    beside = [one for one in beside if _runs_before(program, one, block, sink)]
+    if beside:
+        return beside[-1], "after"
+    if roots(mover.suffix) & _stored_between(block, sink):
+        return None
+    if isinstance(start, (ast.For, ast.AsyncFor)):
+        return start.body[0], "before"
+    return (start, "after") if isinstance(start, ast.Assign) else None
+
+
+def _sink(program: Program, meeting: Meeting) -> ast.stmt:
+    """The statement of the operation in the element's own function: where it lies in a callee, that of the call."""
+    function = scope.function_around(program, birth_node(meeting))
+    for node in (*meeting.context.sites, meeting.node):
+        if scope.function_around(program, node) is function:
+            return program.names.statement(node)
+    return program.names.statement(meeting.node)
+
+
+def _runs_before(program: Program, statement: ast.stmt, block: list[ast.stmt], sink: ast.stmt) -> bool:
+    """In the loop's own block, or in a guard that lies in it; and above the operation."""
+    guard = program.names.parent(statement)
+    inside = statement in block or (isinstance(guard, ast.If) and guard in block and statement in guard.body)
+    return inside and statement.lineno < sink.lineno
+
+
+def _stored_between(block: list[ast.stmt], sink: ast.stmt) -> set[str]:
+    """Names that are bound in the block before the operation: a device among them is not there yet at its start."""
+    found: set[str] = set()
+    for statement in block:
+        if statement.lineno >= sink.lineno:
+            break
+        found |= scope.stored(statement)
+    return found
+
+
+def _mapping_fix(program: Program, meeting: Meeting, mover: Mover | None) -> Fix | None:
+    """`model(**batch)`: the whole mapping is moved where the loop yields it."""
+    birth, call = birth_node(meeting), meeting.node
+    unpacked = isinstance(call, ast.Call) and any(
+        one.arg is None and one.value is meeting.misplaced.node for one in call.keywords
+    )
+    moved = any(one.value.batch is not None and may_be_device(one.target) for one in program.facts.moves)
+    if mover is None or not isinstance(birth, ast.Name) or not unpacked or not moved:
+        return None
+    start = program.names.statement(birth)
+    if not isinstance(start, (ast.For, ast.AsyncFor)) or not within(program, call, start):
+        return None
+    name = birth.id
+    code = f"{name} = {{k: v{mover.suffix} if hasattr(v, 'to') else v for k, v in {name}.items()}}"
+    edit = InsertStatement(program.source.span(start.body[0]), "before", code)
+    return Fix(Safety.UNSAFE, f"Move every tensor of `{name}` to `{mover.device}`", (*mover.edits, edit))
