@@ -241,6 +241,126 @@ RIGHT = {
                 found[index] = torch.logical_or(found[index], one)
             return found
     """,
+    "compared in a loop with what is drawn on the host": """
+        import torch
+        def shuffle(x: torch.Tensor):
+            order = torch.randperm(x.size(0))
+            same = torch.arange(x.size(0))
+            while (order == same).all():
+                order = torch.randperm(x.size(0))
+            return x[order]
+    """,
+    "lengths by the name of their argument": """
+        import torch
+        class Voice(torch.nn.Module):
+            def decode(self, wave: torch.Tensor, tokens: torch.Tensor):
+                frames = len(tokens) // 2
+                return self.pitch(wave[None], feats_lengths=torch.LongTensor([frames]))
+    """,
+    "what comes of it is read by numpy": """
+        import torch
+        class Model(torch.nn.Module):
+            def slope(self, utility, d, as_array=False):
+                if as_array:
+                    utility = torch.tensor(utility, dtype=self.points.dtype)
+                steep = self.likelihood.sum(utility=utility, d=d)
+                whole = steep + d
+                return whole.numpy() if as_array else whole
+    """,
+    "what comes of it is read as a list": """
+        import torch
+        class Wrapper(torch.nn.Module):
+            def generate(self, n):
+                device = next(self.net.parameters()).device
+                times = torch.linspace(0., 1., self.steps + 1)
+                ids = torch.full((n,), self.mask_id, device=device)
+                counts = (self.schedule(times[1:]) * self.length).long()
+                for count in counts.tolist():
+                    ids = self.net(ids, count)
+                return ids
+    """,
+    "its elements are the bounds of slices": """
+        import torch
+        def parts(x: torch.Tensor, n, k):
+            bounds = torch.linspace(0, x.shape[0], n + 1).to(torch.int)
+            start = bounds[k]
+            stop = bounds[k + 1]
+            return x[start:stop]
+    """,
+    "a function that gives a number, in a class with a device": """
+        import torch
+        class Score:
+            def reset(self):
+                self.total = torch.zeros(3, device=self._device)
+            def compute(self) -> float:
+                value = distance(self.total)
+                if torch.isnan(torch.tensor(value)):
+                    print("not a number")
+                return value
+            def bleu(self, rows) -> float:
+                hits = torch.zeros(self.order + 1)
+                seen = self.count(rows, hits=hits)
+                return self.penalty(hits, seen)
+    """,
+    "a number is asked for, though not a float is said to be returned": """
+        import torch
+        class Score:
+            def compute(self):
+                total = torch.zeros(3, device=self._device)
+                value = distance(total)
+                if torch.isnan(torch.tensor(value)) or torch.isinf(torch.tensor(value)):
+                    print("not a number")
+                return value
+    """,
+    "numbers are reduced to one": """
+        import torch
+        def search(encoded: torch.Tensor):
+            found = {"scores": [0.0 for _ in range(encoded.size(0))]}
+            for step in range(encoded.size(1)):
+                found["scores"][0] += encoded[0, step]
+            return torch.Tensor(found["scores"]).exp().mean()
+    """,
+    "what the first turn replaces": """
+        import torch
+        class Decoder(torch.nn.Module):
+            def infer(self, memory, lengths):
+                turns = torch.zeros([memory.size(0)], device=memory.device)
+                frames, gates = (torch.zeros(1), torch.zeros(1))
+                first = True
+                while True:
+                    frame, gate = self.decode(memory)
+                    if first:
+                        frames = frame.unsqueeze(0)
+                        gates = gate
+                        first = False
+                    else:
+                        frames = torch.cat((frames, frame.unsqueeze(0)), dim=0)
+                        gates = torch.cat((gates, gate), dim=0)
+                    turns += torch.sigmoid(gate)
+                    if len(frames) == self.most:
+                        break
+                return frames, gates
+    """,
+    "one container of several that begin empty": """
+        import torch
+        def walk(layers, types, store: dict):
+            edges = {kind: torch.empty(0, dtype=torch.int64) for kind in types}
+            for layer in layers:
+                for kind in types:
+                    out = layer(kind)
+                    store[kind] = torch.cat([store[kind], out.node])
+                    edges[kind] = torch.cat([edges[kind], out.edge])
+            return edges
+    """,
+    "a plain number": """
+        import torch
+        def encode(x: torch.Tensor, channels: int):
+            mu = channels - 1.0
+            if not x.is_floating_point():
+                x = x.to(torch.float)
+            mu = torch.tensor(mu, dtype=x.dtype)
+            return torch.sign(x) * torch.log1p(mu * torch.abs(x)) / torch.log1p(mu)
+    """,
 }
 
 

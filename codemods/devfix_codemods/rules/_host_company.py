@@ -12,6 +12,7 @@ from devfix_codemods.rules._whereabouts import moves_to_host
 
 _MOVES = frozenset({"to", "cuda", "to_device", "type_as"})
 _HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
+_TESTS = (ast.If, ast.While, ast.Assert)
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 
 
@@ -42,6 +43,8 @@ def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
     pending = [own]
     while pending:
         statement = pending.pop()
+        if isinstance(statement, _TESTS) and _has_host(program, function, statement.test, names, moved):
+            return True
         if statement in seen or not isinstance(statement, _SIMPLE) or statement.value is None:
             continue
         seen.add(statement)
@@ -85,9 +88,9 @@ def _collected(statement: ast.stmt) -> set[str]:
 
 
 def _has_host(
-    program: Program, function: scope.Function, statement: ast.stmt, names: set[str], moved: set[ast.Call]
+    program: Program, function: scope.Function, statement: ast.stmt | ast.expr, names: set[str], moved: set[ast.Call]
 ) -> bool:
-    """Whether a statement works on a tensor of the host, other than those under `names`."""
+    """Whether a statement, or the test of one, works on a tensor of the host, other than those under `names`."""
     for call in _calls(statement):
         copied = (
             moves_to_host(call)
@@ -101,13 +104,13 @@ def _has_host(
     return any(_is_host(program, function, one, statement.lineno, moved) for one in met - names - copied_into)
 
 
-def _is_computed_of(statement: ast.stmt, names: set[str]) -> bool:
+def _is_computed_of(statement: ast.AST, names: set[str]) -> bool:
     """Whether an assignment takes what a call gives that gets `names`, and not a part of them."""
     value = statement.value if isinstance(statement, ast.Assign) else None
     return isinstance(value, ast.Call) and any(not names.isdisjoint(scope.reads(one)) for one in value.args)
 
 
-def _copied_into(statement: ast.stmt) -> set[str]:
+def _copied_into(statement: ast.AST) -> set[str]:
     """`xs` of `xs[a:b] = …`: what is written to a part of a tensor is copied to wherever that is."""
     if not isinstance(statement, ast.Assign):
         return set()

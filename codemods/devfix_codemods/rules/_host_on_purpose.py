@@ -7,6 +7,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._host_reads import is_plain_number, is_read_later
 
 # Where tensors are on the host on purpose
 
@@ -66,7 +67,9 @@ _HOST_CALLS = frozenset(
 
 def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
     """Whether the value, or the name it gets, is kept on the host, moved, or only an index or a scalar."""
-    if is_scalar(call) or _is_reduced(program, call) or is_index(program, call) or not _is_open(program, call):
+    if is_scalar(call) or is_plain_number(program, function, call) or _is_reduced(program, call):
+        return True
+    if is_index(program, call) or not _is_open(program, call) or is_read_later(program, function, call):
         return True
     statement = program.names.statement(call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -101,10 +104,14 @@ def _is_reduced(program: Program, call: ast.Call) -> bool:
     method = program.names.parent(call)
     if isinstance(method, ast.Call) and method.args == [call] and not method.keywords:
         return (program.names.qualified(method.func) or "").removeprefix("torch.") in _REDUCTIONS
-    reduced = program.names.parent(method) if isinstance(method, ast.Attribute) else None
-    if not isinstance(method, ast.Attribute) or not isinstance(reduced, ast.Call) or reduced.func is not method:
-        return False
-    return method.attr in _REDUCTIONS and not (reduced.args or reduced.keywords)
+    while isinstance(method, ast.Attribute):
+        reduced = program.names.parent(method)
+        if not isinstance(reduced, ast.Call) or reduced.args or reduced.keywords:
+            return False
+        if method.attr in _REDUCTIONS:
+            return True
+        method = program.names.parent(reduced)
+    return False
 
 
 _REDUCTIONS = frozenset({"max", "amax", "min", "amin", "sum", "prod", "mean", "argmax", "argmin"})
@@ -129,13 +136,10 @@ def _is_open(program: Program, node: ast.expr) -> bool:
             return True  # one element is read
         if isinstance(outer, ast.Attribute) and outer.attr in LEAVES and moves(program, outer):
             return False
-        if isinstance(outer, ast.Call) and inner is not outer.func:
-            text = dotted(outer.func) or ""
-            last = outer.func.attr if isinstance(outer.func, ast.Attribute) else text
-            if last in _HOST_CALLS | LEAVES or last.endswith("_to_device"):
-                return False
-            if _HOST_READERS.fullmatch(text) or "ctc" in text.lower():
-                return False
+        if isinstance(outer, ast.keyword) and tables.sounds_like_length(outer.arg or ""):
+            return False
+        if isinstance(outer, ast.Call) and inner is not outer.func and _takes_to_host(outer):
+            return False
         if isinstance(outer, ast.Subscript) and inner is outer.value and _on_host(outer.slice):
             return False
         if isinstance(outer, ast.Subscript) and inner is outer.slice and program.names.parent(node) is outer:
@@ -148,6 +152,14 @@ def _is_open(program: Program, node: ast.expr) -> bool:
             return True
         inner = outer
     return True
+
+
+def _takes_to_host(call: ast.Call) -> bool:
+    text = dotted(call.func) or ""
+    last = call.func.attr if isinstance(call.func, ast.Attribute) else text
+    if last in _HOST_CALLS | LEAVES or last.endswith("_to_device"):
+        return True
+    return _HOST_READERS.fullmatch(text) is not None or "ctc" in text.lower()
 
 
 def _on_host(index: ast.expr) -> bool:

@@ -22,6 +22,7 @@ from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import Following, placed
 from devfix_codemods.rules._host_company import others_left, parted
 from devfix_codemods.rules._host_on_purpose import is_random, runs_on_the_host, stays
+from devfix_codemods.rules._host_reads import gives_number, is_tested
 from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
 from devfix_codemods.rules._rebuilt import wanted_device
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
@@ -261,7 +262,7 @@ def _by_sibling(
     program: Program, devices: Callable[[], Devices], function: scope.Function, call: ast.Call
 ) -> tuple[str, str] | None:
     """The device that the function, or the class for `self.device`, gives to other tensors, if it is bound here too."""
-    if is_random(call):
+    if is_random(call) or is_tested(program, call):
         return None
     own = {ast.unparse(one) for one in _devices_given(program, function)}
     owner = scope.class_around(program, call)
@@ -269,7 +270,7 @@ def _by_sibling(
     shared = {text for one in around if (text := dotted(one)) is not None and _is_shared(program, one)}
     if "self" not in scope.parameters(function):
         shared = {one for one in shared if not one.startswith("self.")}
-    if not own and not shared:
+    if not own and (not shared or gives_number(function)):
         return None
     named = [one.text for one in devices().at(program.names.statement(call)) if not one.optional]
     for text in (*named, *sorted(shared)):

@@ -53,6 +53,7 @@ from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
+from devfix_codemods.rules._first_turn import is_replaced_first
 from devfix_codemods.rules._following import (
     Following,
     at_meeting,
@@ -180,7 +181,7 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
         return False
     if _passed_in(program, meeting) and not (may_be_device(meeting.anchor.place) and _takes_as_is(meeting)):
         return False
-    if _move_discarded(program, meeting):
+    if _move_discarded(program, meeting) or is_replaced_first(program, meeting) or _is_element(program, meeting):
         return False
     statements = [program.names.statement(one) for one in meeting.misplaced.value.sources]
     if any(isinstance(one, ast.Assign) and any(attributes_set(one)) for one in statements):
@@ -194,6 +195,16 @@ def _is_test(meeting: Meeting) -> bool:
     compares = meeting.operation.strip("`").rpartition(".")[2] in {"allclose", "isclose", "equal"}
     tests = function is not None and function.name.startswith("test")
     return (compares and tests) or ((compares or tests) and not may_be_device(meeting.anchor.place))
+
+
+def _is_element(program: Program, meeting: Meeting) -> bool:
+    """What a container was filled with: moved where it meets what may be anywhere, the rest would be left behind."""
+    if may_be_device(meeting.anchor.place) or not isinstance(meeting.misplaced.node, ast.Subscript):
+        return False
+    held = (ast.Dict, ast.DictComp, ast.List, ast.ListComp)
+    return any(
+        isinstance(one, held) for each in meeting.misplaced.value.sources for one in program.names.ancestors(each)
+    )
 
 
 def _is_number(meeting: Meeting) -> bool:

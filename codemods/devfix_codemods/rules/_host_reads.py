@@ -1,0 +1,118 @@
+"""Factories of which, or of what is computed of them, the host reads numbers: on a device it would wait for each."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods import scope
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+
+_NUMBERS = frozenset({"float", "int", "bool", "str"})
+
+
+def is_plain_number(program: Program, function: scope.Function, call: ast.Call) -> bool:
+    """`torch.tensor(mu)` where `mu` is computed of numbers alone: a 0-dim tensor, which may stay on the host."""
+    name = call.args[0] if call.args else None
+    if (dotted(call.func) or "").rpartition(".")[2] != "tensor" or not isinstance(name, ast.Name):
+        return False
+    values = [value for value in _given(program, function, name.id) if call not in ast.walk(value)]
+    values += [name] if name.id in scope.parameters(function) else []
+    return bool(values) and all(_is_number(function, one) for one in values)
+
+
+def gives_number(function: scope.Function) -> bool:
+    """Whether a function is said to return a number: its tensors are a way to compute that."""
+    return isinstance(function.returns, ast.Name) and function.returns.id in _NUMBERS
+
+
+def is_tested(program: Program, call: ast.Call) -> bool:
+    """`if torch.isnan(torch.tensor(x)):` asks for one answer, on the host."""
+    tests = (one.test for one in program.names.ancestors(call) if isinstance(one, (ast.If, ast.While, ast.Assert)))
+    return any(call in ast.walk(one) for one in tests)
+
+
+def is_read_later(program: Program, function: scope.Function, call: ast.Call) -> bool:
+    """Whether what is computed of the value is read by numpy, or what is computed of it alone as a list or a bound."""
+    first = _targets(program.names.statement(call))
+    return any(_is_read(program, one, _BY_NUMPY) for one in _followed(program, function, first, alone=False)) or any(
+        _is_read(program, one, _AS_LIST) or _is_bound(program, one)
+        for one in _followed(program, function, first, alone=True)
+    )
+
+
+_BY_NUMPY = frozenset({"numpy"})
+_AS_LIST = frozenset({"numpy", "tolist"})
+
+
+def _followed(program: Program, function: scope.Function, first: set[str], *, alone: bool) -> Iterator[ast.Name]:
+    """The reads of `first`, and of the names that get what is computed of those."""
+    local = set(scope.parameters(function)) | {
+        one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    local.discard("self")
+    names, pending = set(first), set(first)
+    while pending:
+        found: set[str] = set()
+        for one in ast.walk(function):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in pending:
+                yield one
+                statement = program.names.statement(one)
+                value = statement.value if isinstance(statement, ast.Assign) else None
+                if value is not None and (not alone or _tensors(value) & local <= names):
+                    found |= _targets(statement)
+        pending = found - names
+        names |= pending
+
+
+def _tensors(value: ast.expr) -> set[str]:
+    """The names that a value is computed of, but for indices and what functions are called of."""
+    indices = {
+        one
+        for each in ast.walk(value)
+        if isinstance(each, ast.Subscript)
+        for one in ast.walk(each.slice)
+        if isinstance(one, ast.Name)
+    }
+    return {one.id for one in ast.walk(value) if isinstance(one, ast.Name) and one not in indices}
+
+
+def _targets(statement: ast.stmt) -> set[str]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {one.id for one in targets if isinstance(one, ast.Name)}
+
+
+def _is_read(program: Program, node: ast.Name, methods: frozenset[str]) -> bool:
+    """`x.tolist()`, also behind an index."""
+    inner: ast.AST = node
+    outer = program.names.parent(node)
+    while isinstance(outer, ast.Subscript) and outer.value is inner:
+        inner, outer = outer, program.names.parent(outer)
+    return isinstance(outer, ast.Attribute) and outer.attr in methods
+
+
+def _is_bound(program: Program, node: ast.Name) -> bool:
+    """`x[start:stop]`."""
+    return isinstance(program.names.parent(node), ast.Slice)
+
+
+def _given(program: Program, function: scope.Function, name: str) -> Iterator[ast.expr]:
+    for one in ast.walk(function):
+        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
+            statement = program.names.statement(one)
+            yield statement.value if isinstance(statement, ast.Assign) and one in statement.targets else one
+
+
+def _is_number(function: scope.Function, value: ast.expr) -> bool:
+    """Arithmetic of numbers: constants, and parameters that are said to be numbers."""
+    match value:
+        case ast.Constant(value=constant):
+            return isinstance(constant, (int, float))
+        case ast.BinOp(left=left, right=right):
+            return _is_number(function, left) and _is_number(function, right)
+        case ast.UnaryOp(operand=operand):
+            return _is_number(function, operand)
+        case ast.Name(id=name):
+            arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+            said = (one.annotation for one in arguments if one.arg == name)
+            return any(isinstance(one, ast.Name) and one.id in {"int", "float", "bool"} for one in said)
+    return False
