@@ -751,3 +751,13 @@ def test_what_a_transposed_tensor_meets_is_made_beside_it(rule) -> None:
             total += torch.special.erfinv(q)
             return r.T @ total
     """)
+
+
+def test_the_tensor_that_gives_the_dtype_comes_before_that_which_gives_the_size(rule) -> None:
+    program = """
+        import torch
+        def joined(index: torch.Tensor, rows: torch.Tensor):
+            result = torch.zeros(index.size(0), 3, dtype=rows.dtype)
+            return spread(result, index, rows)
+    """
+    assert "dtype=rows.dtype, device=rows.device)" in rule.unchanged_unless_unsafe(program)

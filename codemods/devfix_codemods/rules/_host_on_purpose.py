@@ -7,7 +7,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._host_reads import is_plain_number, is_read_later
+from devfix_codemods.rules._host_reads import is_of_dataset, is_plain_number, is_read_later
 
 # Where tensors are on the host on purpose
 
@@ -70,6 +70,8 @@ def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
     if is_scalar(call) or is_plain_number(program, function, call) or _is_reduced(program, call):
         return True
     if is_index(program, call) or not _is_open(program, call) or is_read_later(program, function, call):
+        return True
+    if is_of_dataset(call):
         return True
     statement = program.names.statement(call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []

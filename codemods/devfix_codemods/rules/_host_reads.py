@@ -20,6 +20,11 @@ def is_plain_number(program: Program, function: scope.Function, call: ast.Call) 
     return bool(values) and all(_is_number(function, one) for one in values)
 
 
+def is_of_dataset(call: ast.Call) -> bool:
+    """`torch.zeros(len(loader.dataset), 3)`: rows for a whole dataset, which a device may have no memory for."""
+    return any(isinstance(one, ast.Attribute) and one.attr == "dataset" for part in call.args for one in ast.walk(part))
+
+
 def gives_number(function: scope.Function) -> bool:
     """Whether a function is said to return a number: its tensors are a way to compute that."""
     return isinstance(function.returns, ast.Name) and function.returns.id in _NUMBERS

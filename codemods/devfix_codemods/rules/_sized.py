@@ -103,7 +103,8 @@ _MAKES = (
 def _by_argument(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
     """The tensor from which a factory takes its size or its dtype."""
     bound = scope.bound_at(program, program.names.statement(call))
-    for part in (*call.args, *(one.value for one in call.keywords)):
+    kinds = [one.value for one in call.keywords if one.arg == "dtype"]  # of what it will hold, before its size
+    for part in (*kinds, *call.args, *(one.value for one in call.keywords)):
         for node in ast.walk(part):
             if (tensor := _measured(program, function, node, call)) is not None:
                 return f"{tensor}.device", f"is made to fit `{tensor}`"
