@@ -230,8 +230,8 @@ class Calls(Readouts):
             return NOTHING
         if base.kind is Kind.TENSOR or (base.place != UNKNOWN and base.kind is Kind.UNKNOWN) or base.batch is not None:
             kind = Kind.TENSOR if name in tables.TENSOR_EVIDENCE_METHODS else base.kind
-            alone = name in tables.REDUCTIONS and not node.args and not node.keywords
-            scalar = base.scalar or (alone and bool(base.sources))
+            alone = name in tables.REDUCTIONS or (name == "squeeze" and _has_one_element(base))
+            scalar = base.scalar or (alone and bool(base.sources) and not node.args and not node.keywords)
             return replace(base, kind=kind, token=None, const=None, items=None, computed=True, scalar=scalar)
         if base.kind is Kind.ENCODING:
             return NOTHING
@@ -323,6 +323,12 @@ class Calls(Readouts):
         known = base.element
         element = added if known is None else known if known == added else replace(added, place=UNKNOWN, batch=None)
         state.env[function.value.id] = Value(Kind.SEQUENCE, element=element)
+
+
+def _has_one_element(value: Value) -> bool:
+    """`torch.rand(1)`, and what was computed of such ones."""
+    sizes = [one.args[0].value for one in value.sources if len(one.args) == 1 and isinstance(one.args[0], ast.Constant)]
+    return bool(sizes) and len(sizes) == len(value.sources) and all(size == 1 for size in sizes)
 
 
 def _is_moved(callee: Value) -> bool:

@@ -113,7 +113,8 @@ class Modules(Moves):
         if not may_be_device(place) and operands[0].place not in {HOST, ANYWHERE}:
             with_module = operands[0].place if isinstance(operands[0].place, Symbol) else UNKNOWN
             return Value(place=with_module, origin=Origin(Birth.OPERATION, node))
-        return replace(derived(node, place, operands[1:]), kind=Kind.UNKNOWN)
+        result = replace(derived(node, place, operands[1:]), kind=Kind.UNKNOWN)
+        return result if operands[0].place == ANYWHERE else replace(result, sources=())
 
     def _meeting_arguments(self, callee: Value, arguments: Arguments) -> list[tuple[ast.expr, Value]]:
         """The arguments that a module needs where it is: not those that its `forward` places itself, nor lengths."""
