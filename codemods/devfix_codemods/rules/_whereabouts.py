@@ -5,6 +5,8 @@ Used where only the difference between "surely on the host" and "maybe not" matt
 
 import ast
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from functools import cached_property
 
@@ -29,7 +31,8 @@ class Made(Enum):
 _ORDER = list(Made)
 _HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
 _HOST_LIBRARIES = ("numpy.", "PIL.", "cv2.", "torchaudio.load", "torchvision.io.", "torchvision.transforms.", "pandas.")
-_DEPTH = 12
+_STEPS = 3000
+"""Expressions looked at for one answer, at most: every name may have several values."""
 
 
 class Whereabouts:
@@ -41,14 +44,17 @@ class Whereabouts:
         self._bindings = Bindings(program)
         self._evidence: dict[ast.AST, Evidence] = program.unit.evidence
         self._open: set[int] = set()
+        self._steps = 0
 
     _again = Made.UNKNOWN
+    _depth = 12
 
     def source(self, node: ast.expr) -> Made:
         """Where the tensor that `node` gives was made."""
         if id(node) in self._open:
             return self._again
-        if len(self._open) > _DEPTH:
+        self._steps = self._steps + 1 if self._open else 0
+        if len(self._open) > self._depth or self._steps > _STEPS:
             return Made.UNKNOWN
         self._open.add(id(node))
         try:
@@ -97,7 +103,7 @@ class Whereabouts:
     def _call(self, node: ast.Call) -> Made:
         if moves_to_host(node) or any(one.arg == "return_tensors" for one in node.keywords):
             return Made.HOST
-        if self._makes_on_host(node.func):
+        if self._makes_on_host(node):
             return Made.HOST
         name = self._names.qualified(node.func)
         if name in _FROM_MODELS:
@@ -110,15 +116,24 @@ class Whereabouts:
             return self._method(node, node.func)
         return Made.MODEL if isinstance(node.func, ast.Name) and self._is_module(node.func) else Made.UNKNOWN
 
-    def _makes_on_host(self, callee: ast.expr) -> bool:
+    def _makes_on_host(self, node: ast.Call) -> bool:
         """Whether a plain name is one function of the file, and all that this returns is made on the host."""
+        callee = node.func
         named = [
             one
             for one in self._program.tree.body
             if isinstance(one, scope.Function) and isinstance(callee, ast.Name) and one.name == callee.id
         ]
         returned = [one.value for each in named for one in ast.walk(each) if isinstance(one, ast.Return) and one.value]
-        return len(named) == 1 and bool(returned) and all(self.source(one) is Made.HOST for one in returned)
+        if len(named) != 1 or not returned:
+            return False
+        with self._given(named[0], node):
+            return all(self.source(one) is Made.HOST for one in returned)
+
+    @contextmanager
+    def _given(self, function: scope.Function, call: ast.Call) -> Iterator[None]:
+        """While a function runs for `call`."""
+        yield
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> Made:
         """What a method gives is where its tensor is; `model.encode(x)` is a module's."""
@@ -243,9 +258,44 @@ class SureWhereabouts(Whereabouts):
     """Where one tensor on the host does not speak for those that it is joined with: that may be the bug."""
 
     _again = Made.HOST  # `x = f(x)` is where `x` was
+    _depth = 40
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self._arguments: dict[ast.AST, Made] = {}
+
+    @contextmanager
+    def _given(self, function: scope.Function, call: ast.Call) -> Iterator[None]:
+        """Its parameters are where what it is given here is."""
+        before, spec = self._arguments, function.args
+        names = {one.arg: one for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+        given: dict[ast.AST, Made] = {}
+        if not any(isinstance(one, ast.Starred) for one in call.args):
+            given = {one: self.source(value) for one, value in zip(names.values(), call.args)}
+        given |= {names[one.arg]: self.source(one.value) for one in call.keywords if one.arg in names}
+        self._arguments = before | given
+        try:
+            yield
+        finally:
+            self._arguments = before
+
+    def _bound(self, binding: Binding) -> Made:
+        node = binding.node
+        if node in self._arguments:
+            return self._arguments[node]
+        plain = binding.annotation is not None and ast.unparse(binding.annotation) in _PLAIN
+        return Made.HOST if plain and isinstance(node, ast.arg) else super()._bound(binding)
+
+    def _attribute(self, node: ast.Attribute) -> Made:
+        if (self._names.qualified(node) or "").startswith(("numpy.", "math.")):
+            return Made.HOST
+        return super()._attribute(node)
 
     def _joined(self, parts: ast.expr) -> Made:
         return self._first(parts.elts if isinstance(parts, ast.List | ast.Tuple) else [parts])
+
+
+_PLAIN = frozenset({"int", "float", "bool", "str"})
 
 
 def sounds_like_model(text: str) -> bool:
