@@ -128,6 +128,109 @@ RIGHT = {
         def of(x):
             return matrix(torch.randperm(x))
     """,
+    "what it meets is made on the host through several functions of the file": """
+        import numpy as np
+        import torch
+        def transition(kind, n):
+            if kind == "a":
+                a = np.sqrt(np.diag(2 * np.arange(n, dtype=np.float64) + 1))
+            else:
+                a = 2 * np.pi * np.diag(np.arange(n), 1)
+            return a
+        def correction(n):
+            p = torch.sqrt(0.5 + torch.arange(n))
+            if n > 1:
+                p = torch.cat([p, torch.zeros(1)])
+            return p
+        def decompose(kind, n):
+            a = torch.as_tensor(transition(kind, n))
+            p = correction(n)
+            normal = a + torch.sum(p.unsqueeze(-2) * p.unsqueeze(-1), dim=-3)
+            skew = normal + normal.transpose(-1, -2)
+            return torch.sum((skew - skew[0, 0] * torch.eye(n)) ** 2)
+        def several(kinds, n):
+            return [decompose(one, n) for one in kinds]
+        def combined(kinds, n):
+            return several(kinds, n)
+        class Kernel(torch.nn.Module):
+            def __init__(self, kinds, n):
+                super().__init__()
+                self.error = combined(kinds, n)
+    """,
+    "a formula of tensors of the host, and of what a function gives": """
+        import torch
+        from scales import mel_of
+        def banks(count, low, step):
+            bins = torch.arange(count).unsqueeze(1)
+            left, center, right = low + bins * step, low + (bins + 1.0) * step, low + (bins + 2.0) * step
+            mel = mel_of(torch.arange(count)).unsqueeze(0)
+            up = (mel - left) / (center - left)
+            down = (right - mel) / (right - center)
+            return torch.min(up, down)
+    """,
+    "what it is compared with may be a number": """
+        import torch
+        class Schedule:
+            def index_of(self, step: float | torch.Tensor):
+                marks = torch.arange(9)
+                return (marks == step).nonzero()
+            def later(self, step: "Union[int, torch.Tensor]"):
+                return torch.arange(9) > step
+            def noised(self, samples: torch.Tensor, at: torch.Tensor):
+                at = at.to(samples.device)
+                return [self.index_of(one) + self.later(one) for one in at]
+    """,
+    "one number, squeezed": """
+        import torch
+        def mask_along(spectrum: torch.Tensor, longest):
+            start = (torch.rand(1) * longest).long().squeeze()
+            mask = torch.arange(0, spectrum.size(-1), device=spectrum.device)
+            return spectrum.masked_fill(mask >= start, 0.0)
+    """,
+    "a module that the class holds was given it before": """
+        import numpy as np
+        import torch
+        class Voice(Base):
+            def __init__(self, count):
+                self.flow = Flow(count)
+            def init_table(self, count):
+                if count:
+                    self.table = torch.nn.Embedding(count, count)
+            def freeze(self):
+                for one in self.flow.parameters():
+                    one.requires_grad = False
+            def infer(self, wave, speaker):
+                y = spectrogram(wave)
+                lengths = torch.tensor([y.size(-1)]).to(y.device)
+                return self.convert(y, lengths, speaker)
+            def convert(self, y, lengths, speaker):
+                if self.embeds:
+                    given = self.table(torch.from_numpy(np.array(speaker)).unsqueeze(0)).unsqueeze(-1)
+                z, mask = self.posterior(y, lengths)
+                return self.flow(z, mask, given=given)
+    """,
+    "the function that makes it moves it in the end": """
+        import torch
+        class Heads(torch.nn.Module):
+            def __init__(self, projection):
+                super().__init__()
+                self.register_buffer("projection", projection)
+            def forward(self, feats):
+                reduced = [torch.nn.functional.conv2d(one, weight=self.projection).squeeze(1) for one in feats]
+                points, strides = self.anchors(feats)
+                return (points + torch.cat(reduced, dim=1)) * strides
+            def anchors(self, feats=None, device=None):
+                points, strides = [], []
+                device = device or feats[0].device
+                for feat, stride in zip(feats, self.strides):
+                    points.append(torch.arange(feat.shape[-1]) + self.offset)
+                    strides.append(torch.full([9, 1], stride))
+                points, strides = torch.cat(points), torch.cat(strides)
+                if device is not None:
+                    points = points.to(device)
+                    strides = strides.to(device)
+                return points, strides
+    """,
     "one number is asked for": """
         import torch
         def steps(t, h, w, device):

@@ -19,6 +19,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
+from devfix_codemods.rules._mixed_parameters import may_have_no_device
 
 IN_PLACE = "in-place update"
 """The operation of a meeting in an augmented assignment."""
@@ -274,7 +275,9 @@ def _sorted(names: Iterable[str], meeting: Meeting) -> list[str]:
 
 
 def _is_there(program: Program, name: str, node: ast.AST) -> bool:
-    """Whether a tensor under `name` is one where `node` runs: no parameter that may be None, no data for numpy."""
+    """Whether a tensor under `name` is one where `node` runs: no parameter that may be None, no number or array."""
+    if may_have_no_device(program, name, node):
+        return False
     function = scope.function_around(program, node)
     if function is not None and _is_data_for_numpy(program, function, name.partition(".")[0]):
         return False
@@ -399,7 +402,7 @@ def _device_of_anchor(program: Program, meeting: Meeting) -> str | None:
         if operand is meeting.misplaced or text is None or operand.role == "module":
             continue
         certain = operand.value.kind is Kind.TENSOR or (operand is meeting.anchor and operand.place == UNKNOWN)
-        if certain and not operand.value.sources:
+        if certain and not operand.value.sources and not may_have_no_device(program, text, meeting.node):
             return f"{text}.device"
     return None
 

@@ -181,7 +181,9 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
         return False
     if _passed_in(program, meeting) and not (may_be_device(meeting.anchor.place) and _takes_as_is(meeting)):
         return False
-    if _move_discarded(program, meeting) or is_replaced_first(program, meeting) or _is_element(program, meeting):
+    if _move_discarded(program, meeting) or _moved_by_maker(program, meeting):
+        return False
+    if is_replaced_first(program, meeting) or _is_element(program, meeting):
         return False
     statements = [program.names.statement(one) for one in meeting.misplaced.value.sources]
     if any(isinstance(one, ast.Assign) and any(attributes_set(one)) for one in statements):
@@ -242,6 +244,16 @@ def _move_discarded(program: Program, meeting: Meeting) -> bool:
     """Whether the tensor was moved and the result thrown away."""
     sources = set(meeting.misplaced.value.sources)
     return any(not one.result_used and sources & set(one.value.sources) for one in program.facts.moves)
+
+
+def _moved_by_maker(program: Program, meeting: Meeting) -> bool:
+    """Whether the function that made the tensor moves it, on some path, before it is met in another function."""
+    sources = set(meeting.misplaced.value.sources)
+    makers = {function_around(program, one) for one in sources}
+    if function_around(program, meeting.node) in makers:
+        return False
+    moves = [one for one in program.facts.moves if one.result_used and sources & set(one.value.sources)]
+    return any(function_around(program, one.node) in makers for one in moves)
 
 
 def _under_construction(program: Program, meeting: Meeting) -> bool:
@@ -339,10 +351,10 @@ def _at_birth(program: Program, meeting: Meeting, repair: Following) -> bool:
 
 
 def _everywhere(repairs: list[tuple[Meeting, Following | None]], others: list[Meeting]) -> Following | None:
-    """The moves at all operations that need the tensor elsewhere; None where one of them cannot be repaired."""
+    """The move at the one operation that needs the tensor elsewhere; None where there are more: it is made wrong."""
     found = [repair for _, repair in repairs if repair is not None]
-    met = {one.node for one, _ in repairs}
-    if len(found) < len(repairs) or any(one.node not in met for one in others):
+    met = {one.node for one in (*(one for one, _ in repairs), *others)}
+    if len(found) < len(repairs) or len(met) > 1:
         return None
     edits = tuple(dict.fromkeys(edit for one in found for edit in one.edits))
     safe = all(one.safety is Safety.SAFE for one in found)
