@@ -61,8 +61,11 @@ def check(program: Program) -> Iterator[Finding]:
     if not program.outline.encodes:
         return
     seen: set[ast.AST] = set()
+    held = {one.made: one for one in of_classes(program)}
     for meeting in program.facts.meetings:
         birth = _birth(meeting)
+        if birth in held and (dotted(meeting.anchor.node) or "").startswith("self."):
+            continue  # the class keeps the device of that model
         if birth is not None and birth not in seen and insertable(meeting.context) and _enters_model(meeting):
             seen.add(birth)
             yield _finding(program, meeting, birth, _fix(program, meeting, birth), device_words(meeting))
@@ -75,7 +78,7 @@ def check(program: Program) -> Iterator[Finding]:
                 yield _finding(program, meeting, birth, fix, "wherever that model was put")
     for call in program.names.calls:
         yield from _beside_ids(program, call)
-    yield from (_held(program, one) for one in of_classes(program) if one.made not in seen)
+    yield from (_held(program, one) for made, one in held.items() if made not in seen)
 
 
 def _by_hand(program: Program, one: HandMade) -> Finding:
