@@ -50,6 +50,51 @@ SILENT = {
             keep[x] = 0
             return keep
     """,
+    "turned around, with its dimensions in a list": """
+        import torch
+        def f(inputs):
+            x, i = torch.tensor(inputs[0]), torch.tensor(inputs[1])
+            return x[torch.flip(i, [1])] + x[torch.roll(i, (1,), (-1,))]
+    """,
+    "a mask that is computed of what it picks from": """
+        import torch
+        class Pipeline:
+            def __init__(self, tokenizer, encoder):
+                self.tokenizer = tokenizer
+                self.encoder = encoder
+            def cut(self, texts, device):
+                ids = self.tokenizer(text=texts, return_tensors="pt")["input_ids"]
+                for i, text in enumerate(texts):
+                    tokens = ids[i]
+                    tokens = tokens[tokens != self.tokenizer.image_token_id][2:-3]
+                return self.encoder(**self.tokenizer(text=texts, return_tensors="pt").to(device))
+        def noise(x, n):
+            device = x.device
+            return torch.zeros(n).to(device)
+    """,
+    "an index that the function has stored itself": """
+        import torch
+        def assign(layers, indices, name, size):
+            for layer in layers:
+                layer.ids[name] = indices[:4].clone()
+            counts = torch.bincount(indices, minlength=size)
+            scales = torch.zeros(size)
+            scales[counts > 0] = 1.0
+            for layer in layers:
+                layer.scale(scales[layer.ids[name].long()])
+    """,
+    "made by a caller, and handed on by a function between": """
+        import torch
+        def format(preds, target):
+            return preds.flatten(), target.flatten()
+        def by_group(preds: torch.Tensor, target: torch.Tensor, groups: torch.Tensor):
+            preds, target = format(preds, target)
+            order = torch.argsort(groups)
+            return preds[order], target[order]
+        def rates(preds: torch.Tensor, groups: torch.Tensor):
+            target = torch.zeros(4)
+            return by_group(preds, target, groups)
+    """,
     "an array": """
         import numpy as np
         import torch

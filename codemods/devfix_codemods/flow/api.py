@@ -174,7 +174,7 @@ class Api(Modules):
         for index, (expression, value) in enumerate(arguments.positional):
             if index == 0 and name in tables.SEQUENCE_FUNCTIONS:
                 operands.extend(self._parts(expression, value, state))
-            elif not (value.scalar and name not in tables.SEQUENCE_FUNCTIONS):
+            elif not (value.scalar and name not in tables.SEQUENCE_FUNCTIONS) and not _are_numbers(expression):
                 operands.append(Operand(expression, value, state.place_of(value)))
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
@@ -268,3 +268,10 @@ def _loss_role(name: str, index: int) -> str:
 def _short(node: ast.AST) -> str:
     text = ast.unparse(node)
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _are_numbers(node: ast.expr) -> bool:
+    """`[1]`, `(0, -1)`: dimensions, which are nowhere."""
+    return isinstance(node, ast.List | ast.Tuple) and all(
+        isinstance(one.operand if isinstance(one, ast.UnaryOp) else one, ast.Constant) for one in node.elts
+    )

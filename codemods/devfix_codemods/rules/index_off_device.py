@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST, may_be_device
 from devfix_codemods.flow.values import Kind
@@ -57,8 +58,10 @@ def check(program: Program) -> Iterator[Finding]:
         indexed = meeting.misplaced
         if meeting.context.worker:
             continue
-        if _is_parameter(program, indexed.node):
+        if _is_parameter(program, indexed.node) or _is_of_callers(program, meeting):
             continue  # where it lives is for the callers to say
+        if _is_own_mask(meeting) or _is_stored_here(program, meeting):
+            continue
         if _fix_where_made(program, meeting) is None and (
             indexed.place != HOST  # on another path it may be where its index is
             or not repaired.isdisjoint(births(meeting))
@@ -114,6 +117,37 @@ def _is_parameter(program: Program, node: ast.AST) -> bool:
     return all(
         isinstance(one.ctx, ast.Load) or one.lineno > node.lineno or program.names.statement(one) is own
         for one in stores
+    )
+
+
+def _is_of_callers(program: Program, meeting: Meeting) -> bool:
+    """Whether a plain name holds what was made in other functions: its company there is not known here."""
+    function, made = scope.function_around(program, meeting.node), births(meeting)
+    own = isinstance(meeting.misplaced.node, ast.Name) and function is not None
+    return own and bool(made) and all(scope.function_around(program, one) not in {function, None} for one in made)
+
+
+def _is_own_mask(meeting: Meeting) -> bool:
+    """`x[x != value]`: the mask is computed where `x` is."""
+    name, mask = dotted(meeting.misplaced.node), meeting.anchor.node
+    if name is None or may_be_device(meeting.anchor.place) or not isinstance(mask, ast.Compare):
+        return False
+    return name in {dotted(one) for one in (mask.left, *mask.comparators)}
+
+
+def _is_stored_here(program: Program, meeting: Meeting) -> bool:
+    """Whether the index reads an element or an attribute that the same function stored before."""
+    function = scope.function_around(program, meeting.node)
+    if function is None or may_be_device(meeting.anchor.place):
+        return False
+    parts = ast.Subscript | ast.Attribute
+    index = {ast.unparse(one) for one in ast.walk(meeting.anchor.node) if isinstance(one, parts)}
+    return any(
+        isinstance(one, parts)
+        and isinstance(one.ctx, ast.Store)
+        and one.lineno < meeting.node.lineno
+        and ast.unparse(one) in index
+        for one in ast.walk(function)
     )
 
 
