@@ -306,6 +306,33 @@ UNSAFE = {
     ),
     "a function that says what it loads": ("def load_checkpoint(path):\n    return torch.load(path)", 'location="cpu"'),
     "a path that says so": ("def read(ckpt_path):\n    return torch.load(ckpt_path)", 'location="cpu"'),
+    "an index of a device is none": (
+        """
+        def verify(path, model, index: int | None = None):
+            device = index if index else 0
+            target = torch.device(f"cuda:{device}")
+            loaded = torch.jit.load(path)
+            compare(model.to(target), loaded, device=device)
+        """,
+        "map_location=target",
+    ),
+    "a device that the function does not use, and tensors that are made on the host": (
+        """
+        class Speaker:
+            def __init__(self, device):
+                self.device = torch.device(device)
+            def move(self, x):
+                return x.to(self.device)
+            def sample(self, path):
+                mixture = torch.load(path)
+                means, spreads = mixture["means"], mixture["spreads"]
+                x = torch.empty(0)
+                for k in range(8):
+                    x = torch.cat((x, torch.normal(means[k], spreads[k])))
+                return x
+        """,
+        'map_location="cpu"',
+    ),
     "a device at hand": ("def load(path, device):\n    return torch.load(path)", "map_location=device"),
     "a class that knows its device": (
         """

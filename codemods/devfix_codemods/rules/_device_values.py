@@ -202,8 +202,11 @@ def _of_text(text: str) -> Verdict:
 
 
 def _may_give_device(node: ast.expr | None) -> bool:
-    """Unpacked from something, or given by a call or a reference: no literal that says otherwise."""
-    return node is None or isinstance(node, (ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp))
+    """Unpacked from something, or given by a call or a reference: no literal that says otherwise, such as an index."""
+    if isinstance(node, ast.IfExp | ast.BoolOp):
+        parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
+        return not any(isinstance(one, ast.Constant) and isinstance(one.value, int) for one in parts)
+    return node is None or isinstance(node, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
 
 
 def _asks_for_none(test: ast.expr, key: str) -> bool:

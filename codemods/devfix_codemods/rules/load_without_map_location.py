@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from devfix_codemods import scope
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted, last_name
-from devfix_codemods.flow.tables import DATASET_BASES
+from devfix_codemods.flow.tables import DATASET_BASES, FACTORIES
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._amp import quoted
@@ -151,6 +151,8 @@ class _Chooser:
         if Use.STATES in uses.kinds:
             return None
         device = self._at_hand(call)
+        if device is not None and self._works_on_host(call, device):
+            return _Choice(self._host, Safety.UNSAFE, "it goes with tensors that are made on the host")
         if device is not None:
             return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
         if Use.FEEDS_UNSURE in uses.kinds or self._says_checkpoint(call):
@@ -195,6 +197,19 @@ class _Chooser:
         owner = scope.class_around(self._program, call)
         loading = owner is not None and any(one.endswith("PreTrainedModel") for one in self._classes.named_bases(owner))
         return found.text if found is not None and not (loading and found.text == "self.device") else None
+
+    def _works_on_host(self, call: ast.Call, device: str) -> bool:
+        """Whether the function around never uses the device, and makes tensors without one."""
+        function = scope.function_around(self._program, call)
+        if function is None or device in scope.parameters(function):
+            return False
+        if any(isinstance(one, ast.Name | ast.Attribute) and dotted(one) == device for one in ast.walk(function)):
+            return False
+        makes = (one for one in ast.walk(function) if isinstance(one, ast.Call))
+        return any(
+            self._names.qualified(one.func) in FACTORIES and not any(each.arg == "device" for each in one.keywords)
+            for one in makes
+        )
 
     def _is_decided(self, call: ast.Call) -> bool:
         """On a branch that depends on the machine: somebody has thought of it."""
