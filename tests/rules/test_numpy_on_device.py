@@ -120,6 +120,58 @@ SILENT = {
             x = x.to("cuda").view(-1)
             errors.append(np.mean(x))
     """,
+    "given to a function of a library together with what was brought to the host": """
+        import torch
+        from graphs.utils import coalesce
+        def spectrum(edges: torch.Tensor, num_nodes=None):
+            edges = edges.to(torch.device("cpu"))
+            values = torch.full((edges.size(1),), 2.0)
+            values = torch.cat([values, values])
+            edges, values = coalesce(edges, values, num_nodes=num_nodes)
+            values = values - 1
+            return edges.detach().numpy(), values.detach().numpy()
+    """,
+    "made of arrays, and drawn by a library": """
+        import numpy as np
+        import torch
+        from torchvision.utils import draw_segmentation_masks
+        def show(image: np.ndarray, mask: np.ndarray, device):
+            image = torch.from_numpy(image)
+            mask = torch.from_numpy(mask)
+            return draw_segmentation_masks(image, mask, colors=["red"]).detach().numpy()
+    """,
+    "all callers of a private function bring it to the host": """
+        import torch
+        class Tagger:
+            def predict(self, features: torch.Tensor, device):
+                scores = torch.softmax(features, 1).cpu()
+                return self._tags(features.cpu(), 3) + self._tags(scores, count=4)
+            def _tags(self, scores: torch.Tensor, count: int):
+                return scores.numpy()[:count]
+    """,
+    "behind a branch that returns for a device": """
+        import torch
+        def scaled(x: torch.Tensor, edges: torch.Tensor):
+            if x.device.type == "cuda":
+                return on_device(x)
+            return np.interp(x.numpy(), edges.numpy(), levels)
+    """,
+    "a function that builds the model that it trains, and moves nothing": """
+        import torch
+        class Estimator:
+            def predictor(self, device):
+                return Predictor(device=device)
+            def train(self, loader):
+                net = self.network(self.width)
+                optimizer = torch.optim.Adam(net.parameters(), lr=self.rate)
+                total = 0.0
+                for x, y in loader:
+                    loss = -net(x).log_prob(y).mean()
+                    loss.backward()
+                    optimizer.step()
+                    total += loss.detach().numpy().item()
+                return net
+    """,
     "arrays": """
         import numpy as np
         import torch
@@ -262,6 +314,28 @@ REPAIRED = {
         """,
         'axes.imshow(x.cpu(), cmap="gray")',
     ),
+    "the loss of a model that was handed in": (
+        """
+        import torch
+        def train(net, loader, device):
+            optimizer = torch.optim.Adam(net.parameters())
+            for x in loader:
+                loss = net(x).mean()
+                total.append(loss.detach().numpy())
+        """,
+        "total.append(loss.detach().cpu().numpy())",
+    ),
+    "a private function that is given a result of a model as well": (
+        """
+        import torch
+        class Tagger:
+            def predict(self, model, x, device):
+                return self._tags(x.cpu()) + self._tags(model(x))
+            def _tags(self, scores: torch.Tensor):
+                return scores.numpy()
+        """,
+        "return scores.cpu().numpy()",
+    ),
     "an operation gets brackets": (
         """
         import torch
@@ -277,6 +351,25 @@ REPAIRED = {
 def test_copied_to_the_host(rule, program, wanted):
     assert rule.safeties(program) == [Safety.SAFE]
     assert wanted in rule.fixed(dedent(program))
+
+
+def test_what_stands_beside_is_copied_too(rule):
+    program = """
+    import torch
+    def losses(model, converter, batch):
+        coords, tokens = converter(batch)
+        skipped = tokens == 1
+        loss = cross_entropy(model.forward(coords), tokens)
+        loss = loss[0].detach().numpy()
+        skipped = skipped[0].numpy()
+        return loss, skipped
+    def other(converter, batch, device):
+        return converter(batch).numpy()
+    """
+    fixed = rule.fixed(dedent(program))
+    assert "loss[0].detach().cpu().numpy()" in fixed
+    assert "skipped[0].cpu().numpy()" in fixed
+    assert "converter(batch).numpy()" in fixed
 
 
 # Once for a loop

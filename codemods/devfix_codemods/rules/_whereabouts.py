@@ -163,7 +163,25 @@ class Whereabouts:
             return Made.HOST
         if name in tables.SEQUENCE_FUNCTIONS and node.args:
             return self._joined(node.args[0])
-        return self._first(node.args[:2]) if name.startswith("torch.") and node.args else Made.UNKNOWN
+        if name.startswith("torch.") and node.args:
+            return self._first(node.args[:2])
+        return Made.HOST if self._gets_host_tensors(node, name) else Made.UNKNOWN
+
+    def _gets_host_tensors(self, node: ast.Call, name: str) -> bool:
+        """A function of a library that is given tensors of the host, and nothing else, answers there."""
+        if _PLACES.search(name) or any(one.arg is None or _PLACES.search(one.arg) for one in node.keywords):
+            return False
+        return any(self._is_library_made(one) for one in node.args) and all(
+            self.source(one) is Made.HOST for one in node.args
+        )
+
+    def _is_library_made(self, node: ast.expr) -> bool:
+        """Certainly a tensor: the result of a function of torch, maybe by name."""
+        if isinstance(node, ast.Call):
+            return (self._names.qualified(node.func) or "").startswith("torch.")
+        owner = self._bindings.owner(node.id, node) if isinstance(node, ast.Name) else None
+        found = self._bindings.of(owner, node.id) if owner is not None and isinstance(node, ast.Name) else []
+        return any(isinstance(one.value, ast.Call) and self._is_library_made(one.value) for one in found)
 
     def _is_new(self, node: ast.Call, name: str) -> bool:
         """Not a copy of what may be a tensor: `torch.tensor(x)` is where `x` is."""
@@ -198,6 +216,8 @@ class Whereabouts:
             found = [one for one in found if one.start <= (node.lineno, node.col_offset)] or found
         if node.id in self._moved_in_vain:
             return Made.HOST
+        own = self._names.statement(node)
+        found = [one for one in found if one.node is not own] or found  # `x = f(x)` is where `x` was
         found = [one for one in found if not _is_none(one)]
         sources = [self._bound(one) for one in found]
         if any(source is Made.HOST and _is_move(one) for source, one in zip(sources, found)):
@@ -217,6 +237,8 @@ class Whereabouts:
     def _bound(self, binding: Binding) -> Made:
         node = binding.node
         if isinstance(node, ast.arg):
+            if self._callers_bring_to_host(node):
+                return Made.HOST
             return Made.GIVEN if self._is_tensor(binding, node) else Made.UNKNOWN
         if binding.value is not None:
             return self.source(binding.value)
@@ -226,6 +248,21 @@ class Whereabouts:
             case ast.For(iter=items):
                 return self._element(items)
         return Made.UNKNOWN
+
+    def _callers_bring_to_host(self, parameter: ast.arg) -> bool:
+        """Whether all callers of a private function, which the file must have, give it tensors of the host."""
+        function = scope.function_around(self._program, parameter)
+        if function is None or not re.match(r"_[^_]", function.name):
+            return False
+        bound = isinstance(self._names.parent(function), ast.ClassDef) and scope.parameters(function)[:1] == ["self"]
+        position = scope.parameters(function).index(parameter.arg) - bound
+        given = [
+            next((each.value for each in one.keywords if each.arg == parameter.arg), None)
+            or (one.args[position] if 0 <= position < len(one.args) else None)
+            for one in self._names.calls
+            if (dotted(one.func) or "").rpartition(".")[2] == function.name
+        ]
+        return bool(given) and all(one is not None and self.source(one) is Made.HOST for one in given)
 
     def _element(self, items: ast.expr) -> Made:
         """What a loop over `items` gives. What a loader yields is made by its workers, on the host."""
@@ -307,6 +344,7 @@ _MODEL = re.compile(
     r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
 )
 _FROM_MODELS = frozenset(f"sentence_transformers.util.{name}" for name in ("cos_sim", "pytorch_cos_sim", "dot_score"))
+_PLACES = re.compile(r"(?i)device|cuda|gpu|move|prepare")
 _COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor"})
 _NO_TENSORS = frozenset(
     {"torch._shape_as_tensor", "torch.Size", "torch.broadcast_shapes", "torch.numel", "torch.is_tensor", "torch.finfo"}

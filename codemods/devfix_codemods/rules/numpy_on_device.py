@@ -125,17 +125,26 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
         if not _is_guarded(program, lengths):
             yield lengths, "`pack_padded_sequence`"
     has_devices = _DEVICES.search(program.source.text) is not None
+    repaired: set[scope.Function | None] = set()
+    unsure: list[tuple[scope.Function | None, ast.expr]] = []
     for call in calls:
         if _is_data(program, classes, call) or _is_guarded(program, call) or _says_host(program, call):
+            continue
+        if _trains_on_the_host(program, call):
             continue
         if not _is_conversion(call):
             read = (one for one in call.args if _is_computed(whereabouts.source(one), one))
             yield from ((one, f"`{dotted(call.func)}`") for one in read)
             continue
         assert isinstance(call.func, ast.Attribute)
-        tensor = call.func.value
-        if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices):
+        tensor, function = call.func.value, scope.function_around(program, call)
+        source = whereabouts.source(tensor)
+        if _may_be_elsewhere(source, tensor, has_devices):
+            repaired.add(function)
             yield tensor, "`.numpy()`"
+        elif source is Made.UNKNOWN and function is not None:
+            unsure.append((function, tensor))
+    yield from ((tensor, "`.numpy()`") for function, tensor in unsure if function in repaired)
 
 
 def _says_host(program: Program, call: ast.Call) -> bool:
@@ -148,6 +157,27 @@ def _says_host(program: Program, call: ast.Call) -> bool:
 _OF_THE_HOST = re.compile(
     r"(?i)\bcpu[- ]tensors?\b|\btensors? (?:is |are |must be |lives? )?on (?:the )?(?:cpu|host)\b"
 )
+
+
+def _trains_on_the_host(program: Program, call: ast.Call) -> bool:
+    """Whether the function builds the model that it trains, and has no word of a device."""
+    function = scope.function_around(program, call)
+    if function is None or _DEVICES.search(ast.unparse(function)):
+        return False
+    given = scope.parameters(function)
+    trained = [
+        (dotted(one.args[0].func) or "").removesuffix(".parameters")
+        for one in ast.walk(function)
+        if isinstance(one, ast.Call) and (program.names.qualified(one.func) or "").startswith("torch.optim.")
+        if one.args and isinstance(one.args[0], ast.Call)
+    ]
+    built = {
+        name
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+        for name in scope.stored(one)
+    }
+    return bool(trained) and all(one in built and one not in given for one in trained)
 
 
 def _reads_arguments(program: Program, call: ast.Call) -> bool:
@@ -220,10 +250,10 @@ def _is_guarded(program: Program, node: ast.AST) -> bool:
 
 
 def _refuses(statement: ast.stmt) -> bool:
-    """`if x.device.type != "cpu": raise …`, `assert not x.is_cuda`."""
+    """`if x.device.type != "cpu": raise …`, `if x.is_cuda: return …`, `assert not x.is_cuda`."""
     if isinstance(statement, ast.Assert):
         return _PLACE.search(ast.unparse(statement.test)) is not None
-    if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Raise):
+    if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Raise | ast.Return):
         return False
     return _PLACE.search(ast.unparse(statement.test)) is not None
 
