@@ -476,6 +476,37 @@ RIGHT = {
                 begin += found.size(0)
             return rows
     """,
+    "compared, and given to what is moved as a whole": """
+        import torch
+        class Attention(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                n = x.shape[0]
+                mask = torch.zeros(n, n).masked_fill(torch.tril(torch.ones(n, n)) == 0, -1e9).to(x.device)
+                return x + mask
+    """,
+    "numbers of samples for what keeps them, flags for the caller": """
+        import torch
+        class Brain:
+            def start(self):
+                self.total = torch.zeros(3, device=self.device)
+            def note(self, samples):
+                ids = torch.arange(1, len(samples) + 1)
+                self.mean_metric.append(ids, samples)
+                self.spread_metric.append(ids, samples)
+            def known(self):
+                return torch.tensor([not one.requires_grad for one in self.weights])
+    """,
+    "one of two that are given to other processes": """
+        import torch
+        import torch.distributed as dist
+        def share(rows, rank, device):
+            if rank != -1:
+                indices = (torch.tensor(rows.indices) if rank == 0 else torch.zeros(rows.n)).int()
+                dist.broadcast(indices, 0)
+                if rank != 0:
+                    rows.indices = indices.cpu().numpy()
+            return torch.zeros(4, device=device)
+    """,
 }
 
 

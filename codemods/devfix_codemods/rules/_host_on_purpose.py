@@ -148,7 +148,7 @@ def _is_open(program: Program, node: ast.expr) -> bool:
             return isinstance(outer.ctx, ast.Load)
         if isinstance(outer, (ast.For, ast.AsyncFor)) and inner is outer.iter:
             return False
-        if isinstance(outer, (ast.comprehension, ast.If, ast.While, ast.Assert, ast.FormattedValue, ast.Compare)):
+        if isinstance(outer, (ast.comprehension, ast.If, ast.While, ast.Assert, ast.FormattedValue)):
             return not isinstance(outer, ast.comprehension)
         if isinstance(outer, ast.stmt):
             return True

@@ -30,6 +30,24 @@ def gives_number(function: scope.Function) -> bool:
     return isinstance(function.returns, ast.Name) and function.returns.id in _NUMBERS
 
 
+def is_handed_out(program: Program, function: scope.Function, call: ast.Call) -> bool:
+    """Whether the value is only returned, or given to what is no function of torch: its place is their business."""
+    statement = program.names.statement(call)
+    if isinstance(statement, ast.Return):
+        return True
+    names = _targets(statement)
+    uses = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id in names]
+    loads = [one for one in uses if isinstance(one.ctx, ast.Load)]
+    return bool(loads) and all(_is_out(program, one) for one in loads)
+
+
+def _is_out(program: Program, node: ast.Name) -> bool:
+    parent = program.names.parent(node)
+    if isinstance(parent, ast.Call) and parent.func is not node:
+        return not (program.names.qualified(parent.func) or "").startswith("torch.")
+    return isinstance(program.names.statement(node), ast.Return) and isinstance(parent, (ast.Return, ast.Tuple))
+
+
 def is_tested(program: Program, call: ast.Call) -> bool:
     """`if torch.isnan(torch.tensor(x)):` asks for one answer, on the host."""
     tests = (one.test for one in program.names.ancestors(call) if isinstance(one, (ast.If, ast.While, ast.Assert)))

@@ -22,7 +22,7 @@ from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import Following, placed
 from devfix_codemods.rules._host_company import others_left, parted
 from devfix_codemods.rules._host_on_purpose import is_random, runs_on_the_host, stays
-from devfix_codemods.rules._host_reads import gives_number, is_tested
+from devfix_codemods.rules._host_reads import gives_number, is_handed_out, is_tested
 from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
 from devfix_codemods.rules._rebuilt import wanted_device
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
@@ -271,7 +271,7 @@ def _by_sibling(
     shared = {text for one in around if (text := dotted(one)) is not None and _is_shared(program, one)}
     if "self" not in scope.parameters(function):
         shared = {one for one in shared if not one.startswith("self.")}
-    if not own and (not shared or gives_number(function)):
+    if not own and (not shared or gives_number(function) or is_handed_out(program, function, call)):
         return None
     named = [one.text for one in devices().at(program.names.statement(call)) if not one.optional]
     for text in (*named, *sorted(shared)):

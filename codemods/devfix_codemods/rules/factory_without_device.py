@@ -146,6 +146,8 @@ def _collective(program: Program, meeting: Meeting) -> Finding:
     made, span = text_of(program, call.func), program.source.span(meeting.node)
     sources = meeting.misplaced.value.sources
     repair = by_device(program, sources, tensors=True) or by_accelerator(program, sources)
+    if _is_one_of_several(program, sources):
+        repair = None
     return Finding(
         code=RULE.code,
         name=RULE.name,
@@ -154,6 +156,17 @@ def _collective(program: Program, meeting: Meeting) -> Finding:
         trail=(Step(program.source.span(call), "made here, on the host"), Step(span, "given to other processes here")),
         fix=_fix(made, repair) if repair is not None else None,
         advice=f"give `{made}` the device of this process",
+    )
+
+
+def _is_one_of_several(program: Program, sources: tuple[ast.Call, ...]) -> bool:
+    """`torch.tensor(x) if first else torch.zeros(3)`, where not all are known to come to the other processes."""
+    statements = {program.names.statement(one) for one in sources}
+    others = (one for each in statements for one in ast.walk(each) if isinstance(one, ast.Call) and one not in sources)
+    return any(
+        tables.canonical(program.names.qualified(one.func) or "") in tables.FACTORIES | tables.HOST_FACTORIES
+        and all(each.arg != "device" for each in one.keywords)
+        for one in others
     )
 
 
