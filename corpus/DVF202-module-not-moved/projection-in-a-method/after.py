@@ -23,4 +23,4 @@ torch.manual_seed(8)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 fusion = Fusion([6, 4]).to(device)
 xs = [torch.randn(3, 6).to(device), torch.randn(3, 4).to(device)]
-print(f"mean {fusion(xs).mean().item():.4f}")
+print(f"loss {fusion(xs).mean().item():.4f}")

@@ -1,0 +1,9 @@
+"""What holds for all tests."""
+
+import signal
+
+# A shell lets what it starts in the background ignore these, and programs that tests start and end would do the same.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
