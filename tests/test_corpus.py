@@ -213,7 +213,7 @@ def errors_of(case: Case) -> tuple[str, ...]:
 def test_cases_run_on_the_host(group: str) -> None:
     cases = [case for case in CASES if case.folder.parent.name == group]
     cases = [case for case in cases if installed(case.about.get("needs", ""))]
-    results = run([path for case in cases for path in (case.before, case.after)], 60 + 2 * len(cases))
+    results = run([path for case in cases for path in (case.before, case.after)], 120 + 10 * len(cases))
     for case in cases:
         before, after = results[case.before.resolve()], results[case.after.resolve()]
         assert after["error"] is None, f"{case.after}: {after['error']}"
