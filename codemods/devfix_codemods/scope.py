@@ -1,10 +1,13 @@
 """Which names are bound at a statement whatever path led there, and the blocks and functions around it."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 
+from devfix_codemods.flow.tree import declared as declared
+from devfix_codemods.flow.tree import given_to as given_to
 from devfix_codemods.flow.tree import stored as stored
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -23,8 +26,38 @@ def class_around(program: Program, node: ast.AST) -> ast.ClassDef | None:
 
 def parameters(function: Function) -> list[str]:
     """The names of the parameters that are no stars, in order."""
-    spec = function.args
-    return [one.arg for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
+    return [one.arg for one in declared(function)]
+
+
+def annotation(function: Function, name: str) -> ast.expr | None:
+    """The annotation of the parameter `name`; None where it has none, or there is no such parameter."""
+    return next((one.annotation for one in declared(function) if one.arg == name), None)
+
+
+def constructor(owner: ast.ClassDef) -> ast.FunctionDef | None:
+    """The `__init__` that the class itself defines."""
+    return next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+
+
+def loads(node: ast.AST, names: Set[str]) -> Iterator[ast.Name]:
+    """Where one of `names` is read inside `node`."""
+    for one in walk(node):
+        if isinstance(one, ast.Name) and one.id in names and isinstance(one.ctx, ast.Load):
+            yield one
+
+
+def stores(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """Where `name` is assigned inside `node`."""
+    for one in walk(node):
+        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
+            yield one
+
+
+def changes(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """Where `name` is assigned or deleted inside `node`."""
+    for one in walk(node):
+        if isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load):
+            yield one
 
 
 def statements_at(program: Program, line: int) -> list[ast.stmt]:

@@ -8,7 +8,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import returns_tensors
-from devfix_codemods.flow.machine import Arguments
+from devfix_codemods.flow.machine import Arguments, is_moved
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.readouts import Readouts
 from devfix_codemods.flow.state import State
@@ -75,7 +75,7 @@ class Calls(Readouts):
             return self._encode(node, "__call__", arguments)
         if self._is_loss_by_use(node):
             return self._module_call(node, node.func, callee, arguments, state)
-        if _is_moved(callee) and not tables.PLACES_ITS_INPUTS.search(dotted(node.func) or ""):
+        if _may_be_moved_module(callee) and not tables.PLACES_ITS_INPUTS.search(dotted(node.func) or ""):
             return self._module_call(node, node.func, replace(callee, kind=Kind.MODULE), arguments, state)
         if isinstance(node.func, ast.Name) and callee.token == f"name#{node.func.id}":
             return self._builtin(node, node.func.id, arguments, state)
@@ -331,9 +331,9 @@ def _has_one_element(value: Value) -> bool:
     return bool(sizes) and len(sizes) == len(value.sources) and all(size == 1 for size in sizes)
 
 
-def _is_moved(callee: Value) -> bool:
+def _may_be_moved_module(callee: Value) -> bool:
     """Whether something unknown was moved: what can be called as well is a module."""
-    return callee.kind is Kind.UNKNOWN and callee.origin is not None and callee.origin.birth is Birth.MOVE
+    return callee.kind is Kind.UNKNOWN and is_moved(callee)
 
 
 def _place_of_type(arguments: Arguments) -> Place | None:

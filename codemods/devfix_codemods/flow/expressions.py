@@ -191,7 +191,7 @@ class Expressions(Machine):
     def element_at(self, base: Value, key: int | str | None, node: ast.Subscript, index: Value, state: State) -> Value:
         """`base[key]`; `key` is None where it is not constant."""
         if key is not None and (known := base.item(key)) is not None:
-            return replace(known, origin=Origin(Birth.LOADER, node)) if _born_in_batch(known) else known
+            return replace(known, origin=Origin(Birth.LOADER, node)) if born_in_batch(known) else known
         if base.kind is Kind.SEQUENCE and isinstance(node.slice, ast.Slice):
             return replace(base, items=None)
         if base.batch is not None and base.kind is not Kind.TENSOR:
@@ -480,7 +480,8 @@ def _picks_rows(node: ast.expr, index: Value) -> bool:
     return any(held.kind is Kind.TENSOR and not held.scalar for _, held in index.items or ())
 
 
-def _born_in_batch(value: Value) -> bool:
+def born_in_batch(value: Value) -> bool:
+    """Whether a loader yielded the value, and nothing has been made of it since."""
     return value.batch is not None and value.origin is not None and value.origin.birth is Birth.LOADER
 
 

@@ -1,6 +1,7 @@
 """What the interpreter saw, for rules to judge: plain records, each with the state at its point."""
 
 import ast
+import posixpath
 from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence
@@ -175,6 +176,10 @@ class Abroad:
     path: str
     span: Span
     anchor: str
+
+    def place_from(self, path: str) -> str:
+        """Where the operation is, as the file `path` tells it: `../loop.py:3`."""
+        return f"{posixpath.relpath(self.path, posixpath.dirname(path))}:{self.span.line}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.state import State, join_states
+from devfix_codemods.flow.tree import declared
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NONE, NOTHING, Birth, Kind, Object, Origin, Value, join_values
 
@@ -130,7 +131,7 @@ class Functions(Calls):
         spec = definition.args
         names = [one.arg for one in (*spec.posonlyargs, *spec.args)]
         defaults = _defaults(definition)
-        env = {one.arg: self._default(defaults.get(one.arg), state) for one in _parameters(definition)}
+        env = {one.arg: self._default(defaults.get(one.arg), state) for one in declared(definition)}
         positional = [value for _, value in arguments.positional]
         if receiver is not None and names:
             positional.insert(0, receiver)
@@ -144,7 +145,7 @@ class Functions(Calls):
         for name, (_, value) in arguments.keywords.items():
             if name in env:
                 env[name] = value
-        for one in _parameters(definition):
+        for one in declared(definition):
             env[one.arg] = self.as_module(self._annotated(one, env[one.arg]), one.arg, self.evidence(definition))
         return env
 
@@ -193,7 +194,7 @@ class Functions(Calls):
         """Parameters whose caller is unknown: each lives somewhere of its own, or with the module in `forward`."""
         env: dict[str, Value] = {}
         evidence = self.evidence(definition)
-        for one in _parameters(definition):
+        for one in declared(definition):
             token = f"parameter:{self.unit.tag}{definition.lineno}:{one.arg}"
             value = self._symbolic(one, token, place, evidence)
             if place != UNKNOWN and value.kind is Kind.UNKNOWN and is_input_tensor(self.names, definition, one):
@@ -311,11 +312,6 @@ def _says_device(name: str) -> bool:
 def _only_device(parameter: ast.arg) -> bool:
     """Whether the annotation allows nothing but a `torch.device`."""
     return isinstance(parameter.annotation, (ast.Attribute, ast.Name))
-
-
-def _parameters(definition: Function | ast.Lambda) -> list[ast.arg]:
-    spec = definition.args
-    return [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
 
 
 def _defaults(definition: Function | ast.Lambda) -> dict[str, ast.expr | None]:

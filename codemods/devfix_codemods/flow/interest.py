@@ -13,7 +13,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.classes import ClassTable, Function
 from devfix_codemods.flow.evidence import Evidence, attributes_set, last_name
 from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tree import walk
+from devfix_codemods.flow.tree import declared, walk
 
 _SEEDS = (
     tables.MAKERS
@@ -67,7 +67,7 @@ class Interest:
     def _kept(self, method: Function) -> set[str]:
         """The attributes that a method sets to something made in it, or that went through a name of its own."""
         own = self._evidence[method]
-        given = {one.arg for one in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)}
+        given = {one.arg for one in declared(method)}
         if self._seeds_here(own):
             given -= own.bindings.keys()
         found: set[str] = set()

@@ -15,7 +15,7 @@ from typing import ClassVar
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.across import Across
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.expressions import child_of_batch, is_carried
+from devfix_codemods.flow.expressions import born_in_batch, child_of_batch, is_carried
 from devfix_codemods.flow.facts import Facts, Operand
 from devfix_codemods.flow.machine import Frame, Function, OutOfBudgetError
 from devfix_codemods.flow.omitted import keep_defaults, omission
@@ -540,7 +540,7 @@ class Interpreter(Across):
             known = value.item(index)
             if known is None or len(value.items) != count:
                 return NOTHING
-            return replace(known, origin=Origin(Birth.LOADER, target)) if _is_fresh(known) else known
+            return replace(known, origin=Origin(Birth.LOADER, target)) if born_in_batch(known) else known
         if value.batch is not None:
             return child_of_batch(value, index, target)
         if value.kind is Kind.SEQUENCE:
@@ -707,10 +707,6 @@ def _is_shaped(node: ast.expr) -> bool:
         one.func.attr for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)
     )
     return any(one in {"reshape", "view", "permute", "unsqueeze", "squeeze", "flatten", "expand"} for one in methods)
-
-
-def _is_fresh(value: Value) -> bool:
-    return value.batch is not None and value.origin is not None and value.origin.birth is Birth.LOADER
 
 
 def _as_load(node: ast.expr) -> ast.expr:

@@ -388,7 +388,7 @@ class Machine:
         if relation(operand.place, anchor.place) is Relation.DIFFERENT:
             return True
         batch = operand.value.batch
-        if batch is None or operand.place in {anchor.place, UNKNOWN} or _is_moved(operand.value):
+        if batch is None or operand.place in {anchor.place, UNKNOWN} or is_moved(operand.value):
             return False
         if anchor.role == "module" and batch.loaded and operand.place == Symbol(batch.token):
             return True
@@ -476,7 +476,7 @@ class Machine:
         token = module.value.token
         if token is None or module.place == HOST or may_be_device(module.place):
             return
-        places = {one.place for one in arguments if may_be_device(one.place) and _is_moved(one.value)}
+        places = {one.place for one in arguments if may_be_device(one.place) and is_moved(one.value)}
         if len(places) == 1:
             place = places.pop()
             known = self.inferred.get(token, place)
@@ -602,7 +602,8 @@ def _has_place(value: Value) -> bool:
     return value.kind is Kind.TENSOR and value.place not in {HOST, UNKNOWN} and not value.sources
 
 
-def _is_moved(value: Value) -> bool:
+def is_moved(value: Value) -> bool:
+    """Whether a move made the value."""
     return value.origin is not None and value.origin.birth is Birth.MOVE
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from devfix_codemods.flow.tree import children
+from devfix_codemods.flow.tree import children, declared
 
 Import = ast.Import | ast.ImportFrom
 
@@ -243,7 +243,7 @@ class _Binder:
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
         inner = _Scope(self._scope)
         arguments = node.args
-        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        for one in declared(node):
             inner.others.add(one.arg)
         inner.others.update(one.arg for one in (arguments.vararg, arguments.kwarg) if one)
         if isinstance(node, ast.Lambda):

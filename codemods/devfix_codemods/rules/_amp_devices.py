@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from devfix_codemods.flow.tree import declared
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Binding, Bindings, Scope
 
@@ -215,7 +216,7 @@ class Devices:
     def _annotated(self, at: ast.expr) -> Iterator[str]:
         function = self.bindings.scope(at)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+            for one in declared(function):
                 if self._is_type(one.annotation, "torch.device"):
                     yield one.arg
 

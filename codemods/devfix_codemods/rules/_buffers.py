@@ -28,7 +28,7 @@ def is_surely_module(program: Program, owner: ast.ClassDef) -> bool:
 
 def as_buffer(program: Program, kept: Kept) -> tuple[Edit, ...] | None:
     """The edits that register the attribute in the constructor instead; None where that may break something."""
-    constructor = next((one for one in kept.owner.body if is_constructor(one)), None)
+    constructor = scope.constructor(kept.owner)
     if constructor is None or not is_surely_module(program, kept.owner) or _is_class_attribute(program, kept):
         return None
     known = list(assignments(program, kept))
@@ -42,11 +42,6 @@ def as_buffer(program: Program, kept: Kept) -> tuple[Edit, ...] | None:
             return None
         edits.extend(added)
     return tuple(edits)
-
-
-def is_constructor(node: ast.stmt) -> bool:
-    """Whether a statement of a class is its `__init__`."""
-    return isinstance(node, ast.FunctionDef) and node.name == "__init__"
 
 
 def _is_class_attribute(program: Program, kept: Kept) -> bool:
@@ -135,10 +130,7 @@ def _is_tensor_name(program: Program, node: ast.Name, known: frozenset[str]) -> 
 
 def _is_tensor_parameter(program: Program, function: scope.Function, name: str) -> bool:
     """Whether a parameter is a tensor or None, by its annotation: a buffer may be None."""
-    spec = function.args
-    annotation = next(
-        (one.annotation for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if one.arg == name), None
-    )
+    annotation = scope.annotation(function, name)
     return annotation is not None and _is_tensor_annotation(program, annotation)
 
 

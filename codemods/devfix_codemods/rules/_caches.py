@@ -92,7 +92,7 @@ def _followed(program: Program, method: scope.Function, value: ast.expr) -> str 
 def _annotated(program: Program, method: scope.Function) -> set[str]:
     return {
         one.arg
-        for one in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)
+        for one in scope.declared(method)
         if one.annotation is not None and program.names.qualified(one.annotation) == "torch.Tensor"
     }
 

@@ -9,7 +9,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._device_values import sounds_like_device
 from devfix_codemods.rules._devices import Devices
-from devfix_codemods.scope import class_around, function_around, parameters, stored
+from devfix_codemods.scope import annotation, class_around, function_around, parameters, stored
 
 _GIVE_DEVICES = frozenset(
     {"ignite.distributed.device", "ignite.distributed.utils.device", "torch.get_default_device", "torch.device"}
@@ -155,8 +155,8 @@ def _is_of_tensor(program: Program, node: ast.expr) -> bool:
     function = function_around(program, node)
     if function is None or not isinstance(node, ast.Name):
         return False
-    for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
-        if one.arg == node.id and one.annotation is not None:
-            return ast.unparse(one.annotation) in {"Tensor", "torch.Tensor"}
+    said = annotation(function, node.id)
+    if said is not None:
+        return ast.unparse(said) in {"Tensor", "torch.Tensor"}
     evidence = program.unit.evidence.get(function)
     return node.id in parameters(function) and evidence is not None and node.id in evidence.surely

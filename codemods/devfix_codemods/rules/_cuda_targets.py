@@ -256,7 +256,7 @@ def _feeds(function: scope.Function, site: Site, made: set[str], model: str) -> 
     return any(
         isinstance(node, ast.Call)
         and (dotted(node.func) or "").partition(".")[0] == model
-        and any(_is_value(one, site, made) for one in (*node.args, *(key.value for key in node.keywords)))
+        and any(_is_value(one, site, made) for one in scope.given_to(node))
         for node in ast.walk(function)
     )
 
@@ -265,7 +265,7 @@ def _goes_with(function: scope.Function, site: Site, made: set[str], tensor: str
     """Whether one call gets both, or the value is filled from the tensor."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
-            given = [*node.args, *(key.value for key in node.keywords)]
+            given = scope.given_to(node)
             both = any(isinstance(one, ast.Name) and one.id == tensor for one in given)
             if both and any(_is_value(one, site, made) for one in given):
                 return True

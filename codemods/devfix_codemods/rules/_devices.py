@@ -70,7 +70,7 @@ class Devices:
             return
         given = [
             one
-            for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+            for one in scope.declared(function)
             if all(other.node is one and other.value is None for other in self.bindings.of(function, one.arg))
         ]
         evidence = self._program.unit.evidence[function]

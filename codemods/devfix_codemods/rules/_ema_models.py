@@ -102,7 +102,7 @@ def _is_given(program: Program, name: str) -> bool:
         isinstance(one, ast.Name) and one.id == name
         for call in program.names.calls
         if not (dotted(call.func) or "").endswith("register_for_checkpointing")
-        for one in (*call.args, *(keyword.value for keyword in call.keywords))
+        for one in scope.given_to(call)
     )
 
 

@@ -382,15 +382,11 @@ def _is_kept(program: Program, name: str, call: ast.Call, node: ast.AST) -> bool
         return False
     if name not in scope.bound_at(program, program.names.statement(call)):
         return False
-    stores = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name and _is_store(one)]
+    stores = list(scope.changes(function, name))
     own = program.names.statement(call)
     own_target = own is program.names.statement(node) and isinstance(own, ast.Assign)
     above = all(one.lineno < call.lineno or (own_target and program.names.statement(one) is own) for one in stores)
     return above and (name in scope.parameters(function) or any(one.lineno < call.lineno for one in stores))
-
-
-def _is_store(node: ast.Name) -> bool:
-    return not isinstance(node.ctx, ast.Load)
 
 
 # At the meeting

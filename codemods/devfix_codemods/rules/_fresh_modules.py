@@ -57,14 +57,9 @@ def called_at_once(program: Program) -> Iterator[FreshModule]:
 def _comes_from_outside(program: Program, function: scope.Function, name: str) -> bool:
     """Whether all that binds a name takes it from a parameter, or from a call of a part of `self`."""
     known = set(scope.parameters(function)) - {"self", "cls"}
-    stores = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name and _binds(one)]
-    values = [_bound_to(program, one) for one in stores]
+    values = [_bound_to(program, one) for one in scope.changes(function, name)]
     given = all(value is not None and _is_given(value, known | {name}) for value in values)
     return given and (name in known or bool(values))
-
-
-def _binds(node: ast.Name) -> bool:
-    return not isinstance(node.ctx, ast.Load)
 
 
 def _bound_to(program: Program, node: ast.Name) -> ast.expr | None:

@@ -77,7 +77,7 @@ def _places(call: ast.Call, name: str) -> bool:
     """`name.to(…)`, `name["ids"].cuda()`, `to_device(name)`, `f(name, device=…)`."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in {"to", "cuda"} and _root(call.func.value) == name:
         return True
-    given = [*call.args, *(one.value for one in call.keywords)]
+    given = scope.given_to(call)
     helps = "device" in (dotted(call.func) or "") or any("device" in ast.unparse(one) for one in given)
     return helps and any(_root(one) == name for one in given)
 
@@ -87,7 +87,7 @@ def _gets(node: ast.Call, name: str) -> bool:
     parts = (dotted(node.func) or "").split(".")
     if parts[0] != "self" or len(parts) not in {2, 3} or parts[2:] not in ([], ["generate"]):
         return False
-    given = [*node.args, *(one.value for one in node.keywords)]
+    given = scope.given_to(node)
     return any(_root(one) == name for one in given)
 
 

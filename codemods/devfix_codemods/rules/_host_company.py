@@ -53,7 +53,7 @@ def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
         if statement is not own and isinstance(statement, ast.Assign) and _stays_of_torch(program, statement):
             names |= set(scope.stored(statement))
         names |= _collected(statement)
-        pending += [program.names.statement(one) for one in _reads(function, names)]
+        pending += [program.names.statement(one) for one in scope.loads(function, names)]
     return False
 
 
@@ -143,12 +143,6 @@ def _is_of_torch(program: Program, function: ast.expr) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     return function.attr in _SHAPES or not (dotted(function) or "").startswith("self.")
-
-
-def _reads(function: scope.Function, names: set[str]) -> Iterator[ast.Name]:
-    for one in ast.walk(function):
-        if isinstance(one, ast.Name) and one.id in names and isinstance(one.ctx, ast.Load):
-            yield one
 
 
 def _calls(statement: ast.AST) -> Iterator[ast.Call]:

@@ -69,20 +69,17 @@ _AS_LIST = frozenset({"numpy", "tolist"})
 
 def _followed(program: Program, function: scope.Function, first: set[str], *, alone: bool) -> Iterator[ast.Name]:
     """The reads of `first`, and of the names that get what is computed of those."""
-    local = set(scope.parameters(function)) | {
-        one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-    }
+    local = set(scope.parameters(function)) | scope.stored(function)
     local.discard("self")
     names, pending = set(first), set(first)
     while pending:
         found: set[str] = set()
-        for one in ast.walk(function):
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in pending:
-                yield one
-                statement = program.names.statement(one)
-                value = statement.value if isinstance(statement, ast.Assign) else None
-                if value is not None and (not alone or _tensors(value) & local <= names):
-                    found |= _targets(statement)
+        for one in scope.loads(function, pending):
+            yield one
+            statement = program.names.statement(one)
+            value = statement.value if isinstance(statement, ast.Assign) else None
+            if value is not None and (not alone or _tensors(value) & local <= names):
+                found |= _targets(statement)
         pending = found - names
         names |= pending
 
@@ -119,10 +116,9 @@ def _is_bound(program: Program, node: ast.Name) -> bool:
 
 
 def _given(program: Program, function: scope.Function, name: str) -> Iterator[ast.expr]:
-    for one in ast.walk(function):
-        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
-            statement = program.names.statement(one)
-            yield statement.value if isinstance(statement, ast.Assign) and one in statement.targets else one
+    for one in scope.stores(function, name):
+        statement = program.names.statement(one)
+        yield statement.value if isinstance(statement, ast.Assign) and one in statement.targets else one
 
 
 def _is_number(function: scope.Function, value: ast.expr) -> bool:
@@ -135,7 +131,6 @@ def _is_number(function: scope.Function, value: ast.expr) -> bool:
         case ast.UnaryOp(operand=operand):
             return _is_number(function, operand)
         case ast.Name(id=name):
-            arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-            said = (one.annotation for one in arguments if one.arg == name)
-            return any(isinstance(one, ast.Name) and one.id in {"int", "float", "bool"} for one in said)
+            said = scope.annotation(function, name)
+            return isinstance(said, ast.Name) and said.id in {"int", "float", "bool"}
     return False

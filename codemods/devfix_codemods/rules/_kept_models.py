@@ -157,10 +157,7 @@ def _device(program: Program, move: ast.Call) -> str | None:
     if not isinstance(target, ast.Name) or not program.names.bound_in_module(target.id):
         return None
     function = scope.function_around(program, move)
-    local = function is not None and any(
-        isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Store)
-        for node in ast.walk(function)
-    )
+    local = function is not None and any(scope.stores(function, target.id))
     if local or (function is not None and target.id in scope.parameters(function)):
         return None
     return target.id

@@ -27,7 +27,7 @@ def late_buffers(program: Program) -> Iterator[Late]:
     """Each attribute once, in classes that are modules for certain."""
     for owner in program.names.classes if b"register_buffer" in program.source.data else ():
         later = dict(_registrations(program, owner))
-        constructor = next((one for one in owner.body if _buffers.is_constructor(one)), None)
+        constructor = scope.constructor(owner)
         if not later or not isinstance(constructor, ast.FunctionDef) or not _buffers.is_surely_module(program, owner):
             continue
         for statement in constructor.body:

@@ -26,9 +26,8 @@ def _line(node: ast.AST) -> int:
 
 def _others(function: scope.Function, name: str) -> set[str]:
     """The types without a device that the annotation of a parameter allows beside tensors."""
-    spec = function.args
-    given = [one.annotation for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if one.arg == name]
-    heads = {head for one in given if one is not None for head in _members(one)}
+    said = scope.annotation(function, name)
+    heads = set(_members(said)) if said is not None else set[str]()
     return heads & _WITHOUT_DEVICE if any("Tensor" in one for one in heads) else set()
 
 

@@ -33,6 +33,11 @@ class Mover:
     safety: Safety = Safety.SAFE
 
 
+def enters_call(meeting: Meeting) -> bool:
+    """Whether the values meet as what a function or a module gets, not in arithmetic nor in a method of one of them."""
+    return isinstance(meeting.node, ast.Call) and not meeting.operation.startswith("`.")
+
+
 def insertable(context: Context) -> bool:
     """Whether code of ours may move values here: not where a framework places them, and never in a loader's worker."""
     return not context.managed and not context.worker

@@ -28,9 +28,7 @@ def _takers(program: Program) -> dict[str, int]:
     found: dict[str, int] = {}
     names = [one.name for one in program.names.classes]
     for owner in program.names.classes:
-        constructor = next(
-            (one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None
-        )
+        constructor = scope.constructor(owner)
         if constructor is None or names.count(owner.name) > 1 or owner not in program.tree.body:
             continue
         index = _index(constructor.args)

@@ -40,7 +40,7 @@ def stayed_behind(program: Program) -> Iterator[StayedBehind]:
     (code,) = codes
     for owner in program.names.classes:
         sibling = next((movers[one] for one in movers if _family(program, one) & _family(program, owner)), None)
-        constructor = _constructor(owner)
+        constructor = scope.constructor(owner)
         if owner in movers or sibling is None or constructor is None or not program.classes.may_be_module(owner):
             continue
         call = _call_of_part(program, owner, constructor, code)
@@ -49,14 +49,9 @@ def stayed_behind(program: Program) -> Iterator[StayedBehind]:
             yield StayedBehind(owner, call, sibling, code, edit)
 
 
-def _constructor(owner: ast.ClassDef) -> scope.Function | None:
-    found = (one for one in owner.body if isinstance(one, scope.Function) and one.name == "__init__")
-    return next(found, None)
-
-
 def _own_move(program: Program, owner: ast.ClassDef) -> ast.stmt | None:
     """`self.to(lib.device)`, or `self.cuda()` where CUDA is available, in a constructor."""
-    constructor = _constructor(owner)
+    constructor = scope.constructor(owner)
     if constructor is None:
         return None
     for one in constructor.body:

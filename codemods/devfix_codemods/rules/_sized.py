@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TypeGuard
 
 from devfix_codemods import scope
 from devfix_codemods.findings import Safety
@@ -104,7 +103,7 @@ def _by_argument(program: Program, function: scope.Function, call: ast.Call) -> 
     """The tensor from which a factory takes its size or its dtype."""
     bound = scope.bound_at(program, program.names.statement(call))
     kinds = [one.value for one in call.keywords if one.arg == "dtype"]  # of what it will hold, before its size
-    for part in (*kinds, *call.args, *(one.value for one in call.keywords)):
+    for part in (*kinds, *scope.given_to(call)):
         for node in ast.walk(part):
             if (tensor := _measured(program, function, node, call)) is not None:
                 return f"{tensor}.device", f"is made to fit `{tensor}`"
@@ -117,11 +116,7 @@ def _by_argument(program: Program, function: scope.Function, call: ast.Call) -> 
 
 def _of_local(program: Program, function: scope.Function, name: str, call: ast.Call) -> str | None:
     """The tensor whose size a local name holds, if both are bound once."""
-    stores = [
-        one
-        for one in ast.walk(function)
-        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)
-    ]
+    stores = list(scope.stores(function, name))
     statement = program.names.statement(stores[0]) if len(stores) == 1 else None
     if not isinstance(statement, ast.Assign) or (statement.lineno, statement.col_offset) >= (
         call.lineno,
@@ -134,13 +129,8 @@ def _of_local(program: Program, function: scope.Function, name: str, call: ast.C
     if not found:
         return None
     root = found[0].partition(".")[0].partition("[")[0]
-    later = any(
-        isinstance(one, ast.Name)
-        and one.id == root
-        and isinstance(one.ctx, ast.Store)
-        and (one.lineno, one.col_offset) > (statement.lineno, statement.col_offset)
-        for one in ast.walk(function)
-    )
+    here = (statement.lineno, statement.col_offset)
+    later = any((one.lineno, one.col_offset) > here for one in scope.stores(function, root))
     return None if later else found[0]
 
 
@@ -182,9 +172,9 @@ def _is_tensor(program: Program, function: scope.Function, node: ast.expr, call:
     known = program.facts.births.get(call)
     if known:
         return any(text == name for hand in known.values() for name, _ in hand.tensors)
-    for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
-        if parameter.arg == text and parameter.annotation is not None:
-            return program.names.qualified(parameter.annotation) == "torch.Tensor"
+    said = scope.annotation(function, text)
+    if said is not None:
+        return program.names.qualified(said) == "torch.Tensor"
     evidence = program.unit.evidence[function]
     stores = [line for line in evidence.stores.get(text, ()) if line <= node.lineno]
     return text not in evidence.numpy and evidence.is_tensor(text, max(stores, default=0))
@@ -241,11 +231,10 @@ _OTHERS_WITH_DTYPE = re.compile(
 
 
 def _assigned(program: Program, function: scope.Function, name: str) -> Iterator[ast.expr]:
-    for one in ast.walk(function):
-        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
-            statement = program.names.statement(one)
-            if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-                yield statement.value
+    for one in scope.stores(function, name):
+        statement = program.names.statement(one)
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            yield statement.value
 
 
 def _makes_on_host(program: Program, value: ast.expr) -> bool:
@@ -295,13 +284,9 @@ def _by_parameter(program: Program, function: scope.Function, call: ast.Call) ->
         if isinstance(statement, ast.Assign)
         else set()
     )
-    if not passed or not any(_is_given_to_part(program, one) for one in ast.walk(function) if _reads(one, names)):
+    if not passed or not any(_is_given_to_part(program, one) for one in scope.loads(function, names)):
         return None
     return "device", "is given to a part of the module, whose other inputs are made on `device`"
-
-
-def _reads(node: ast.AST, names: set[str]) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
 
 
 def _is_given_to_part(program: Program, node: ast.Name) -> bool:

@@ -304,8 +304,8 @@ class SureWhereabouts(Whereabouts):
     @contextmanager
     def _given(self, function: scope.Function, call: ast.Call) -> Iterator[None]:
         """Its parameters are where what it is given here is."""
-        before, spec = self._arguments, function.args
-        names = {one.arg: one for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+        before = self._arguments
+        names = {one.arg: one for one in scope.declared(function)}
         given: dict[ast.AST, Made] = {}
         if not any(isinstance(one, ast.Starred) for one in call.args):
             given = {one: self.source(value) for one, value in zip(names.values(), call.args)}
@@ -390,7 +390,7 @@ def moves_to_host(node: ast.expr) -> bool:
         return False
     if node.func.attr == "cpu":
         return True
-    given = [*node.args, *(one.value for one in node.keywords)]
+    given = scope.given_to(node)
     return node.func.attr in {"to", "to_device"} and any(re.search(r"\bcpu\b|host", ast.unparse(one)) for one in given)
 
 
@@ -412,5 +412,5 @@ def _is_attribute_of_self(function: ast.Attribute) -> bool:
 
 def _sets_dtype(node: ast.Call) -> bool:
     """`x.to(torch.float)`, `x.to(y.dtype)`."""
-    given = [*node.args, *(one.value for one in node.keywords)]
+    given = scope.given_to(node)
     return bool(given) and all(re.search(r"dtype|torch\.(?!device)|float|int", ast.unparse(one)) for one in given)

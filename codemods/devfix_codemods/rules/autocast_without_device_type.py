@@ -55,6 +55,7 @@ from functools import cached_property
 from devfix_codemods.edits.operations import Argument, Edit, MoveImportedName, ReplaceExpression, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.names import Candidate, Import
+from devfix_codemods.flow.tree import stored
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _amp
 from devfix_codemods.rules._amp_devices import Devices, Kind
@@ -236,7 +237,7 @@ class _Checker:
         outer = self._names.parent(around) if isinstance(around, ast.ExceptHandler) else around
         if not isinstance(outer, ast.Try | ast.If):
             return set()
-        return {one.id for one in ast.walk(outer) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        return stored(outer)
 
     def _pair_fix(self, pair: _Pair, lacking: list[ast.Call], typed: list[ast.Call], all_known: bool) -> Fix | None:
         """Every call with its device type, and a fall-back that takes it."""

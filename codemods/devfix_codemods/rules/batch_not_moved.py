@@ -64,7 +64,7 @@ from devfix_codemods.rules._batch_moves import (
 )
 from devfix_codemods.rules._inline_moves import inline_moves, moves_inside_calls
 from devfix_codemods.rules._looks import moves_loop_items
-from devfix_codemods.rules._moves import copied_suffix, device_words, insertable, text_of
+from devfix_codemods.rules._moves import copied_suffix, device_words, enters_call, insertable, text_of
 from devfix_codemods.rules._one_branch import Forgotten, forgotten_moves, moves_in_one_branch
 from devfix_codemods.rules._partial_moves import PartialMove, moves_tuples, partial_moves
 
@@ -144,7 +144,7 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
     if name in evidence.texts | evidence.plain and value.kind is not Kind.TENSOR:
         return True
     loaded = isinstance(meeting.misplaced.place, Host) or (value.batch is not None and value.batch.loaded)
-    if not loaded and not _enters_call(meeting):
+    if not loaded and not enters_call(meeting):  # arithmetic alone would also do for the numbers of a plain list
         return True
     if not only_passed_on(meeting):
         return False
@@ -160,11 +160,6 @@ def _has_counterpart(program: Program, meeting: Meeting, name: str) -> bool:
         return True
     moved = [one for one in program.facts.moves if one.value.batch is not None and may_be_device(one.target)]
     return any(one.value.batch.token == batch.token or dotted(one.receiver) == name for one in moved if one.value.batch)
-
-
-def _enters_call(meeting: Meeting) -> bool:
-    """Whether a module or a loss gets the element: arithmetic alone would also do for the numbers of a plain list."""
-    return isinstance(meeting.node, ast.Call) and not meeting.operation.startswith("`.")
 
 
 def _last_word(name: str, meeting: Meeting) -> str:

@@ -50,7 +50,16 @@ from devfix_codemods.rules import Rule
 from devfix_codemods.rules._hand_encodings import HandMade, encodes_by_hand, hand_made
 from devfix_codemods.rules._held_encodings import HeldEncoding, moved_elsewhere, moves_tokens, of_classes
 from devfix_codemods.rules._looks import encodes
-from devfix_codemods.rules._moves import Mover, copied_suffix, device_words, insertable, mover_for, names_at, text_of
+from devfix_codemods.rules._moves import (
+    Mover,
+    copied_suffix,
+    device_words,
+    enters_call,
+    insertable,
+    mover_for,
+    names_at,
+    text_of,
+)
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -66,7 +75,8 @@ def check(program: Program) -> Iterator[Finding]:
         birth = _birth(meeting)
         if birth in held and (dotted(meeting.anchor.node) or "").startswith("self."):
             continue  # the class keeps the device of that model
-        if birth is not None and birth not in seen and insertable(meeting.context) and _enters_model(meeting):
+        # feature extractors compute with encodings themselves, and place them by their own rules
+        if birth is not None and birth not in seen and insertable(meeting.context) and enters_call(meeting):
             seen.add(birth)
             yield _finding(program, meeting, birth, _fix(program, meeting, birth), device_words(meeting))
     for meeting in program.facts.followers:
@@ -186,11 +196,6 @@ def _is_given(program: Program, meeting: Meeting, model: str) -> bool:
     root = model.partition(".")[0]
     given = function is not None and root in scope.parameters(function)
     return given and all(one.arg != "device_map" for call in program.names.calls for one in call.keywords)
-
-
-def _enters_model(meeting: Meeting) -> bool:
-    """Feature extractors compute with encodings themselves, and place them by their own rules."""
-    return isinstance(meeting.node, ast.Call) and not meeting.operation.startswith("`.")
 
 
 def _finding(program: Program, meeting: Meeting, birth: ast.AST, fix: Fix | None, where: str) -> Finding:

@@ -163,7 +163,7 @@ def _of_parameter(program: Program, draw: Draw, birth: ast.Call) -> str | None:
     ):
         return None
     root = text.partition(".")[0]
-    return text if root in scope.parameters(function) and not _bound_again(function, root) else None
+    return text if root in scope.parameters(function) and not any(scope.stores(function, root)) else None
 
 
 def _drawn_on_device(program: Program, draw: Draw, shared: list[Draw]) -> Fix | None:
@@ -219,7 +219,7 @@ def _drawn_for_caller(program: Program, call: ast.Call) -> str | None:
     function = scope.function_around(program, call)
     if not isinstance(given, ast.Name) or function is None or not _is_bare_factory(program, call):
         return None
-    if given.id not in scope.parameters(function) or _bound_again(function, given.id):
+    if given.id not in scope.parameters(function) or any(scope.stores(function, given.id)):
         return None
     return given.id if _joins_parameter(program, call, function) else None
 
@@ -242,13 +242,6 @@ def _joins_parameter(program: Program, call: ast.Call, function: scope.Function)
 
 def _assigns(node: ast.AST, name: str) -> TypeGuard[ast.Assign]:
     return isinstance(node, ast.Assign) and name in scope.stored(node)
-
-
-def _bound_again(function: scope.Function, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in ast.walk(function)
-    )
 
 
 def _move_after(program: Program, call: ast.Call) -> ast.Call | None:
@@ -300,7 +293,7 @@ def _comes_from_checkpoint(program: Program, call: ast.Call) -> bool:
     if any(_goes_to_host(one, text) for one in ast.walk(function)):
         return False
     if root.id in scope.parameters(function):
-        return not _bound_again(function, root.id)
+        return not any(scope.stores(function, root.id))
     return any(_loads_to_device(program, one, root.id) for one in ast.walk(function))
 
 

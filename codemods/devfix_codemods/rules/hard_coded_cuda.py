@@ -296,7 +296,7 @@ def _of_current_cards(program: Program) -> Iterator[Finding]:
         function = scope.function_around(program, call)
         if function is None or function.name != "cuda" or program.names.qualified(call.func) != "torch.device":
             continue
-        given = [*call.args, *(one.value for one in call.keywords)]
+        given = scope.given_to(call)
         match given:
             case [
                 ast.Constant(value="cuda"),

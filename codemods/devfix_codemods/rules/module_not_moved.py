@@ -40,7 +40,6 @@ Any.
 """
 
 import ast
-import posixpath
 from collections.abc import Iterator
 
 from devfix_codemods import scope
@@ -125,7 +124,7 @@ def _abroad(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
 
 def _called_elsewhere(program: Program, one: Abroad, birth: ast.AST) -> Finding:
     built, call = program.source.span(birth), program.source.span(one.meeting.node)
-    where = f"{posixpath.relpath(one.path, posixpath.dirname(program.source.path))}:{one.span.line}"
+    where = one.place_from(program.source.path)
     fix = move_where_built(program, one.meeting, birth)
     name = text_of(program, birth)
     return Finding(

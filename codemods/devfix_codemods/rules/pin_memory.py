@@ -300,7 +300,7 @@ def _decisions(program: Program) -> Iterator[ast.expr]:
 
 
 def _with_argument(program: Program, call: ast.Call) -> Iterator[Finding]:
-    given = [*call.args, *(one.value for one in call.keywords)]
+    given = scope.given_to(call)
     text = ast.unparse(given[0])
     if len(given) != 1 or "device" not in text.lower() or isinstance(given[0], ast.Starred):
         return

@@ -49,7 +49,6 @@ numbers, because `.half()` converts them from then on.
 Any; 1.6 for `persistent=False`.
 """
 
-import posixpath
 from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
@@ -135,7 +134,7 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
 def _used_elsewhere(program: Program, kept: Kept, one: Abroad) -> Finding:
     """An attribute that a method of another file brings together with what is elsewhere."""
     birth, call = program.source.span(_attributes.births(one.meeting)[0]), program.source.span(one.meeting.node)
-    where = f"{posixpath.relpath(one.path, posixpath.dirname(program.source.path))}:{one.span.line}"
+    where = one.place_from(program.source.path)
     why = f"`self.{kept.name}` is a plain tensor, `.to` does not carry it"
     buffer = _buffers.as_buffer(program, kept) if _buffers.is_surely_module(program, kept.owner) else None
     safety = Safety.SAFE if _buffers.is_integral(program, kept) else Safety.UNSAFE
