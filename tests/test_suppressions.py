@@ -149,3 +149,42 @@ def test_what_is_not_understood_is_reported_and_silences_nothing(body):
 )
 def test_skip_file(text):
     assert _read(text.replace(",", "")).skip_file
+
+
+class TestSilencing:
+    """The comment that a review or an editor writes."""
+
+    @pytest.mark.parametrize(
+        ("text", "span", "line", "expected"),
+        [
+            ("x = f(y)\n", Span(1, 4, 1, 8), 1, "x = f(y)  # devfix: ignore[DVF101]"),
+            ("x = f(y)   \n", Span(1, 4, 1, 8), 1, "x = f(y)  # devfix: ignore[DVF101]   "),
+            ("x = f(y)  # why\n", Span(1, 4, 1, 8), 1, "x = f(y)  # why  # devfix: ignore[DVF101]"),
+            ("x  # devfix: ignore[DVF103] old\n", Span(1, 0, 1, 1), 1, "x  # devfix: ignore[DVF103, DVF101] old"),
+            ("f(\n    y,\n)\n", Span(1, 0, 3, 1), 1, "f(  # devfix: ignore[DVF101]"),
+            ("x = 1 + \\\n    y\n", Span(1, 4, 2, 5), 2, "    y  # devfix: ignore[DVF101]"),
+            ('f("""\nlong\n""", y)\n', Span(1, 0, 3, 7), 3, '""", y)  # devfix: ignore[DVF101]'),
+            ("x = f(y)", Span(1, 4, 1, 8), 1, "x = f(y)  # devfix: ignore[DVF101]"),
+        ],
+    )
+    def test_it_silences_the_finding(self, text, span, line, expected):
+        source = Source("a.py", text.encode())
+        assert suppressions.silencing(source, span, "DVF101") == (line, expected)
+        lines = [expected if number == line else one for number, one in enumerate(source.lines, 1)]
+        assert _silence("\n".join(lines), Finding("DVF101", "n", "m", span), select=RULES).ignored == 1
+
+    @pytest.mark.parametrize(
+        ("text", "span"),
+        [
+            ('x = """\nlong\n"""\n', Span(2, 0, 2, 4)),
+            ("x = 1 + \\\n    y\n", Span(1, 4, 1, 5)),
+            ("x  # devfix: ignore\n", Span(1, 0, 1, 1)),
+            ("x  # devfix: ignore[DVF101]\n", Span(1, 0, 1, 1)),
+        ],
+    )
+    def test_no_line_can_hold_it(self, text, span):
+        assert suppressions.silencing(Source("a.py", text.encode()), span, "DVF101") is None
+
+    def test_other_encodings(self):
+        source = Source("a.py", "# coding: latin-1\nx = 'é'\n".encode("latin-1"))
+        assert suppressions.silencing(source, Span(2, 0, 2, 1), "DVF101") == (2, "x = 'é'  # devfix: ignore[DVF101]")

@@ -89,6 +89,17 @@ def with_only(job: Job, wanted: Sequence[Finding]) -> Result:
     return _rewrite_result(job, outcomes.Changed(data, tuple(fixed), left))
 
 
+def with_chosen(job: Job, problems: Sequence[Problem]) -> Result:
+    """The result for one file of which only the fixes of some of the findings of a check are applied."""
+    from devfix_codemods import engine
+
+    wanted = {(problem.code, problem.message, problem.span) for problem in problems}
+    outcome = engine.check(job.source, job.options, _project(job.place))
+    if not isinstance(outcome, outcomes.Checked):
+        return _unhandled(job.target, outcome)
+    return with_only(job, [one for one in outcome.findings if (one.code, one.message, one.span) in wanted])
+
+
 def _one_of(keys: set[tuple[str, str]]) -> Callable[[Finding], bool]:
     return lambda finding: (finding.code, finding.message) in keys
 

@@ -1,11 +1,13 @@
 """`devfix check`: what is wrong, and why."""
 
 from devfix.analysis import Task
-from devfix.formats import OutputFormat
+from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome, gather
-from devfix.reporting import json, text
+from devfix.reporting import text
+from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress
-from devfix.reporting.terminal import err, out
+from devfix.reporting.reports import Report, rendered
+from devfix.reporting.terminal import Printer, err
 from devfix.running import Request, run
 
 
@@ -19,17 +21,18 @@ def check(ask: Ask) -> int:
     with progress("Checking", ask.quiet) as advance:
         results = run(found.files, Request(Task.CHECK, ask.jobs()), ask.cache(), advance)
     outcome = Outcome(found, tuple(results))
-    if ask.output_format is OutputFormat.JSON:
-        json.report(outcome.results, outcome.errors)
-    else:
-        _report(ask, outcome)
+    with destination(ask.output_file) as stream:
+        if ask.output_format is ReportFormat.TEXT:
+            _report(ask, outcome, Printer(stream))
+        else:
+            report = Report(outcome.results, outcome.errors, outcome.unsafe)
+            stream.write(rendered(report, ask.output_format))
     text.report_errors(outcome.errors, err())
     return outcome.exit_code(outcome.tally.problems > 0)
 
 
-def _report(ask: Ask, outcome: Outcome) -> None:
-    printer = out()
+def _report(ask: Ask, outcome: Outcome, printer: Printer) -> None:
     text.report_findings(outcome.results, printer)
     if not ask.quiet:
         text.report_left_out(outcome.left_out, err())
-        printer.line(*text.check_summary(outcome.tally, any(file.choice.unsafe for file in outcome.found.files)))
+        printer.line(*text.check_summary(outcome.tally, outcome.unsafe))

@@ -4,5 +4,14 @@ from enum import StrEnum
 
 
 class OutputFormat(StrEnum):
+    """What every command can answer with."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class ReportFormat(StrEnum):
+    """What the commands that look through files can answer with."""
+
     TEXT = "text"
     JSON = "json"

@@ -7,7 +7,7 @@ from pathlib import Path
 from devfix.cache import Cache, cache_for, no_cache
 from devfix.discovery import STANDARD_INPUT, Discovery, File, choice_of, discover
 from devfix.errors import UsageError
-from devfix.formats import OutputFormat
+from devfix.formats import ReportFormat
 from devfix.reporting.tally import Tally
 from devfix.results import Failed, Result, Skipped, Target
 from devfix.settings import Overrides, SettingsTree
@@ -19,10 +19,11 @@ class Ask:
 
     names: tuple[str, ...]
     overrides: Overrides
-    output_format: OutputFormat = OutputFormat.TEXT
+    output_format: ReportFormat = ReportFormat.TEXT
     quiet: bool = False
     use_cache: bool = True
     stdin_filename: str | None = None
+    output_file: str | None = None
 
     @property
     def reads_standard_input(self) -> bool:
@@ -70,6 +71,11 @@ class Outcome:
     @property
     def tally(self) -> Tally:
         return Tally.of(self.results, self.errors)
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether fixes that are a choice count for any of the files."""
+        return any(file.choice.unsafe for file in self.found.files)
 
     def exit_code(self, something_left: bool) -> int:
         """2 where a file could not be handled, 1 where something is left to do, else 0."""

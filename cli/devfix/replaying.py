@@ -9,7 +9,7 @@ from pathlib import Path
 from devfix.analysis import Task
 from devfix.discovery import Discovery, discover, label_of
 from devfix.errors import UsageError
-from devfix.formats import OutputFormat
+from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome
 from devfix.replay import (
     BackendError,
@@ -127,7 +127,7 @@ def _pass(_done: int, _total: int) -> None:
 
 
 def _report_lone(ask: Ask, lone: LoneRun, errors: Sequence[Failed]) -> int:
-    if ask.output_format is OutputFormat.JSON:
+    if ask.output_format is ReportFormat.JSON:
         json.report([], errors, lone_as_json(lone))
     else:
         _print([*render_lone(lone), *_unless(ask.quiet, [_advice(lone)])])
@@ -146,7 +146,7 @@ def _advice(lone: LoneRun) -> str:
 def _report(ask: Ask, script: Path, results: Sequence[ReplayResult], errors: Sequence[Failed]) -> int:
     root = project_root(script)
     reached = [result for result in results if _was_reached(result, root)]
-    if ask.output_format is OutputFormat.JSON:
+    if ask.output_format is ReportFormat.JSON:
         json.report([], errors, as_json(results))
     else:
         _print(render(reached or results))

@@ -7,7 +7,7 @@ saved before the first write.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from devfix_codemods.findings import Finding
 
@@ -15,12 +15,14 @@ from devfix import journal
 from devfix.analysis import Job, Task, with_only
 from devfix.discovery import Discovery, label_of
 from devfix.errors import UsageError
-from devfix.formats import OutputFormat
+from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import diff, json, text
+from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress, replay_progress
+from devfix.reporting.reports import Report, rendered
 from devfix.reporting.tally import remaining
-from devfix.reporting.terminal import Printer, err, out, visible, write_bytes
+from devfix.reporting.terminal import Printer, err, visible, write_bytes
 from devfix.results import Checked, Failed, Result, Rewritten
 from devfix.running import Request, run
 from devfix.saving import refuse_dirty, saved
@@ -51,7 +53,7 @@ def rewrite(ask: Ask, mode: Mode) -> int:
         raise UsageError("--replay needs a file that can be run, not `-`")
     found = gather(ask)
     with progress("Rewriting", ask.quiet) as advance:
-        request = Request(Task.REWRITE, ask.jobs(), detailed=ask.output_format is OutputFormat.JSON)
+        request = Request(Task.REWRITE, ask.jobs(), detailed=ask.output_format is not ReportFormat.TEXT)
         results = run(found.files, request, ask.cache(), advance)
     if ask.reads_standard_input and not mode.show_diff:
         return _filter(ask, Outcome(found, tuple(results)))
@@ -64,7 +66,8 @@ def _filter(ask: Ask, outcome: Outcome) -> int:
     if isinstance(result, Failed):
         text.report_errors([result], err())
     else:
-        write_bytes(result.after if isinstance(result, Rewritten) else result.target.read())
+        with destination(ask.output_file) as stream:
+            write_bytes(result.after if isinstance(result, Rewritten) else result.target.read(), stream)
     if not ask.quiet and remaining(result):
         text.report_rewritten([result], outcome.found.files[0].choice.unsafe, err())
     return outcome.exit_code(bool(remaining(result)))
@@ -87,12 +90,14 @@ class _Rewrite:
             refuse_dirty(result.target.path for result in self._changed())
         if self._mode.replay is not None and self._changed():
             self._replay(self._mode.replay)
-        if self._mode.show_diff:
-            self._show()
-        else:
+        if not self._mode.show_diff:
             self._write()
         outcome = Outcome(self._found, tuple(self._results))
-        self._report(outcome)
+        with destination(self._ask.output_file) as stream:
+            if self._mode.show_diff:
+                self._show(stream)
+            self._report(outcome, stream)
+        text.report_errors(outcome.errors, err())
         return outcome.exit_code(self._something_left())
 
     def _changed(self) -> list[Rewritten]:
@@ -122,10 +127,10 @@ class _Rewrite:
             for result in self._results
         ]
 
-    def _show(self) -> None:
-        if self._ask.output_format is OutputFormat.TEXT:
+    def _show(self, stream: TextIO) -> None:
+        if self._ask.output_format is ReportFormat.TEXT:
             for result in self._changed():
-                _print_diff(result)
+                diff.show(_diff_of(result), stream)
 
     def _write(self) -> None:
         if not self._changed():
@@ -144,15 +149,21 @@ class _Rewrite:
             journal.forget(self._run)
             self._run = None
 
-    def _report(self, outcome: Outcome) -> None:
-        if self._ask.output_format is OutputFormat.JSON:
-            json.report(outcome.results, outcome.errors, self._extra())
+    def _report(self, outcome: Outcome, stream: TextIO) -> None:
+        if self._ask.output_format is ReportFormat.TEXT:
+            self._report_text(outcome, err() if self._mode.show_diff else Printer(stream))
         else:
-            self._report_text(outcome)
-        text.report_errors(outcome.errors, err())
+            report = Report(self._found_in(outcome), outcome.errors, self._unsafe, extra=self._extra())
+            stream.write(rendered(report, self._ask.output_format))
 
-    def _report_text(self, outcome: Outcome) -> None:
-        printer = err() if self._mode.show_diff else out()
+    def _found_in(self, outcome: Outcome) -> Sequence[Result]:
+        """What documents tell: what the files hold now. Only JSON tells what a dry run would leave in them."""
+        if self._ask.output_format is ReportFormat.JSON or not self._mode.show_diff:
+            return outcome.results
+        with progress("Checking", self._ask.quiet) as advance:
+            return run(self._found.files, Request(Task.CHECK, self._ask.jobs()), self._ask.cache(), advance)
+
+    def _report_text(self, outcome: Outcome, printer: Printer) -> None:
         if not self._mode.show_diff:
             text.report_rewritten(outcome.results, self._unsafe, printer)
         for line in self._replay_lines():
@@ -226,6 +237,6 @@ def _written(result: Rewritten, temporary: str) -> Result:
     return result
 
 
-def _print_diff(result: Rewritten) -> None:
+def _diff_of(result: Rewritten) -> bytes:
     name = result.target.label if result.target.content is not None else label_of(result.target.path)
-    diff.show(diff.patch(name, result.before, result.after))
+    return diff.patch(name, result.before, result.after)

@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import subprocess
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,34 @@ def write(path: str, before: bytes, after: bytes, temporary: str) -> None:
         _replace(path, after, temporary)
     except OSError as error:
         raise WriteError(f"cannot be written: {error.strerror}") from error
+
+
+def put(file: str, data: bytes) -> None:
+    """Make `data` the file's content, whole or not at all; what is no regular file, such as a pipe, is written to.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    path = Path(file)
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    path = path.resolve()
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as temporary:
+            temporary.write(data)
+        Path(name).chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def temporary_of(path: str, suffix: str) -> str:

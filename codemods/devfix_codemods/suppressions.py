@@ -96,6 +96,36 @@ def _misunderstood(span: Span, body: str) -> Finding:
     return Finding(CODE, NAME, message, span, advice=advice)
 
 
+def silencing(source: Source, span: Span, code: str) -> tuple[int, str] | None:
+    """A line of `span` (from 1) and its text with a comment that silences the rule `code` for what lies in `span`.
+
+    An ignore comment that is there gets the code. None where no line of it can hold a comment, as in a long string, or
+    one silences every rule already.
+    """
+    if any(not one.codes or code in one.codes for one in read(source).ignores if _touches(one, span)):
+        return None
+    for line in range(span.line, min(span.end_line, len(source.lines)) + 1):
+        text = _silenced_line(source, line, code)
+        if text is not None:
+            return line, text
+    return None
+
+
+def _silenced_line(source: Source, line: int, code: str) -> str | None:
+    text = source.lines[line - 1]
+    ignore = next((one for one in read(source).ignores if one.span.line == line), None)
+    if ignore is not None:
+        end = text.index("]", ignore.span.column)
+        return f"{text[:end].rstrip()}, {code}{text[end:]}"
+    kept = text.rstrip()
+    if kept.endswith("\\"):  # a comment would end the statement here
+        return None
+    silenced = f"{kept}  # devfix: ignore[{code}]{text[len(kept) :]}"
+    after = "\n".join((*source.lines[: line - 1], silenced, *source.lines[line:]))
+    ignores = read(Source(source.path, after.encode(source.encoding))).ignores
+    return silenced if any(one.span.line == line and one.codes == (code,) for one in ignores) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Silenced:
     """Findings after the comments had their say: those that remain, and how many were ignored."""
@@ -124,8 +154,11 @@ def silence(
 
 
 def _covers(ignore: Ignore, finding: Finding) -> bool:
-    on_line = finding.span.line <= ignore.span.line <= finding.span.end_line
-    return on_line and (not ignore.codes or finding.code in ignore.codes)
+    return _touches(ignore, finding.span) and (not ignore.codes or finding.code in ignore.codes)
+
+
+def _touches(ignore: Ignore, span: Span) -> bool:
+    return span.line <= ignore.span.line <= span.end_line
 
 
 def _unused(

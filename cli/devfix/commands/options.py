@@ -1,14 +1,14 @@
 """The options of all commands that analyse code, and what they come to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from devfix_codemods.preferences import Prefer
 
 from devfix.errors import UsageError
-from devfix.formats import OutputFormat
+from devfix.formats import OutputFormat, ReportFormat
 
 if TYPE_CHECKING:
     from devfix.inputs import Ask
@@ -40,6 +40,10 @@ Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, he
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Analyse every file anew.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no notes.")]
 Format = Annotated[OutputFormat, typer.Option("--output-format", help="How to report.")]
+AnyFormat = Annotated[ReportFormat, typer.Option("--output-format", help="How to report.")]
+OutputFile = Annotated[
+    str | None, typer.Option("--output-file", "-o", metavar="FILE", help="Write the report into this file.")
+]
 StdinFilename = Annotated[
     str | None, typer.Option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input.")
 ]
@@ -62,7 +66,6 @@ class AnalysisOptions:
     jobs: Jobs = None
     no_cache: NoCache = False
     quiet: Quiet = False
-    output_format: Format = OutputFormat.TEXT
     config: Config = None
     isolated: Isolated = False
 
@@ -93,17 +96,19 @@ class AnalysisOptions:
             guards=guards,
         )
 
-    def ask(self, names: Sequence[str], overrides: "Overrides", stdin_filename: str | None = None) -> "Ask":
+    def ask(self, names: Sequence[str], overrides: "Overrides", output_format: ReportFormat) -> "Ask":
         """The request to analyse what is at `names`."""
         from devfix.inputs import Ask
 
-        return Ask(tuple(names), overrides, self.output_format, self.quiet, not self.no_cache, stdin_filename)
+        return Ask(tuple(names), overrides, output_format, self.quiet, not self.no_cache)
 
 
 @dataclass(frozen=True)
 class PathOptions(AnalysisOptions):
     """How to analyse any number of paths, or standard input."""
 
+    output_format: AnyFormat = ReportFormat.TEXT
+    output_file: OutputFile = None
     force_exclude: ForceExclude = False
     stdin_filename: StdinFilename = None
 
@@ -114,7 +119,8 @@ class PathOptions(AnalysisOptions):
             UsageError: as `overrides`.
         """
         names = paths or ("-" if self.stdin_filename is not None else ".",)
-        return self.ask(names, self.overrides(self.force_exclude, guards), self.stdin_filename)
+        ask = self.ask(names, self.overrides(self.force_exclude, guards), self.output_format)
+        return replace(ask, stdin_filename=self.stdin_filename, output_file=self.output_file)
 
 
 def _selectors(values: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import typer
 
 from devfix.commands import options, replaying
 from devfix.commands.grouping import grouped
+from devfix.formats import OutputFormat, ReportFormat
 
 if TYPE_CHECKING:
     from devfix.replay import Program, ReplayOptions
@@ -27,6 +28,7 @@ def replay(
     patch: PatchFile = None,
     run: replaying.RunOptions,
     analysis: options.AnalysisOptions,
+    output_format: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Run a script as it is and as its fixes, or a patch, would make it. Changes nothing."""
     from devfix import replaying as command
@@ -36,5 +38,5 @@ def replay(
     def replay_options(program: "Program") -> "ReplayOptions":
         return replaying.replay_options(run, overrides, program.script.parent, program)
 
-    ask = analysis.ask([script], overrides)
+    ask = analysis.ask([script], overrides, ReportFormat(output_format))
     return command.replay(command.Order(script, tuple(arguments or ()), ask, replay_options, patch))

@@ -4,10 +4,11 @@ import difflib
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from typing import TextIO
 
 from devfix_codemods.notebooks.notebook import changed_cells, is_notebook
 
-from devfix.reporting.terminal import Line, out, visible, wants_colour, write_bytes
+from devfix.reporting.terminal import Line, Printer, visible, wants_colour, write_bytes
 
 _NO_NEWLINE = b"\\ No newline at end of file\n"
 _ESCAPES = {ord("\a"): b"\\a", ord("\b"): b"\\b", ord("\t"): b"\\t", ord("\n"): b"\\n", ord("\v"): b"\\v"}
@@ -23,12 +24,13 @@ def patch(name: str, before: bytes, after: bytes) -> bytes:
     return b"".join(unified(os.fsencode(f"{name}:cell {cell}"), *texts) for cell, *texts in cells)
 
 
-def show(shown: bytes) -> None:
-    """Print a diff: in colours where they are wanted, else its bytes as they are."""
-    if wants_colour(sys.stdout):
-        out().lines(coloured(shown))
+def show(shown: bytes, stream: TextIO | None = None) -> None:
+    """Print a diff: in colours where they are wanted, else its bytes as they are. Without `stream`, standard output."""
+    stream = stream or sys.stdout
+    if wants_colour(stream):
+        Printer(stream).lines(coloured(shown))
     else:
-        write_bytes(shown)
+        write_bytes(shown, stream)
 
 
 def unified(name: bytes, before: bytes, after: bytes) -> bytes:

@@ -3,8 +3,7 @@
 In a notebook, `cell` counts all cells from 1, and lines are those of the cell.
 """
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,14 +15,19 @@ from devfix.results import Checked, Failed, Note, Problem, Repair, Result, Rewri
 VERSION = 1
 
 
-def report(results: Sequence[Result], errors: Sequence[Failed], extra: dict[str, Any] | None = None) -> None:
+def report(results: Sequence[Result], errors: Sequence[Failed], extra: Mapping[str, Any] | None = None) -> None:
     """Print the document."""
-    document = {
+    print(document(results, errors, extra or {}))
+
+
+def document(results: Sequence[Result], errors: Sequence[Failed], extra: Mapping[str, Any]) -> str:
+    """The document; `extra` are further members of it."""
+    members = {
         "version": VERSION,
         "findings": [entry for result in results for entry in _findings(result)],
         "errors": [{"path": _text(error.target.label), "reason": _text(error.reason)} for error in errors],
     }
-    print(encode(document | (extra or {})), file=sys.stdout)
+    return encode({**members, **extra})
 
 
 def encode(document: Any) -> str:

@@ -82,11 +82,12 @@ def err() -> Printer:
     return Printer(sys.stderr)
 
 
-def write_bytes(data: bytes) -> None:
-    """Put `data` on standard output as it is."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+def write_bytes(data: bytes, stream: TextIO | None = None) -> None:
+    """Put `data` on the stream as it is; without one, on standard output."""
+    stream = stream or sys.stdout
+    stream.flush()
+    stream.buffer.write(data)
+    stream.buffer.flush()
 
 
 def wants_colour(stream: TextIO) -> bool:

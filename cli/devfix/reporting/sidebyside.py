@@ -1,0 +1,83 @@
+"""Two versions of a text in two columns: what a review, a terminal and a page show beside each other."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+CONTEXT = 3
+"""Unchanged lines around a change, as in a unified diff."""
+
+Range = tuple[int, int]
+"""First character and the one after the last, of a line."""
+
+_WORD = re.compile(r"\w+|\s+|.")
+_ALIKE = 0.5
+"""Lines less alike than this were replaced, not edited: marking what they share would only confuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A line on one side: its number from 1, its text, and the characters in it that the other side lacks."""
+
+    number: int
+    text: str
+    changed: tuple[Range, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Two lines beside each other; None where a side has none. `is_change` tells a change from its context."""
+
+    before: Side | None
+    after: Side | None
+    is_change: bool = True
+
+
+Hunk = tuple[Row, ...]
+
+
+def hunks(before: Sequence[str], after: Sequence[str], context: int = CONTEXT) -> list[Hunk]:
+    """The changes between two texts, given as lines without their ends, each with its context."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return [
+        tuple(row for code in group for row in _rows(before, after, *code))
+        for group in matcher.get_grouped_opcodes(context)
+    ]
+
+
+def _rows(
+    before: Sequence[str], after: Sequence[str], tag: str, old: int, old_end: int, new: int, new_end: int
+) -> Iterator[Row]:
+    if tag == "equal":
+        for number in range(old_end - old):
+            left, right = old + number, new + number
+            yield Row(Side(left + 1, before[left]), Side(right + 1, after[right]), is_change=False)
+        return
+    paired = min(old_end - old, new_end - new)
+    for number in range(paired):
+        left, right = before[old + number], after[new + number]
+        gone, come = _marks(left, right)
+        yield Row(Side(old + number + 1, left, gone), Side(new + number + 1, right, come))
+    for number in range(old + paired, old_end):
+        yield Row(Side(number + 1, before[number]), None)
+    for number in range(new + paired, new_end):
+        yield Row(None, Side(number + 1, after[number]))
+
+
+def _marks(before: str, after: str) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
+    """What is not the same in two lines, word by word."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return (), ()
+    changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    return (
+        tuple(_range(old, start, end) for _, start, end, _, _ in changes if start < end),
+        tuple(_range(new, start, end) for _, _, _, start, end in changes if start < end),
+    )
+
+
+def _range(words: Sequence[str], start: int, end: int) -> Range:
+    first = sum(map(len, words[:start]))
+    return first, first + sum(map(len, words[start:end]))
