@@ -51,8 +51,8 @@ def _rows(
 ) -> Iterator[Row]:
     if tag == "equal":
         for number in range(old_end - old):
-            left, right = old + number, new + number
-            yield Row(Side(left + 1, before[left]), Side(right + 1, after[right]), is_change=False)
+            old_side = Side(old + number + 1, before[old + number])
+            yield Row(old_side, Side(new + number + 1, after[new + number]), is_change=False)
         return
     paired = min(old_end - old, new_end - new)
     for number in range(paired):
