@@ -507,6 +507,40 @@ RIGHT = {
                     rows.indices = indices.cpu().numpy()
             return torch.zeros(4, device=device)
     """,
+    "what pins a tensor is given that tensor, a backend names its device": """
+        import torch
+        class Offload:
+            def keep(self, x, accelerator, device):
+                self.buffer = accelerator().pin_memory(torch.empty_like(x, device="cpu"))
+                return accelerator().pin_memory(torch.empty(3, device=device))
+            def pin(self, tensor):
+                return tensor.pin_memory(self.device())
+    """,
+    "the modules of a list are registered in a sequence, too": """
+        import torch
+        from torch import nn
+        class Block(nn.Module):
+            def __init__(self, n, width):
+                super().__init__()
+                self.layers = [nn.Linear(width, width)]
+                for _ in range(n):
+                    self.layers.append(nn.Linear(width, width))
+                acts = [nn.ReLU() for _ in self.layers]
+                parts = sum(zip(self.layers, acts), ())[:-1]
+                self.body = nn.Sequential(*parts)
+            def forward(self, x):
+                for one in self.layers:
+                    x = one(x)
+                return self.body(x)
+    """,
+    "functions of numpy that ask the tensor itself": """
+        import numpy as np
+        import torch
+        def spots(model, x, device):
+            mask = model(x.to(device))
+            rows = np.nonzero(mask.detach())
+            return np.squeeze(mask.detach()), rows.shape[0]
+    """,
 }
 
 

@@ -20,8 +20,10 @@ _HOST_LIBRARIES = (
     "PIL.Image.fromarray",
     "wandb.Histogram",
 )
-METHODS_FIRST = re.compile(r"numpy\.(?:mean|std|var|sum|prod|max|min|amax|amin|any|all|ptp|ndim|shape|size|copy|round)")
-"""Functions that call the method of that name with arguments of numpy's, which no tensor takes, wherever it is."""
+METHODS_FIRST = re.compile(
+    r"numpy\.(?:mean|std|var|sum|prod|max|min|amax|amin|any|all|ptp|ndim|shape|size|copy|round|nonzero|squeeze)"
+)
+"""Functions that call the method of that name: wherever a tensor is, it answers itself or takes no such arguments."""
 _PLOTS = frozenset({"imshow", "plot", "scatter", "hist", "bar", "contour", "contourf", "pcolormesh", "fill_between"})
 _TENSORS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 

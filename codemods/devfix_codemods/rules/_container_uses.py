@@ -115,7 +115,7 @@ class Uses:
     def _is_registered_by(self, use: ast.Attribute) -> bool:
         """`nn.Sequential(*self.x)`, `self.y = self.x[0]`, `self.x.append(self.y)`: its modules are registered there."""
         parent = self._names.parent(use)
-        if isinstance(parent, ast.Starred):
+        if isinstance(parent, ast.Starred) or self._is_unpacked_later(use):
             return True
         if isinstance(parent, ast.Call) and use in parent.args:
             called = (dotted(parent.func) or "").rpartition(".")[2]
@@ -126,6 +126,15 @@ class Uses:
             and isinstance(use.ctx, ast.Load)
             and any(isinstance(one, ast.Attribute) for one in above.targets)
         )
+
+    def _is_unpacked_later(self, use: ast.Attribute) -> bool:
+        """`parts = sum(zip(self.x, others), ())`, and then `nn.Sequential(*parts)`."""
+        statement = self._names.statement(use)
+        function = scope.function_around(self._program, use)
+        if not isinstance(statement, ast.Assign) or function is None or isinstance(use.ctx, ast.Store):
+            return False
+        names = {name for target in statement.targets for name in scope.stored(target)}
+        return any(isinstance(self._names.parent(one), ast.Starred) for one in scope.loads(function, names))
 
     def _is_cared_for(self, use: ast.Attribute) -> bool:
         """Whether parameters or modes of what it holds are handled one by one."""

@@ -301,8 +301,8 @@ def _decisions(program: Program) -> Iterator[ast.expr]:
 
 def _with_argument(program: Program, call: ast.Call) -> Iterator[Finding]:
     given = scope.given_to(call)
-    text = ast.unparse(given[0])
-    if len(given) != 1 or "device" not in text.lower() or isinstance(given[0], ast.Starred):
+    last = (dotted(given[0]) or "").rpartition(".")[2]  # what is called to pin a tensor, is given that tensor
+    if len(given) != 1 or "device" not in last.lower():
         return
     assert isinstance(call.func, ast.Attribute)
     receiver = program.source.segment(program.source.span(call.func))
