@@ -9,6 +9,7 @@ from devfix_codemods.edits.blocks import Blocks
 from devfix_codemods.edits.conflicts import refuse_conflicts
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.document import Document, document
+from devfix_codemods.edits.masking import masked
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.edits.plan import Plan, planned
 from devfix_codemods.edits.replacing import replaced
@@ -29,7 +30,8 @@ def apply(source: Source, edits: Iterable[Edit]) -> bytes:
     if not chosen:
         return source.data
     refuse_conflicts(chosen)
-    return with_deep_stack(lambda: _edited(source, chosen))
+    mask = masked(source, chosen)
+    return mask.unmasked(with_deep_stack(lambda: _edited(mask.source, chosen)))
 
 
 def _edited(source: Source, edits: Sequence[Edit]) -> bytes:
