@@ -169,3 +169,12 @@ def test_a_replay_says_that_it_runs_scripts_only(tree: Path, devfix: Devfix) -> 
     ran = devfix("rewrite", "--diff", "--replay", "--on", "cpu")
     assert ran.code == 1
     assert "a notebook: only scripts are replayed" in ran.out + ran.err
+
+
+def test_in_sarif_a_finding_has_its_cell_and_no_region(tree: Path, devfix: Devfix) -> None:
+    (tree / "a.ipynb").write_bytes(BEFORE)
+    (result,) = json.loads(devfix("check", "--output-format", "sarif").out)["runs"][0]["results"]
+    (place,) = result["locations"]
+    assert place["logicalLocations"][0]["fullyQualifiedName"] == "cell 11, line 4"
+    assert "region" not in place["physicalLocation"]
+    assert "fixes" not in result

@@ -25,7 +25,7 @@ def document(results: Sequence[Result], errors: Sequence[Failed], extra: Mapping
     members = {
         "version": VERSION,
         "findings": [entry for result in results for entry in _findings(result)],
-        "errors": [{"path": _text(error.target.label), "reason": _text(error.reason)} for error in errors],
+        "errors": [{"path": plain(error.target.label), "reason": plain(error.reason)} for error in errors],
     }
     return encode({**members, **extra})
 
@@ -38,7 +38,7 @@ def changed(results: Sequence[Result]) -> list[dict[str, Any]]:
     """For each changed file what was fixed in it, at the positions of the file as it was."""
     return [
         {
-            "path": _text(result.target.label),
+            "path": plain(result.target.label),
             "fixed": [finding(result.target.label, problem) for problem in result.fixed],
         }
         for result in results
@@ -49,11 +49,11 @@ def changed(results: Sequence[Result]) -> list[dict[str, Any]]:
 def finding(label: str, problem: Problem) -> dict[str, Any]:
     """One finding as the document has it."""
     return {
-        "path": _text(label),
+        "path": plain(label),
         **_place(problem, problem.span),
         "code": problem.code,
         "name": problem.name,
-        "message": _text(problem.message),
+        "message": plain(problem.message),
         "trail": [_note(label, problem, note) for note in problem.trail],
         "fix": None if problem.repair is None else _fix(problem, problem.repair),
         "advice": problem.advice,
@@ -62,9 +62,9 @@ def finding(label: str, problem: Problem) -> dict[str, Any]:
 
 def _note(label: str, problem: Problem, note: Note) -> dict[str, Any]:
     if note.path is None:
-        return {"path": _text(label), **_start(problem, note.span), "note": _text(note.text)}
+        return {"path": plain(label), **_start(problem, note.span), "note": plain(note.text)}
     where = {"line": note.span.line, "column": note.span.column + 1}
-    return {"path": _text(label_of(note.path)), **where, "note": _text(note.text)}
+    return {"path": plain(label_of(note.path)), **where, "note": plain(note.text)}
 
 
 def _findings(result: Result) -> list[dict[str, Any]]:
@@ -76,8 +76,8 @@ def _findings(result: Result) -> list[dict[str, Any]]:
 
 
 def _fix(problem: Problem, repair: Repair) -> dict[str, Any]:
-    edits = [{**_place(problem, edit.span), "new_text": _text(edit.text)} for edit in repair.edits]
-    return {"safety": repair.safety, "title": _text(repair.title), "edits": edits}
+    edits = [{**_place(problem, edit.span), "new_text": plain(edit.text)} for edit in repair.edits]
+    return {"safety": repair.safety, "title": plain(repair.title), "edits": edits}
 
 
 def _place(problem: Problem, span: Span) -> dict[str, int]:
@@ -90,6 +90,6 @@ def _start(problem: Problem, span: Span) -> dict[str, int]:
     return {**({} if cell is None else {"cell": cell}), "line": line, "column": span.column + 1}
 
 
-def _text(text: str) -> str:
-    """JSON has no lone surrogates; file names may."""
+def plain(text: str) -> str:
+    """`text` as JSON can have it: it has no lone surrogates; file names may."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -30,10 +30,21 @@ class Report:
 
 def rendered(report: Report, output_format: ReportFormat) -> str:
     """The document, with its last line end."""
-    from devfix.reporting import json
+    text = _text(report, output_format)
+    return f"{text}\n" if text else ""
+
+
+def _text(report: Report, output_format: ReportFormat) -> str:
+    from devfix.reporting import github, gitlab, json, junit, sarif
 
     match output_format:
-        case ReportFormat.JSON:
-            return json.document(report.results, report.errors, report.extra) + "\n"
+        case ReportFormat.SARIF:
+            return sarif.document(report.results, report.errors)
+        case ReportFormat.GITHUB:
+            return github.document(report.results, report.errors)
+        case ReportFormat.GITLAB:
+            return gitlab.document(report.results, report.errors)
+        case ReportFormat.JUNIT:
+            return junit.document(report.results, report.errors)
         case _:
-            raise ValueError(f"{output_format} is no document")
+            return json.document(report.results, report.errors, report.extra)
