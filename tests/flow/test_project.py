@@ -76,7 +76,30 @@ def patched(texts: Mapping[str, str], path: str = "train.py") -> str:
     return outcome.data.decode() if isinstance(outcome, Changed) else data.decode()
 
 
+READ = """
+    import torch
+    def predict(model, loader, device):
+        model.to(device)
+        for x in loader:
+            from tools import {helper}
+            out = {helper}(model(x.to(device)))
+            yield out.detach().numpy()
+"""
+
+HELPERS = """
+    import torch
+    def from_gpu(x):
+        from torch.cuda import is_available
+        use_cuda = is_available()
+        if use_cuda:
+            x = x.cpu()
+        return x
+    def doubled(x):
+        return 2 * x
+"""
+
 SILENT: dict[str, dict[str, str | bytes]] = {
+    "brought to the host by another file": {"train.py": READ.format(helper="from_gpu"), "tools.py": HELPERS},
     "a model of another file that is moved": {"train.py": TRAIN.format(moved=".to(device)"), "models.py": NET},
     "a model that another file builds and moves": {
         "train.py": TRAIN.format(moved=".to(device)").replace("Net().to(device)", "build()").replace("Net", "build"),
@@ -152,6 +175,10 @@ SILENT: dict[str, dict[str, str | bytes]] = {
 @pytest.mark.parametrize("texts", SILENT.values(), ids=SILENT)
 def test_silent(texts: dict[str, str | bytes]) -> None:
     assert found(texts) == []
+
+
+def test_what_another_file_leaves_on_the_device() -> None:
+    assert found({"train.py": READ.format(helper="doubled"), "tools.py": HELPERS}) == ["DVF402:8"]
 
 
 def test_two_files_that_import_each_other() -> None:

@@ -29,6 +29,19 @@ SILENT = {
                 out = out.cpu()
             return out.detach().numpy()
     """,
+    "given back where the caller's tensor was": """
+        import numpy as np
+        import torch
+        from tools import get_device
+        def separate(model, wav):
+            before = get_device(wav, default="cpu")
+            out = model(wav.to(get_device(model)))
+            return out.to(before)
+        def separate_array(model, wav: np.ndarray):
+            wav = torch.from_numpy(wav)
+            out = separate(model, wav)
+            return out.data.numpy()
+    """,
     "a move whose result is thrown away is another rule's": """
         import torch
         def run(model, x, device):

@@ -45,6 +45,8 @@ class Whereabouts:
         self._evidence: dict[ast.AST, Evidence] = program.unit.evidence
         self._open: set[int] = set()
         self._steps = 0
+        self._arguments: dict[ast.AST, Made] = {}
+        self._abroad: dict[ast.AST, bool] = {}
 
     _again = Made.UNKNOWN
     _depth = 12
@@ -103,7 +105,7 @@ class Whereabouts:
     def _call(self, node: ast.Call) -> Made:
         if moves_to_host(node) or any(one.arg == "return_tensors" for one in node.keywords):
             return Made.HOST
-        if self._makes_on_host(node):
+        if self._makes_on_host(node) or self._brings_to_host(node):
             return Made.HOST
         name = self._names.qualified(node.func)
         if name in _FROM_MODELS:
@@ -124,16 +126,40 @@ class Whereabouts:
             for one in self._program.tree.body
             if isinstance(one, scope.Function) and isinstance(callee, ast.Name) and one.name == callee.id
         ]
-        returned = [one.value for each in named for one in ast.walk(each) if isinstance(one, ast.Return) and one.value]
+        returned = [one for each in named for one in _returned(each)]
         if len(named) != 1 or not returned:
             return False
         with self._given(named[0], node):
             return all(self.source(one) is Made.HOST for one in returned)
 
+    def _brings_to_host(self, node: ast.Call) -> bool:
+        """Whether a function of another file of the project gives nothing but tensors of the host."""
+        project, name = self._program.project, self._names.imported(node.func)
+        found = project.lookup(self._program.unit, name) if project is not None and name is not None else None
+        if found is None or not isinstance(found.definition, scope.Function):
+            return False
+        if found.definition not in self._abroad:
+            there = Program(found.unit.source)  # follows no further imports
+            there.unit = found.unit
+            returned = _returned(found.definition)
+            inner = Whereabouts(there)
+            self._abroad[found.definition] = bool(returned) and all(inner.source(one) is Made.HOST for one in returned)
+        return self._abroad[found.definition]
+
     @contextmanager
     def _given(self, function: scope.Function, call: ast.Call) -> Iterator[None]:
-        """While a function runs for `call`."""
-        yield
+        """While a function runs for `call`: its parameters are where what it is given here is."""
+        before = self._arguments
+        names = {one.arg: one for one in scope.declared(function)}
+        given: dict[ast.AST, Made] = {}
+        if not any(isinstance(one, ast.Starred) for one in call.args):
+            given = {one: self.source(value) for one, value in zip(names.values(), call.args)}
+        given |= {names[one.arg]: self.source(one.value) for one in call.keywords if one.arg in names}
+        self._arguments = before | given
+        try:
+            yield
+        finally:
+            self._arguments = before
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> Made:
         """What a method gives is where its tensor is; `model.encode(x)` is a module's."""
@@ -141,6 +167,8 @@ class Whereabouts:
             return Made.MODEL
         if function.attr.islower() and _is_attribute_of_self(function) and not self._is_own_method(function):
             return Made.OWNED
+        if function.attr == "to" and self._goes_back_to_host(node):
+            return Made.HOST
         if function.attr in {"cuda", "to_device"} or (function.attr == "to" and not _sets_dtype(node)):
             return Made.UNKNOWN
         if function.attr in _NUMBERS:
@@ -148,6 +176,20 @@ class Whereabouts:
         inner = self.source(function.value)
         known = function.attr.rstrip("_") in tables.TENSOR_EVIDENCE_METHODS | _SHAPES
         return inner if known or inner is Made.HOST else Made.UNKNOWN
+
+    def _goes_back_to_host(self, node: ast.Call) -> bool:
+        """`y.to(x.device)`, `d = get_device(x); y.to(d)`, where `x` is surely on the host."""
+        target = scope.given_to(node)[0] if len(scope.given_to(node)) == 1 else None
+        if isinstance(target, ast.Name):
+            owner = self._bindings.owner(target.id, target)
+            found = self._bindings.of(owner, target.id) if owner is not None else []
+            target = found[0].value if len(found) == 1 else None
+        match target:
+            case ast.Attribute(value=tensor, attr="device"):
+                return self.source(tensor) is Made.HOST
+            case ast.Call(func=function, args=[tensor, *_]) if (dotted(function) or "").endswith("device"):
+                return (self._names.qualified(function) or "") != "torch.device" and self.source(tensor) is Made.HOST
+        return False
 
     def _is_own_method(self, function: ast.Attribute) -> bool:
         owner = scope.class_around(self._program, function)
@@ -236,6 +278,8 @@ class Whereabouts:
 
     def _bound(self, binding: Binding) -> Made:
         node = binding.node
+        if node in self._arguments:
+            return self._arguments[node]
         if isinstance(node, ast.arg):
             if self._callers_bring_to_host(node):
                 return Made.HOST
@@ -297,31 +341,11 @@ class SureWhereabouts(Whereabouts):
     _again = Made.HOST  # `x = f(x)` is where `x` was
     _depth = 40
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
-        self._arguments: dict[ast.AST, Made] = {}
-
-    @contextmanager
-    def _given(self, function: scope.Function, call: ast.Call) -> Iterator[None]:
-        """Its parameters are where what it is given here is."""
-        before = self._arguments
-        names = {one.arg: one for one in scope.declared(function)}
-        given: dict[ast.AST, Made] = {}
-        if not any(isinstance(one, ast.Starred) for one in call.args):
-            given = {one: self.source(value) for one, value in zip(names.values(), call.args)}
-        given |= {names[one.arg]: self.source(one.value) for one in call.keywords if one.arg in names}
-        self._arguments = before | given
-        try:
-            yield
-        finally:
-            self._arguments = before
-
     def _bound(self, binding: Binding) -> Made:
         node = binding.node
-        if node in self._arguments:
-            return self._arguments[node]
         plain = binding.annotation is not None and ast.unparse(binding.annotation) in _PLAIN
-        return Made.HOST if plain and isinstance(node, ast.arg) else super()._bound(binding)
+        known = node in self._arguments
+        return Made.HOST if plain and isinstance(node, ast.arg) and not known else super()._bound(binding)
 
     def _attribute(self, node: ast.Attribute) -> Made:
         if (self._names.qualified(node) or "").startswith(("numpy.", "math.")):
@@ -399,6 +423,10 @@ def _is_move(binding: Binding) -> bool:
     return binding.value is not None and any(
         moves_to_host(one) for one in ast.walk(binding.value) if isinstance(one, ast.expr)
     )
+
+
+def _returned(function: scope.Function) -> list[ast.expr]:
+    return [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
 
 
 def _is_none(binding: Binding) -> bool:

@@ -36,6 +36,7 @@ Any.
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache, partial
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
@@ -81,6 +82,7 @@ def check(program: Program) -> Iterator[Finding]:
         return
     read = {one.operand.node for one in program.facts.readouts}
     vain = {dotted(one.receiver) for one in program.facts.moves if not one.result_used}
+    where = cache(partial(Whereabouts, program))
     for readout in program.facts.readouts:
         operand = readout.operand
         if dotted(operand.node) in vain:
@@ -89,7 +91,9 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if _is_size(program, operand.node):
             continue
-        if _is_moved_tensor(readout) and operand.node not in told and not _is_guarded(program, operand.node):
+        if not _is_moved_tensor(readout) or operand.node in told or _is_guarded(program, operand.node):
+            continue
+        if where().source(operand.node) is not Made.HOST:
             told.add(operand.node)
             once = copied_before_loop(program, operand.node, read)
             yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`", once)
