@@ -93,7 +93,8 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if not _is_moved_tensor(readout) or operand.node in told or _is_guarded(program, operand.node):
             continue
-        if where().source(operand.node) is not Made.HOST:
+        of_self = ast.unparse(operand.node).startswith("self.")  # its parameters are made on the host, too
+        if of_self or where().source(operand.node) is not Made.HOST:
             told.add(operand.node)
             once = copied_before_loop(program, operand.node, read)
             yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`", once)
