@@ -496,6 +496,86 @@ RIGHT = {
             def known(self):
                 return torch.tensor([not one.requires_grad for one in self.weights])
     """,
+    "drawn by weights of the host, named as the input": """
+        import torch
+        def half(n):
+            mask, weights = torch.zeros(n).byte(), torch.ones(n).float()
+            chosen = torch.multinomial(input=weights, num_samples=n // 2, replacement=False)
+            mask[chosen] += 1
+            return mask
+    """,
+    "coins that are thrown on the host": """
+        import torch
+        class Masking:
+            def corrupt(self, ids, special=None):
+                p = torch.full(ids.shape, self.p)
+                special = torch.tensor(self.known(ids)) if special is None else special.bool()
+                p.masked_fill_(special, value=0.0)
+                hidden = torch.bernoulli(p).bool()
+                swapped = torch.bernoulli(torch.full(ids.shape, 0.5)).bool() & hidden
+                words = torch.randint(self.n, (4, 9))
+                ids[swapped] = words[swapped]
+                return ids
+    """,
+    "one of one, taken out: a number for a shift": """
+        import torch
+        def shifted(pair):
+            x, y = pair
+            channels, height, width = x.shape
+            row = torch.randint(low=0, high=height, size=(1,))[0]
+            column = torch.randint(height, (1,))[0] - height // 2
+            return torch.roll(x, (height // 2 - row, column), dims=(0, 1))
+    """,
+    "a part of the way, for a number of elements": """
+        import torch
+        def fade(x: torch.Tensor):
+            return torch.cos(x * (torch.pi / 2))
+        def steps(state, n: int, fixed=None):
+            device = state.device
+            scores = torch.zeros(4, 9, device=device)
+            if fixed is not None:
+                n = len(fixed)
+            for step in range(n):
+                part = step / n
+                left = fade(torch.tensor(part))
+                hidden = torch.ceil(9 * left).long()
+                _, best = torch.topk(scores, k=9 - hidden, dim=1)
+            return best
+    """,
+    "two grids from which lists are made": """
+        import torch
+        class Positions(torch.nn.Module):
+            def table(self, sizes):
+                device = self.weight.device
+                ids = [[], []]
+                for h, w in sizes.tolist():
+                    rows = torch.linspace(0, self.n - 1, h)
+                    columns = torch.linspace(0, self.n - 1, w)
+                    below = rows.int() * self.n
+                    above = (rows.int() + 1).clip(max=self.n - 1)
+                    right = columns.int()
+                    indices = [(below[None].T + right[None]).flatten(), (above[None].T + right[None]).flatten()]
+                    for i in range(2):
+                        ids[i].extend(indices[i].tolist())
+                return torch.tensor(ids, dtype=torch.long, device=device)
+    """,
+    "rows of a table that a module picks": """
+        import torch
+        class Offsets(torch.nn.Module):
+            def __init__(self, n, mode, device):
+                super().__init__()
+                self.n, self.mode = n, mode
+                if mode != "off":
+                    self.table = torch.nn.Parameter(torch.zeros(n, 6, device=device))
+            def forward(self, rows: torch.Tensor):
+                if self.mode == "off":
+                    return torch.eye(4)[None].tile(rows.shape[0], 1, 1)
+                return self.table[rows, :].exp()
+            def all(self):
+                return self(torch.arange(0, self.n).long())
+            def of(self, camera):
+                return self(torch.tensor([camera.index], dtype=torch.long)).to(camera.device)
+    """,
     "one of two that are given to other processes": """
         import torch
         import torch.distributed as dist

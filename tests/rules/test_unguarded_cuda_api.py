@@ -227,6 +227,21 @@ def test_a_state_that_goes_elsewhere_is_only_told(rule) -> None:
     assert finding.advice == "ask `torch.cuda.is_available()` first"
 
 
+def test_a_state_that_another_method_gives_back_by_itself_is_only_told(rule) -> None:
+    program = """
+        import torch
+        class Again(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, run, *args):
+                ctx.state = torch.cuda.get_rng_state()
+                return run(*args)
+            @staticmethod
+            def backward(ctx, *args):
+                give_back(ctx.state)
+    """
+    assert rule.finding(program).fix is None
+
+
 def test_the_current_card_of_a_script(rule) -> None:
     program = "import torch\ndevice = torch.cuda.current_device()\nx = torch.ones(2).to(device)\n"
     after = rule.unchanged_unless_unsafe(program)

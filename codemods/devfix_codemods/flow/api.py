@@ -178,6 +178,9 @@ class Api(Modules):
                 operands.append(Operand(expression, value, state.place_of(value)))
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
+        if "input" in arguments.keywords:
+            expression, value = arguments.keywords["input"]
+            operands.insert(0, Operand(expression, value, state.place_of(value)))
         if not operands and arguments.first.scalar:
             return replace(arguments.first, origin=Origin(Birth.OPERATION, node), token=None)
         place = self.meet(node, f"`{name}`", operands, state, demands=_demands(name))

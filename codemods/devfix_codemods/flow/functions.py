@@ -34,7 +34,10 @@ class Functions(Calls):
         return found if found is not None and not _is_property(found) else None
 
     def placed_by_forward(self, callee: Value) -> set[str]:
-        """Parameters, by name and position, that the `forward` of a class of this file moves or reads as text."""
+        """Parameters, by name and position, that the `forward` of a class of this file may get from the host.
+
+        It moves them, reads them as text, or only picks with them: an index on the host suits every tensor.
+        """
         if not isinstance(callee.definition, ast.ClassDef):
             return set()
         forward = self.classes.methods(callee.definition).get("forward")
@@ -42,7 +45,7 @@ class Functions(Calls):
             return set()
         evidence = self.evidence(forward)
         names = [one.arg for one in (*forward.args.posonlyargs, *forward.args.args)][1:]
-        own = {name for name in names if name in evidence.moved | evidence.texts}
+        own = {name for name in names if name in evidence.moved | evidence.texts or _only_picks(forward, name)}
         return own | {str(names.index(name)) for name in own}
 
     # -- following a call
@@ -340,6 +343,19 @@ def _is_property(definition: ast.AST) -> bool:
 def _is_part(value: Value) -> bool:
     """A value that `module.to` would carry along."""
     return value.kind is Kind.MODULE or value.qualified in tables.PARAMETER_CLASSES
+
+
+def _only_picks(function: Function, name: str) -> bool:
+    """Whether all that a function does with a parameter is to use it as an index, or to ask for its shape."""
+    picks: set[ast.AST] = set()
+    asked: set[ast.AST] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript):
+            picks |= set(node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
+        elif isinstance(node, ast.Attribute) and node.attr in {"shape", "size", "ndim", "dim"}:
+            asked.add(node.value)
+    uses = {node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name}
+    return not uses.isdisjoint(picks) and uses <= picks | asked
 
 
 def _places_items(method: ast.AST | None) -> bool:

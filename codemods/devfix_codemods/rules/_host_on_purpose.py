@@ -69,6 +69,8 @@ def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
     """Whether the value, or the name it gets, is kept on the host, moved, or only an index or a scalar."""
     if is_scalar(call) or is_plain_number(program, function, call) or _is_reduced(program, call):
         return True
+    if _is_taken_out(program, call):
+        return True
     if is_index(program, call) or not _is_open(program, call) or is_read_later(program, function, call):
         return True
     if is_of_dataset(call):
@@ -99,6 +101,20 @@ def is_scalar(call: ast.Call) -> bool:
         return True
     plain = (ast.Name, ast.List, ast.Tuple, ast.ListComp)
     return last == "tensor" and bool(call.args) and not isinstance(call.args[0], plain)
+
+
+def _is_taken_out(program: Program, call: ast.Call) -> bool:
+    """`torch.randint(9, (1,))[0]`: a 0-dim tensor."""
+    parent = program.names.parent(call)
+    sizes = [one.value for one in call.keywords if one.arg == "size"] or call.args[-1:]
+    return (
+        isinstance(parent, ast.Subscript)
+        and isinstance(parent.slice, ast.Constant)
+        and any(
+            isinstance(one, (ast.Tuple, ast.List)) and [ast.unparse(each) for each in one.elts] == ["1"]
+            for one in sizes
+        )
+    )
 
 
 def _is_reduced(program: Program, call: ast.Call) -> bool:

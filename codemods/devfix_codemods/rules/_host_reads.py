@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
+from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 
@@ -17,7 +18,7 @@ def is_plain_number(program: Program, function: scope.Function, call: ast.Call) 
         return False
     values = [value for value in _given(program, function, name.id) if call not in ast.walk(value)]
     values += [name] if name.id in scope.parameters(function) else []
-    return bool(values) and all(_is_number(function, one) for one in values)
+    return bool(values) and all(_is_number(program, function, one) for one in values)
 
 
 def is_of_dataset(call: ast.Call) -> bool:
@@ -68,20 +69,45 @@ _AS_LIST = frozenset({"numpy", "tolist"})
 
 
 def _followed(program: Program, function: scope.Function, first: set[str], *, alone: bool) -> Iterator[ast.Name]:
-    """The reads of `first`, and of the names that get what is computed of those."""
+    """The reads of `first`, and of the names that get what is computed of those.
+
+    `alone` leaves out what is computed with others, but for what other factories made on the host.
+    """
     local = set(scope.parameters(function)) | scope.stored(function)
     local.discard("self")
     names, pending = set(first), set(first)
+    company = _computed_of(function, first | _made_on_host(program, function), local) if alone else local
     while pending:
         found: set[str] = set()
         for one in scope.loads(function, pending):
             yield one
             statement = program.names.statement(one)
-            value = statement.value if isinstance(statement, ast.Assign) else None
-            if value is not None and (not alone or _tensors(value) & local <= names):
+            if isinstance(statement, ast.Assign) and _tensors(statement.value) & local <= company:
                 found |= _targets(statement)
         pending = found - names
         names |= pending
+
+
+def _made_on_host(program: Program, function: scope.Function) -> set[str]:
+    """Names that get what factories make without a device."""
+    return {
+        name
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+        if tables.canonical(program.names.qualified(one.value.func) or "") in tables.FACTORIES
+        if all(each.arg != "device" for each in one.value.keywords)
+        for name in _targets(one)
+    }
+
+
+def _computed_of(function: scope.Function, first: set[str], local: set[str]) -> set[str]:
+    """`first`, and the names that get what is computed of those and of no other local name."""
+    found, pending = set(first), [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+    while True:
+        more = {name for one in pending if _tensors(one.value) & local <= found for name in _targets(one)} - found
+        if not more:
+            return found
+        found |= more
 
 
 def _tensors(value: ast.expr) -> set[str]:
@@ -121,16 +147,26 @@ def _given(program: Program, function: scope.Function, name: str) -> Iterator[as
         yield statement.value if isinstance(statement, ast.Assign) and one in statement.targets else one
 
 
-def _is_number(function: scope.Function, value: ast.expr) -> bool:
-    """Arithmetic of numbers: constants, and parameters that are said to be numbers."""
+def _is_number(
+    program: Program, function: scope.Function, value: ast.expr, open_names: frozenset[str] = frozenset()
+) -> bool:
+    """Arithmetic of numbers: constants, lengths, counters, and parameters that are said to be numbers."""
     match value:
         case ast.Constant(value=constant):
             return isinstance(constant, (int, float))
         case ast.BinOp(left=left, right=right):
-            return _is_number(function, left) and _is_number(function, right)
+            return all(_is_number(program, function, one, open_names) for one in (left, right))
         case ast.UnaryOp(operand=operand):
-            return _is_number(function, operand)
+            return _is_number(program, function, operand, open_names)
+        case ast.Call(func=ast.Name(id="len" | "int" | "float")):
+            return True
+        case ast.Name(ctx=ast.Store()):
+            loop = program.names.parent(value)
+            return isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range"
         case ast.Name(id=name):
             said = scope.annotation(function, name)
-            return isinstance(said, ast.Name) and said.id in {"int", "float", "bool"}
+            if said is not None:
+                return isinstance(said, ast.Name) and said.id in {"int", "float", "bool"}
+            given = [] if name in open_names else list(_given(program, function, name))
+            return bool(given) and all(_is_number(program, function, one, open_names | {name}) for one in given)
     return False

@@ -180,8 +180,7 @@ def _calls_with(program: Program, name: str, target: str) -> list[ast.Call]:
 
 def _reads(program: Program, call: ast.Call, target: str) -> Iterator[ast.expr]:
     """The reads of the target in its scope: the class for an attribute, the function for a name."""
-    function = function_around(program, call)
-    scope = class_around(program, call) if target.startswith("self.") else function
+    scope = class_around(program, call) if "." in target else function_around(program, call)
     for node in ast.walk(scope or program.tree):
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and dotted(node) == target:
             yield node
