@@ -1,14 +1,12 @@
 """`devfix rules` and `devfix rule`: the rules and their pages."""
 
-import inspect
-
-from devfix_codemods import guards, suppressions
 from devfix_codemods.rules import all_rules
 
 from devfix.formats import OutputFormat
 from devfix.reporting import json
 from devfix.reporting.terminal import out
-from devfix.selection import rule_named
+from devfix.rulepages import page_named
+from devfix.selection import unknown_rule
 
 
 def list_rules(output_format: OutputFormat) -> int:
@@ -30,19 +28,12 @@ def explain(word: str) -> int:
     Raises:
         UsageError: there is none.
     """
-    code, name, documentation = _page(word)
+    page = page_named(word)
+    if page is None:
+        raise unknown_rule(word)
     printer = out()
-    printer.line((f"{code} ", "code"), (name, "name"))
+    printer.line((f"{page.code} ", "code"), (page.name, "name"))
     printer.line()
-    for line in inspect.cleandoc(documentation).splitlines():
+    for line in page.text.splitlines():
         printer.line((line, ""))
     return 0
-
-
-def _page(word: str) -> tuple[str, str, str]:
-    """The code, the name and the page of a rule, or of what reports name though no rule finds it."""
-    for other in (suppressions, guards):
-        if word.upper() == other.CODE or word.lower() == other.NAME:
-            return other.CODE, other.NAME, other.__doc__ or ""
-    rule = rule_named(word)
-    return rule.code, rule.name, rule.documentation

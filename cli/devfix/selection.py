@@ -48,19 +48,8 @@ def codes_of(selectors: Iterable[str], where: str = "") -> frozenset[str]:
     return frozenset(code for selector in selectors for code in _codes(selector, where))
 
 
-def rule_named(word: str) -> Rule:
-    """The one rule of that code or name.
-
-    Raises:
-        UsageError: there is none.
-    """
-    for rule in all_rules():
-        if word.upper() == rule.code or word.lower() == rule.name:
-            return rule
-    raise _unknown_rule(word, "")
-
-
-def _unknown_rule(word: str, where: str) -> UsageError:
+def unknown_rule(word: str, where: str = "") -> UsageError:
+    """What to raise where `word` names no rule; `where` names its place."""
     known = [text for rule in all_rules() for text in (rule.code, rule.name)]
     folded = word.upper() if word.upper().startswith("DVF") else word.lower()
     return UsageError(f"{where}no rule {word!r}{close_match(folded, known) or ';'} `devfix rules` lists them")
@@ -72,7 +61,7 @@ def _codes(selector: str, where: str) -> list[str]:
         return [rule.code for rule in all_rules()]
     found = [rule.code for rule in all_rules() if _matches(rule, selector, wanted)]
     if not found:
-        raise _unknown_rule(selector, where)
+        raise unknown_rule(selector, where)
     return found
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devfix import explaining, selection
+from devfix import explaining, rulepages, selection
 from devfix.__main__ import main
 from devfix_codemods import engine
 from devfix_codemods.edits.operations import ReplaceExpression
@@ -115,6 +115,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "rewrite", fake_rewrite)
     monkeypatch.setattr(selection, "all_rules", lambda: RULES)
     monkeypatch.setattr(explaining, "all_rules", lambda: RULES)
+    monkeypatch.setattr(rulepages, "all_rules", lambda: RULES)
 
 
 @pytest.fixture(autouse=True)

@@ -4,12 +4,15 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 CONTEXT = 3
 """Unchanged lines around a change, as in a unified diff."""
 
 Range = tuple[int, int]
 """First character and the one after the last, of a line."""
+
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 _WORD = re.compile(r"\w+|\s+|.")
 _ALIKE = 0.5
@@ -39,11 +42,37 @@ Hunk = tuple[Row, ...]
 
 def hunks(before: Sequence[str], after: Sequence[str], context: int = CONTEXT) -> list[Hunk]:
     """The changes between two texts, given as lines without their ends, each with its context."""
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    return [
-        tuple(row for code in group for row in _rows(before, after, *code))
-        for group in matcher.get_grouped_opcodes(context)
-    ]
+    groups = _Matcher(before, after).get_grouped_opcodes(context)
+    return [tuple(row for code in group for row in _rows(before, after, *code)) for group in groups]
+
+
+class _Matcher(difflib.SequenceMatcher[str]):
+    """Compares only what lies between the lines that both begin and end with: those are most of a file."""
+
+    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
+        first = _alike(before, after)
+        last = _alike(before[first:][::-1], after[first:][::-1])
+        self._first, self._ends = first, (len(before) - last, len(before), len(after) - last, len(after))
+        super().__init__(None, before[first : len(before) - last], after[first : len(after) - last], autojunk=False)
+
+    def get_opcodes(self) -> list[Opcode]:
+        """The opcodes of the whole texts."""
+        first, between = self._first, super().get_opcodes()
+        moved = [
+            (tag, old + first, old_end + first, new + first, new_end + first)
+            for tag, old, old_end, new, new_end in between
+        ]
+        return [
+            code
+            for code in [("equal", 0, first, 0, first), *moved, ("equal", *self._ends)]
+            if code[2] > code[1] or code[4] > code[3]
+        ]
+
+
+def _alike(before: Sequence[str], after: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    pairs = zip(before, after)
+    return next((number for number, (old, new) in enumerate(pairs) if old != new), min(len(before), len(after)))
 
 
 def _rows(

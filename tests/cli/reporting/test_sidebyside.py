@@ -1,3 +1,4 @@
+import pytest
 from devfix.reporting.sidebyside import Row, Side, hunks
 
 LINES = [f"line {number}" for number in range(1, 21)]
@@ -43,3 +44,22 @@ def test_changes_far_apart_are_hunks_of_their_own() -> None:
 def test_more_lines_on_one_side() -> None:
     (found,) = hunks(["x = f(a)"], ["x = f(a, b)", "y = 1"])
     assert [(row.before is None, row.after is None) for row in found] == [(False, False), (True, False)]
+
+
+@pytest.mark.parametrize("number", [1, 2, 25, 50])
+def test_one_of_many_lines_that_are_the_same(number: int) -> None:
+    lines = ["first", *[""] * 50, "last"]
+    (found,) = hunks(lines, lines[:number] + lines[number + 1 :])
+    (gone,) = [row for row in found if row.is_change]
+    assert (gone.before and gone.before.text, gone.after) == ("", None)
+    assert found[-1] == Row(Side(52, "last"), Side(51, "last"), is_change=False)
+
+
+def test_a_change_in_a_long_text_has_the_numbers_of_its_lines() -> None:
+    lines = [f"line {number}" for number in range(1, 100_001)]
+    (found,) = hunks(lines, [*lines[:50_000], "new", *lines[50_000:]], context=1)
+    assert [(row.before and row.before.number, row.after and row.after.number) for row in found] == [
+        (50_000, 50_000),
+        (None, 50_001),
+        (50_001, 50_002),
+    ]
