@@ -151,6 +151,8 @@ class Api(Modules):
             return self._one_place(node, tables.PAD_SEQUENCE, arguments, state)
         if "device" in arguments.keywords:
             return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
+        if name == tables.PAD_SEQUENCE and not self.frame.context.worker:
+            return tensor(UNKNOWN)
         made = self._made_on_host(node, state)
         return replace(made, place=HOST) if name != tables.PAD_SEQUENCE else replace(made, sources=())
 
@@ -165,6 +167,7 @@ class Api(Modules):
         operands = [
             Operand(expression, value, state.place_of(value), _loss_role(name, index))
             for index, (expression, value) in enumerate(given)
+            if not (name.endswith("multi_head_attention_forward") and _holds_nothing(expression))
         ]
         place = self.meet(node, name.removeprefix("torch.nn."), operands, state, demands=_demands(name))
         return derived(node, place, operands)
@@ -178,7 +181,7 @@ class Api(Modules):
                 operands.append(Operand(expression, value, state.place_of(value)))
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
-        if "input" in arguments.keywords:
+        if "input" in arguments.keywords and not arguments.keywords["input"][1].scalar:
             expression, value = arguments.keywords["input"]
             operands.insert(0, Operand(expression, value, state.place_of(value)))
         if not operands and arguments.first.scalar:
@@ -271,6 +274,12 @@ def _loss_role(name: str, index: int) -> str:
 def _short(node: ast.AST) -> str:
     text = ast.unparse(node)
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _holds_nothing(node: ast.expr) -> bool:
+    """`torch.empty([0])`, in the place of weights that are given one by one."""
+    sizes = node.args if isinstance(node, ast.Call) else []
+    return len(sizes) == 1 and ast.unparse(sizes[0]) in {"0", "[0]", "(0,)"}
 
 
 def _are_numbers(node: ast.expr) -> bool:

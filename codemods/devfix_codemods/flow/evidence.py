@@ -11,7 +11,7 @@ from typing import Any
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tree import children
+from devfix_codemods.flow.tree import children, stored
 
 
 @dataclass(slots=True)
@@ -22,8 +22,9 @@ class Evidence:
     `methods` are the last parts of what is called by a dotted name, `built` the dotted names of calls that look like
     those of classes. `kept` are the assignments to attributes, `read` the attributes that are read.
     `surely` are those with which something is done that only a torch tensor stands (no number, no numpy array), each
-    with the lines where that is seen; `stores` are the lines at which a plain name is bound. `shaped` and `placed` have
-    a `shape` and a `device`: what has both is a tensor too. `arrays` are used as an array of some library: a tensor
+    with the lines where that is seen; `stores` are the lines at which a plain name is bound, `drawn` the first and last
+    lines of the comprehensions that bind one for themselves. `shaped` and `placed` have a `shape` and a `device`: what
+    has both is a tensor too. `arrays` are used as an array of some library: a tensor
     where the file imports no other.
     """
 
@@ -36,6 +37,7 @@ class Evidence:
     bindings: dict[str, int] = field(default_factory=dict)
     surely: dict[str, list[int]] = field(default_factory=dict)
     stores: dict[str, list[int]] = field(default_factory=dict)
+    drawn: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     shaped: set[str] = field(default_factory=set)
     arrays: dict[str, list[int]] = field(default_factory=dict)
     placed: set[str] = field(default_factory=set)
@@ -75,6 +77,8 @@ class Evidence:
             self.surely.setdefault(name, []).extend(lines)
         for name, lines in inner.stores.items():
             self.stores.setdefault(name, []).extend(lines)
+        for name, spans in inner.drawn.items():
+            self.drawn.setdefault(name, []).extend(spans)
 
     def sure(self, name: str, line: int) -> None:
         """Note that `name` is a tensor at `line`."""
@@ -89,8 +93,13 @@ class Evidence:
         later = [line for line in self.stores.get(name, ()) if line > bound]
         if not later and (both or len(self.stores.get(name, ())) <= 1):
             return True
+        spans = self.drawn.get(name, ())
+        own = next(((first, last) for first, last in spans if first <= bound <= last), None)
+        if own is not None:
+            return any(own[0] <= line <= own[1] for line in self.surely.get(name, ()))
         end = min(later, default=None)
-        return any(bound <= line and (end is None or line <= end) for line in self.surely.get(name, ()))
+        seen = [one for one in self.surely.get(name, ()) if not any(first <= one <= last for first, last in spans)]
+        return any(bound <= line and (end is None or line <= end) for line in seen)
 
 
 def dotted(node: ast.expr) -> str | None:
@@ -192,6 +201,13 @@ def _yield(node: ast.Yield | ast.YieldFrom, found: Evidence) -> None:
 def _loop(node: ast.For | ast.comprehension, found: Evidence) -> None:
     if isinstance(node.iter, ast.Name):
         found.iterated.add(node.iter.id)
+
+
+def _comprehension(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, found: Evidence) -> None:
+    span = (node.lineno, node.end_lineno or node.lineno)
+    for generator in node.generators:
+        for name in stored(generator.target):
+            found.drawn.setdefault(name, []).append(span)
 
 
 def _item(node: ast.Subscript, found: Evidence) -> None:
@@ -324,6 +340,10 @@ _NOTERS: dict[type[ast.AST], Callable[[Any, Evidence], None]] = {
     ast.YieldFrom: _yield,
     ast.For: _loop,
     ast.comprehension: _loop,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
     ast.Subscript: _item,
     ast.Expr: _statement,
 }
