@@ -621,6 +621,199 @@ RIGHT = {
             rows = np.nonzero(mask.detach())
             return np.squeeze(mask.detach()), rows.shape[0]
     """,
+    "a flag of the object's own, called like that of tensors": """
+        import torch
+        class Model(torch.nn.Module):
+            def __init__(self, cuda=False):
+                super().__init__()
+                self.is_cuda = cuda
+            def fit(self, loader):
+                for rows, sizes in loader:
+                    if self.is_cuda:
+                        rows = rows.cuda()
+                    self.step(rows)
+    """,
+    "a generator for the device that another file makes the default": """
+        import torch
+        from torch.utils.data import DataLoader
+        class Model(torch.nn.Module):
+            def __init__(self, use_gpu=False):
+                super().__init__()
+                self.use_gpu = use_gpu
+            def fit(self, rows):
+                if self.use_gpu:
+                    device = torch.device("cuda")
+                else:
+                    device = torch.device("cpu")
+                loader = DataLoader(rows, batch_size=2, shuffle=True, generator=torch.Generator(device=device))
+                for batch in loader:
+                    if self.use_gpu:
+                        batch = batch.cuda()
+                    self.step(batch)
+    """,
+    "a checkpoint of which the model keeps a part": """
+        import torch
+        def restore(path):
+            checkpoint = torch.load(path)
+            config = checkpoint["config"]
+            model = build(config).to(config["device"])
+            model.load_state_dict(checkpoint["state_dict"])
+            model.load_other_values(checkpoint.get("other_values"))
+            return config, model
+    """,
+    "a number for a sum that somebody else keeps": """
+        import torch
+        def count(m, x, y):
+            x = x[0]
+            work = torch.DoubleTensor([2 * x.numel()])
+            m.total += work
+    """,
+    "the parts of a sparse tensor of an old type, which takes none of a device": """
+        import torch
+        import numpy as np
+        from models import Recommender
+        class Graph(Recommender):
+            def __init__(self, config, dataset):
+                super().__init__(config, dataset)
+                self.matrix = dataset.matrix()
+                self.graph = self.adjacency().to(self.device)
+            def centers(self, x):
+                return torch.Tensor(x).to(self.device)
+            def adjacency(self):
+                m = self.matrix
+                where = torch.LongTensor(np.array([m.row, m.col]))
+                values = torch.FloatTensor(m.data)
+                sparse = torch.sparse.FloatTensor(where, values, torch.Size(m.shape))
+                return sparse
+    """,
+    "what a private function has read by numpy before": """
+        import torch
+        from sklearn.linear_model import LinearRegression
+        class Adjust:
+            @staticmethod
+            def _adjust(theta: torch.Tensor, x: torch.Tensor, observed: torch.Tensor) -> torch.Tensor:
+                line = LinearRegression()
+                line.fit(X=x.numpy(), y=theta.numpy())
+                change = line.predict(observed.numpy()) - line.predict(x.numpy())
+                return theta + torch.from_numpy(change)
+    """,
+    "the buffer that it would follow is there on some paths only": """
+        import torch
+        from nets import Masked
+        class Density(Masked):
+            def __init__(self, sizes, values=None):
+                super().__init__(len(sizes))
+                self.maps = values is not None
+                if self.maps:
+                    self._tables(values)
+            def _tables(self, values):
+                table = torch.zeros(3, 4)
+                self.register_buffer("table", table)
+            def _mapped(self, x):
+                return self.table[x.long()]
+            def forward(self, x, context=None):
+                return super().forward(x, context=self.embed.forward(context))
+            def sample(self, shape, context=None):
+                n = int(torch.prod(torch.tensor(shape)))
+                if context is not None:
+                    n = context.shape[0]
+                else:
+                    size = 0 if self.size is None else self.size
+                    context = torch.zeros(n, size)
+                with torch.no_grad():
+                    x = torch.zeros(n, 3, device=context.device)
+                    for i in range(3):
+                        x[:, i] = self.forward(x, context)
+                if self.maps:
+                    x = self._mapped(x)
+                return x
+    """,
+    "indices drawn by weights of the host, given by name": """
+        import torch
+        def halves(n):
+            mask = torch.zeros(n).byte()
+            weights = torch.ones(n).float()
+            rows = torch.multinomial(input=weights, num_samples=n // 2, replacement=False)
+            mask[rows] += 1
+            return mask
+    """,
+    "lists, in a comprehension whose variable has the name of another's tensors": """
+        import torch
+        from typing import List
+        def parts(n, *sizes) -> List[torch.tensor]:
+            ends = torch.cumsum(torch.tensor(sizes), dim=0)
+            rows = torch.randperm(n).tolist()
+            return [rows[end - size : end] for end, size in zip(ends, sizes)]
+        class Groups:
+            def split(self, dataset, *sizes):
+                ids = torch.tensor(dataset.ids)
+                groups = torch.unique(ids)
+                found = parts(len(groups), *sizes)
+                found = [torch.isin(ids, groups[p]) for p in found]
+                return [torch.where(p)[0].tolist() for p in found]
+    """,
+    "padded rows that may be anywhere, with indices like them": """
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+        class Match(torch.nn.Module):
+            def collect(self, stops, rows, scores):
+                stops = torch.stack(stops)
+                order = torch.arange(stops.shape[0])
+                stops = stops[stops[order]]
+                rows, others = (pad_sequence(one, batch_first=True, padding_value=-1) for one in [rows, scores])
+                rows, others = (one[stops] for one in [rows, others])
+                return rows, others
+    """,
+    "nothing at all, in the place of weights that are given one by one": """
+        import torch
+        import torch.nn.functional as F
+        class Attention(torch.nn.Module):
+            def attend(self, x: torch.Tensor, bias: torch.Tensor):
+                q = k = v = x.transpose(0, 1)
+                joined = torch.cat((self.q.bias, self.k.bias, self.v.bias))
+                return F.multi_head_attention_forward(
+                    q, k, v, self.size, self.heads, torch.empty([0]), joined, None, None, False, 0.1,
+                    self.out.weight, self.out.bias, attn_mask=bias, use_separate_proj_weight=True,
+                    q_proj_weight=self.q.weight, k_proj_weight=self.k.weight, v_proj_weight=self.v.weight,
+                )
+    """,
+    "joined on the host, and copied into a part of a tensor": """
+        import torch
+        import numpy as np
+        class Times(Mixin):
+            def start(self, n):
+                return torch.zeros(n, device=self.device)
+            def times(self, out, weights, n=None):
+                stamps = torch.zeros((4, 5), dtype=torch.float32, device=out.sequences.device)
+                for i in range(4):
+                    found = walk(-weights[i].cpu().double().numpy())
+                    jumps = np.diff(found) * 0.02
+                    stamps[i] = torch.cat(
+                        [torch.zeros(n), torch.tensor(jumps), torch.tensor([jumps[-1]])]
+                    )
+                return stamps
+    """,
+    "rows of what the caller's lengths pick, beside what is made on a device": """
+        import torch
+        class Extractor(Base):
+            def extract(self, wave, lengths, device: str = "cpu"):
+                window = torch.hamming_window(400, device=device, dtype=torch.float64)
+                size = wave.shape[0]
+                frames = wave.unfold(-1, 400, 160)
+                if size > 1:
+                    frames = frames.clone()
+                    rows = torch.arange(size)[lengths != lengths.max()]
+                    if rows.numel() > 0:
+                        low = (lengths[rows] - 400) // 160 + 1
+                        high = (lengths[rows] // 160) - 1
+                        first = low.min()
+                        last = high.max()
+                        mask = torch.arange(last - first, device=device).expand(rows.shape[0], -1)
+                        mask = ((low - first).unsqueeze(1) <= mask) & (mask < (high - first).unsqueeze(1))
+                        kept = frames[rows, first:last].masked_fill_(mask.unsqueeze(-1), 0)
+                        frames[rows, first:last] = kept
+                return window * frames
+    """,
 }
 
 

@@ -344,6 +344,17 @@ UNSAFE = {
         """,
         "map_location=self.device",
     ),
+    "only written into another checkpoint": (
+        """
+        class Loop:
+            def __init__(self, device):
+                self.device = device
+            def save(self, path, best_path):
+                best = torch.load(best_path) if best_path is not None else None
+                torch.save({"model": self.model.state_dict(), "random": torch.get_rng_state(), "best": best}, path)
+        """,
+        'map_location="cpu"',
+    ),
     "the worker of a loader": (
         """
         from torch.utils.data import Dataset
@@ -385,6 +396,19 @@ def test_advice_where_a_tensor_of_the_checkpoint_is_kept(rule):
                 best_accuracy = best_accuracy.to(gpu)
             model.load_state_dict(checkpoint["state_dict"])
             return best_accuracy
+    """)
+    assert finding.fix is None
+
+
+def test_advice_where_the_model_keeps_a_part(rule):
+    finding = rule.finding("""
+        import torch
+        def restore(path):
+            checkpoint = torch.load(path)
+            model = build(checkpoint["config"]).to(checkpoint["config"]["place"])
+            model.load_state_dict(checkpoint["state_dict"])
+            model.load_cached(checkpoint.get("cached"))
+            return model
     """)
     assert finding.fix is None
 

@@ -180,7 +180,7 @@ class Devices:
             if (
                 len(parts) > 1
                 and sounds_like_device(text)
-                and (_CONFIGURATION.fullmatch(parts[-2].lower()) or self._is_of_package(uses[0]))
+                and (sounds_like_options(parts[-2]) or self._is_of_package(uses[0]))
                 and text != f"self.{parts[-1]}"
             ):
                 near = [one for one in uses if self._shares(parts[0], one, statement)]
@@ -224,6 +224,11 @@ class Devices:
 
 _BEFORE_ALL = frozenset({"__init__", "__post_init__", "__new__"})
 _PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "NamedTuple", "dict", "list", "Exception", "abc.ABC"})
+
+
+def sounds_like_options(name: str) -> bool:
+    """Whether a name is what options are called: `args`, `cfg`."""
+    return _CONFIGURATION.fullmatch(name.lower()) is not None
 
 
 def _is_device(verdicts: frozenset[Verdict]) -> bool:

@@ -20,6 +20,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
+from devfix_codemods.rules._set_attributes import is_always_set
 
 IN_PLACE = "in-place update"
 """The operation of a meeting in an augmented assignment."""
@@ -276,7 +277,7 @@ def _sorted(names: Iterable[str], meeting: Meeting) -> list[str]:
 
 def _is_there(program: Program, name: str, node: ast.AST) -> bool:
     """Whether a tensor under `name` is one where `node` runs: no parameter that may be None, no number or array."""
-    if may_have_no_device(program, name, node):
+    if may_have_no_device(program, name, node) or not is_always_set(program, name, node):
         return False
     function = scope.function_around(program, node)
     if function is not None and _is_data_for_numpy(program, function, name.partition(".")[0]):
@@ -284,7 +285,7 @@ def _is_there(program: Program, name: str, node: ast.AST) -> bool:
     if function is None or name.partition(".")[0] not in optional_parameters(function):
         return True
     root = name.partition(".")[0]
-    return any(root in _dereferenced(one) for one in _surely_run_before(program, program.names.statement(node)))
+    return any(root in _dereferenced(one) for one in surely_run_before(program, program.names.statement(node)))
 
 
 def _is_data_for_numpy(program: Program, function: scope.Function, name: str) -> bool:
@@ -311,7 +312,7 @@ def optional_parameters(function: scope.Function) -> set[str]:
     return found
 
 
-def _surely_run_before(program: Program, statement: ast.stmt) -> Iterator[ast.stmt]:
+def surely_run_before(program: Program, statement: ast.stmt) -> Iterator[ast.stmt]:
     """Simple statements that have run whenever `statement` starts, and itself."""
     inner = statement
     while True:

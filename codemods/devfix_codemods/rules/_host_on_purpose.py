@@ -55,6 +55,7 @@ LEAVES = frozenset(
     {"to", "cuda", "cpu", "type_as", "to_device", "numpy", "tolist", "item", "pin_memory", "is_cuda", "device"}
     | {"backward", "data_ptr", "share_memory_", "element_size"}
 )
+_LEGACY_SPARSE = re.compile(r"torch\.sparse\.\w+Tensor")
 _HOST_READERS = re.compile(r"(?:np|numpy|plt|axe?s?\d*|math|json|pickle|cv2|Image|PIL|pd|os|dist|random)\..*")
 _HOST_CALLS = frozenset(
     {"int", "float", "bool", "str", "list", "print", "range", "sorted", "set", "dict", "tuple", "isinstance", "save"}
@@ -89,9 +90,22 @@ def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
         for one in ast.walk(function)
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in names
     ]
-    return any(not _is_open(program, one) for one in uses) or (
-        bool(uses) and all(is_index(program, one) for one in uses)
-    )
+    if any(not _is_open(program, one) or _is_added_to_attribute(program, one) for one in uses):
+        return True
+    read = [one for one in uses if not _is_measured(program, one)]
+    return bool(read) and all(is_index(program, one) for one in read)
+
+
+def _is_added_to_attribute(program: Program, node: ast.Name) -> bool:
+    """`module.total += x`: the sum stays where it is, and that was made elsewhere."""
+    parent = program.names.parent(node)
+    return isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.target, ast.Attribute)
+
+
+def _is_measured(program: Program, node: ast.Name) -> bool:
+    """`x.shape`, `x.numel()`: the same wherever the tensor is."""
+    parent = program.names.parent(node)
+    return isinstance(parent, ast.Attribute) and parent.attr in tables.TENSOR_SHAPE_METHODS | {"shape", "ndim"}
 
 
 def is_scalar(call: ast.Call) -> bool:
@@ -177,7 +191,8 @@ def _takes_to_host(call: ast.Call) -> bool:
     last = call.func.attr if isinstance(call.func, ast.Attribute) else text
     if last in _HOST_CALLS | LEAVES or last.endswith("_to_device"):
         return True
-    return _HOST_READERS.fullmatch(text) is not None or "ctc" in text.lower()
+    by_name = _HOST_READERS.fullmatch(text) or _LEGACY_SPARSE.fullmatch(text)
+    return by_name is not None or "ctc" in text.lower()
 
 
 def _on_host(index: ast.expr) -> bool:

@@ -1,12 +1,14 @@
 """Factories of which, or of what is computed of them, the host reads numbers: on a device it would wait for each."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._following import surely_run_before
 
 _NUMBERS = frozenset({"float", "int", "bool", "str"})
 
@@ -139,6 +141,21 @@ def _is_read(program: Program, node: ast.Name, methods: frozenset[str]) -> bool:
 def _is_bound(program: Program, node: ast.Name) -> bool:
     """`x[start:stop]`."""
     return isinstance(program.names.parent(node), ast.Slice)
+
+
+def is_read_by_private(program: Program, node: ast.expr) -> bool:
+    """Whether a private function has read its parameter by numpy before: all callers have brought that to the host."""
+    function = scope.function_around(program, node)
+    if function is None or not isinstance(node, ast.Name) or not _PRIVATE.match(function.name):
+        return False
+    return node.id in scope.parameters(function) and any(
+        isinstance(one, ast.Attribute) and one.attr == "numpy" and dotted(one.value) == node.id
+        for statement in surely_run_before(program, program.names.statement(node))
+        for one in ast.walk(statement)
+    )
+
+
+_PRIVATE = re.compile(r"_[^_]")
 
 
 def _given(program: Program, function: scope.Function, name: str) -> Iterator[ast.expr]:

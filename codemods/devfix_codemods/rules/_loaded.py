@@ -24,6 +24,8 @@ class Use(Enum):
     MOVED = "moved"
     STATES = "states of random generators: always on the host"
     KEPT = "an entry that is a tensor, kept and moved by the program"
+    SAVED = "written into another file, to be loaded again"
+    HANDED = "given to a method of what was fed, which may keep the tensors"
     OTHER = "used"
 
 
@@ -128,7 +130,15 @@ class _Follower:
             case ast.comprehension() | ast.For():
                 self._looped(parent, node)
             case _:
-                self.found.add(Use.READS if isinstance(parent, _HARMLESS) else Use.OTHER)
+                self.found.add(self._taken(parent))
+
+    def _taken(self, parent: ast.AST | None) -> Use:
+        if isinstance(parent, ast.Dict) and self._is_saved(self._names.parent(parent)):
+            return Use.SAVED
+        return Use.READS if isinstance(parent, _HARMLESS) else Use.OTHER
+
+    def _is_saved(self, node: ast.AST | None) -> bool:
+        return isinstance(node, ast.Call) and self._names.qualified(node.func) == "torch.save"
 
     def _keyword(self, parent: ast.keyword, node: ast.expr) -> None:
         call = self._names.parent(parent)
@@ -161,6 +171,8 @@ class _Follower:
         last = name.rpartition(".")[2]
         if last == "copy_":
             self.found.add(Use.FEEDS)
+        elif self._is_saved(call):
+            self.found.add(Use.SAVED)
         elif last in {"load_state_dict", "_load_from_state_dict"}:
             self.found.add(self._fed(call, name))
         elif _READERS.fullmatch(last) or _LOGGERS.fullmatch(last) or name.startswith(("logging.", "logger.", "log.")):
@@ -174,7 +186,16 @@ class _Follower:
         elif re.search(r"state_?dict|weights|checkpoint|ckpt|pretrained|params", last):
             self.found.add(Use.FEEDS_UNSURE)
         else:
-            self.found.add(Use.OTHER)
+            self.found.add(Use.HANDED if self._is_of_fed(call) else Use.OTHER)
+
+    def _is_of_fed(self, call: ast.Call) -> bool:
+        """`model.load_more(checkpoint["more"])`, where `model.load_state_dict` is called too."""
+        owner = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        around = scope.function_around(self._file.program, call) or self._file.program.tree
+        return owner is not None and any(
+            isinstance(one, ast.Attribute) and one.attr == "load_state_dict" and dotted(one.value) == owner
+            for one in ast.walk(around)
+        )
 
     def _fed(self, call: ast.Call, name: str) -> Use:
         """`receiver.load_state_dict(…)`: a copy, unless it assigns, or the receiver may keep the tensors."""

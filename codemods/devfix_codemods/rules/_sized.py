@@ -252,7 +252,7 @@ def _by_sibling(
     program: Program, devices: Callable[[], Devices], function: scope.Function, call: ast.Call
 ) -> tuple[str, str] | None:
     """The device that the function, or the class for `self.device`, gives to other tensors, if it is bound here too."""
-    if is_random(call) or is_tested(program, call):
+    if is_random(call) or is_tested(program, call) or _fills_part(program, call):
         return None
     own = {ast.unparse(one) for one in _devices_given(program, function)}
     owner = scope.class_around(program, call)
@@ -267,6 +267,12 @@ def _by_sibling(
         if text in own or (text in shared):
             return text, f"{_BESIDE} `{text}`"
     return None
+
+
+def _fills_part(program: Program, call: ast.Call) -> bool:
+    """`x[i] = torch.cat([torch.zeros(3), torch.ones(3)])`: a copy, to wherever `x` is."""
+    statement = program.names.statement(call)
+    return isinstance(statement, ast.Assign) and all(isinstance(one, ast.Subscript) for one in statement.targets)
 
 
 def _by_parameter(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:

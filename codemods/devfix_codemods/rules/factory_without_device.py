@@ -63,6 +63,7 @@ from devfix_codemods.rules._following import (
     is_made_of,
     with_device,
 )
+from devfix_codemods.rules._host_reads import is_read_by_private
 from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
@@ -191,6 +192,8 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
     if any((dotted(one.node) or "").partition(".")[0] == "cls" for one in meeting.operands):
         return False
     if "." in (dotted(meeting.misplaced.node) or "") or _under_construction(program, meeting):
+        return False
+    if is_read_by_private(program, meeting.anchor.node):
         return False
     if _passed_in(program, meeting) and not (may_be_device(meeting.anchor.place) and _takes_as_is(meeting)):
         return False

@@ -100,8 +100,12 @@ def _finding(program: Program, draw: Draw, birth: ast.Call) -> Finding:
             Step(program.source.span(draw.generator.node), f"it draws {filled} here"),
         ),
         fix=fix,
-        advice=None if fix else "give each device a generator of its own: `torch.Generator(device=…)`",
+        advice=None if fix else _BY_DEFAULT if draw.samples else _ITS_OWN,
     )
+
+
+_ITS_OWN = "give each device a generator of its own: `torch.Generator(device=…)`"
+_BY_DEFAULT = "indices are drawn on the host, but for a program that sets a default device"
 
 
 def _words(draw: Draw) -> str:
@@ -119,12 +123,25 @@ def _fix(program: Program, draw: Draw, birth: ast.Call) -> Fix | None:
         return None  # the host's default generator
     if not all(_alike(draw, one) for one in shared):
         return None
+    if draw.samples and _is_for_generators(program, birth):
+        return None
     if draw.samples:
         edit = ReplaceExpression(program.source.span(birth), f"{text_of(program, birth.func)}()")
         return Fix(Safety.UNSAFE, "Make the generator on the host, where indices are drawn", (edit,))
     if isinstance(draw.place, Host):
         return _drawn_on_device(program, draw, shared)
     return _made_on_device(program, draw, birth, shared)
+
+
+def _is_for_generators(program: Program, birth: ast.Call) -> bool:
+    """Whether a function chooses the device for generators alone: for its default device, which is set elsewhere."""
+    function, given = scope.function_around(program, birth), scope.given_to(birth)
+    name = given[0].id if len(given) == 1 and isinstance(given[0], ast.Name) else None
+    if function is None or name is None or name in scope.parameters(function) or not any(scope.stores(function, name)):
+        return False
+    made = [one for one in program.names.calls if canonical(program.names.qualified(one.func) or "") in GENERATORS]
+    taken = {id(each) for one in made for each in scope.given_to(one)}
+    return all(id(one) in taken for one in scope.loads(function, {name}))
 
 
 def _alike(draw: Draw, other: Draw) -> bool:

@@ -78,11 +78,12 @@ from devfix_codemods.rules._cuda_options import options
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
 from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Targets
-from devfix_codemods.rules._devices import Devices
+from devfix_codemods.rules._devices import Devices, sounds_like_options
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._omitted_devices import omissions
 from devfix_codemods.rules._streams import makes_streams, other_streams
+from devfix_codemods.rules._whereabouts import sounds_like_model
 
 _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
 _ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
@@ -153,7 +154,7 @@ def _that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[Finding]
         test = branch.test
         asked = dotted(test.value) if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
         plain = isinstance(statement, ast.Assign) and statement.value is site.call and site.receiver is not None
-        if asked is None or not plain or _holds_comment(program, branch):
+        if asked is None or not plain or _holds_comment(program, branch) or not _may_be_tensor(asked):
             continue
         assert isinstance(statement, ast.Assign)
         assert site.receiver is not None
@@ -164,6 +165,12 @@ def _that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[Finding]
         safety = Safety.SAFE if _is_made_above(program, branch, site.receiver) else Safety.UNSAFE
         if text.count("\n") == 0 and dotted(site.receiver) != asked:
             yield _finding(program, site, Fix(safety, f"Follow `{asked}` to any device", edits), None)
+
+
+def _may_be_tensor(text: str) -> bool:
+    """`self.is_cuda` and `args.is_cuda` are flags: an object, options and modules have no device by that name."""
+    owner, _, last = text.rpartition(".")
+    return bool(owner) or not (last in {"self", "cls"} or sounds_like_options(last) or sounds_like_model(last))
 
 
 def _that_ask_for_cuda(program: Program, found: list[Site]) -> Iterator[Finding]:

@@ -139,10 +139,12 @@ class _Chooser:
     def _probable(self, call: ast.Call, uses: Uses) -> _Choice | None:
         if uses.kinds <= {Use.FEEDS_NUMBERS, Use.READS, Use.STATES}:
             return None
-        if Use.KEPT in uses.kinds:
+        if {Use.KEPT, Use.HANDED} & uses.kinds:
             device = self._at_hand(call)
             safety = Safety.MANUAL if device is None else Safety.UNSAFE
             return _Choice(device, safety, "a tensor from it is kept, and must be where the others are")
+        if Use.SAVED in uses.kinds and uses.kinds <= {Use.SAVED, Use.READS, Use.STATES}:
+            return _Choice(self._host, Safety.UNSAFE, "it is only saved again")
         if Use.FEEDS in uses.kinds:
             return _Choice(self._host, Safety.UNSAFE, "its tensors are copied into the parameters")
         owner = scope.class_around(self._program, call)
