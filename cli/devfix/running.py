@@ -87,14 +87,14 @@ class _Run:
 
     def _sieved(self, file: File, data: bytes) -> Result | Job:
         from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch
-        from devfix_codemods.triggers import triggered
+        from devfix_codemods.triggers import any_triggered
 
         from devfix.selection import options_of, rules_of
 
         if is_notebook(file.target.label):
             concerned = may_use_torch(data)
         else:
-            concerned = bool(triggered(data, rules_of(file.choice))) or b"devfix:" in data
+            concerned = any_triggered(data, rules_of(file.choice)) or b"devfix:" in data
         if not concerned:
             self._cache.keep_clean(file.target.path, file.mtime_ns, file.size, file.choice)
             return Checked(file.target, ())

@@ -1,6 +1,6 @@
 """Which rules the bytes of a file can possibly concern, before anything is parsed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from devfix_codemods.rules import Rule
 
@@ -10,8 +10,17 @@ _OF_TORCH = (b"torch", b"transformers", b".detach().numpy()", b'.to("cpu", pin_m
 
 def triggered(data: bytes, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The rules of which one trigger has all its byte strings in `data`, and that do not think better of it."""
+    return tuple(_triggered(data, rules))
+
+
+def any_triggered(data: bytes, rules: Iterable[Rule]) -> bool:
+    """Whether there is such a rule. The first one settles it."""
+    return any(True for _ in _triggered(data, rules))
+
+
+def _triggered(data: bytes, rules: Iterable[Rule]) -> Iterator[Rule]:
     if not any(word in data for word in _OF_TORCH):
-        return ()
+        return
     seen: dict[bytes, bool] = {}
 
     def holds(word: bytes) -> bool:
@@ -19,9 +28,6 @@ def triggered(data: bytes, rules: Iterable[Rule]) -> tuple[Rule, ...]:
             seen[word] = word in data
         return seen[word]
 
-    def concerned(rule: Rule) -> bool:
-        if not any(all(map(holds, words)) for words in rule.triggers):
-            return False
-        return rule.looks is None or rule.looks(data)
-
-    return tuple(rule for rule in rules if concerned(rule))
+    for rule in rules:
+        if any(all(map(holds, words)) for words in rule.triggers) and (rule.looks is None or rule.looks(data)):
+            yield rule
