@@ -2,6 +2,8 @@
 
 Each worker holds one job at a time, so the guilty job is known without guessing. A job whose worker died is tried once
 more, alone, when all others are done: memory may have run out because of a neighbour.
+
+The time limit counts processor time, so that a busy machine cuts nothing short; the clock only ends what waits forever.
 """
 
 import contextlib
@@ -22,7 +24,12 @@ from typing import Any, Generic, TypeVar
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
+PATIENCE = 10
+"""How many times the time limit may pass by the clock."""
+
 _ORPHAN_CHECK_SECONDS = 2.0
+_COUNTS_CPU = hasattr(signal, "setitimer")
+"""Whether the system ends a process at a limit of processor time. Without that, the clock alone counts."""
 _JOBS_PER_COLLECTION = 100
 
 
@@ -35,16 +42,17 @@ class Lost:
 
 
 class _Worker(Generic[Job, Answer]):
-    def __init__(self, function: Callable[[Job], Answer]) -> None:
+    def __init__(self, function: Callable[[Job], Answer], seconds: float, patience: float) -> None:
+        self._seconds, self._clock = seconds, seconds * (patience if _COUNTS_CPU else 1)
         self.pipe, other = multiprocessing.Pipe()
-        self.process = _new_process(_serve, (other, function, os.getpid()))
+        self.process = _new_process(_serve, (other, function, os.getpid(), seconds))
         _flush()
         self.process.start()
         other.close()
 
-    def give(self, number: int, job: Job, seconds: float) -> None:
-        self.number, self.job, self.seconds = number, job, seconds
-        self.deadline = time.monotonic() + seconds
+    def give(self, number: int, job: Job) -> None:
+        self.number, self.job = number, job
+        self.deadline = time.monotonic() + self._clock
         with contextlib.suppress(OSError):  # a worker that died while idle: `take` will say so
             self.pipe.send(job)
 
@@ -58,7 +66,7 @@ class _Worker(Generic[Job, Answer]):
             return self._died()
         if not self.process.is_alive():
             return self._died()
-        return Lost(f"not done within {self.seconds:g} s") if time.monotonic() > self.deadline else None
+        return Lost(f"not done within {self._clock:g} s") if time.monotonic() > self.deadline else None
 
     def end(self) -> None:
         self.process.kill()
@@ -68,20 +76,23 @@ class _Worker(Generic[Job, Answer]):
     def _died(self) -> Lost:
         self.process.join()
         code = self.process.exitcode or 0
+        if _COUNTS_CPU and code == -signal.SIGPROF:
+            return Lost(f"not done within {self._seconds:g} s of processor time")
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return Lost(f"the analysis process died ({how})", may_be_chance=True)
 
 
 class Pool(Generic[Job, Answer]):
-    """Runs `function` in at most `size` processes, with at most `seconds` for each job.
+    """Runs `function` in at most `size` processes, with at most `seconds` of processor time for each job.
 
-    Processes are started when there is a job and none is idle.
+    By the clock, a job may take `patience` times as long. Processes are started when there is a job and none is idle.
     """
 
-    def __init__(self, function: Callable[[Job], Answer], size: int, seconds: float) -> None:
-        self._function = function
+    def __init__(
+        self, function: Callable[[Job], Answer], size: int, seconds: float, patience: float = PATIENCE
+    ) -> None:
+        self._new_worker: Callable[[], _Worker[Job, Answer]] = lambda: _Worker(function, seconds, patience)
         self._size = size
-        self._seconds = seconds
         self._busy: list[_Worker[Job, Answer]] = []
         self._idle: list[_Worker[Job, Answer]] = []
 
@@ -110,9 +121,9 @@ class Pool(Generic[Job, Answer]):
             yield from self._taken()
 
     def _dispatch(self, number: int, job: Job) -> None:
-        worker = self._idle.pop() if self._idle else _Worker(self._function)
+        worker = self._idle.pop() if self._idle else self._new_worker()
         self._busy.append(worker)
-        worker.give(number, job, self._seconds)
+        worker.give(number, job)
 
     def _sleep(self) -> None:
         """Until a worker has something to say."""
@@ -144,17 +155,29 @@ def _new_process(target: Callable[..., None], arguments: tuple[Any, ...]) -> Bas
     return multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=True)
 
 
-def _serve(pipe: Connection, function: Callable[[Any], Any], parent: int) -> None:
+def _serve(pipe: Connection, function: Callable[[Any], Any], parent: int, seconds: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, and ends its workers
+    if _COUNTS_CPU:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # which ends the process, whatever code it is in
     gc.disable()  # trees hold no cycles; to look for some, over and over, takes an eighth of the time
     with contextlib.suppress(EOFError, OSError):
         for done in itertools.count(1):
             while not pipe.poll(_ORPHAN_CHECK_SECONDS):
                 if os.getppid() != parent:
                     return
-            pipe.send(function(pipe.recv()))
+            job = pipe.recv()
+            _limit(seconds)
+            answer = function(job)
+            _limit(0)
+            pipe.send(answer)
             if done % _JOBS_PER_COLLECTION == 0:
                 gc.collect()
+
+
+def _limit(seconds: float) -> None:
+    """Give this process so much processor time from now on; 0 is without a limit."""
+    if _COUNTS_CPU:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _flush() -> None:

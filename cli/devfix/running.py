@@ -28,7 +28,7 @@ _FEW_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class Request:
-    """What to do with the files. `detailed` asks for the text of each edit."""
+    """What to do with the files. `detailed` asks for the text of each edit; `seconds` are those of a processor."""
 
     task: Task
     jobs: int | None = None
