@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from devfix_codemods.flow.tree import children, declared
+from devfix_codemods.flow.tree import children, declared, walk
 
 Import = ast.Import | ast.ImportFrom
 
@@ -100,7 +100,7 @@ class Names:
 
     def references(self, tree: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, tuple[Candidate, ...]]]:
         """Each outermost name or dotted expression that is read in `tree` and resolves, with its candidates."""
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
                 continue
             if isinstance(self._parents.get(node), ast.Attribute):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _attributes, _buffers
 from devfix_codemods.rules._attributes import Kept, own_attribute
@@ -35,7 +36,7 @@ def caches(program: Program) -> Iterator[Cache]:
             if isinstance(method, scope.Function) and method.name != "__init__":
                 yield from (
                     found
-                    for node in ast.walk(method)
+                    for node in walk(method)
                     if isinstance(node, ast.If) and (found := _cache(program, owner, method, node)) is not None
                 )
 
@@ -128,6 +129,6 @@ def _is_read(method: scope.Function, guard: ast.If, name: str) -> bool:
     """Whether the method goes on with the attribute below the guard."""
     return any(
         own_attribute(node) == name and node.lineno > (guard.end_lineno or guard.lineno)
-        for node in ast.walk(method)
+        for node in walk(method)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
     )

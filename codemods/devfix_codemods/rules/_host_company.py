@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_on_purpose import is_index, is_random, is_scalar, moves
 from devfix_codemods.rules._whereabouts import moves_to_host
@@ -161,8 +162,8 @@ def _is_left(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
 
 def _is_host(program: Program, function: scope.Function, name: str, line: int, moved: set[ast.Call]) -> bool:
     """Whether a local name holds, on some path, what was made or brought to the host, and no move takes it back."""
-    values = [value for one in ast.walk(function) if (value := _given(one, name)) is not None]
-    nodes = [one for value in values for one in ast.walk(value)]
+    values = [value for one in walk(function) if (value := _given(one, name)) is not None]
+    nodes = [one for value in values for one in walk(value)]
     before = (one for one in nodes if isinstance(one, ast.expr) and one.lineno < line)
     if any(isinstance(one, ast.Attribute) and one.attr in _MOVES and _to_device(program, one) for one in before):
         return False

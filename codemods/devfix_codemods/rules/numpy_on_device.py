@@ -167,7 +167,7 @@ _OF_THE_HOST = re.compile(
 def _trains_on_the_host(program: Program, call: ast.Call) -> bool:
     """Whether the function builds the model that it trains, and has no word of a device."""
     function = scope.function_around(program, call)
-    if function is None or _DEVICES.search(ast.unparse(function)):
+    if function is None or b"optim" not in program.source.data or _DEVICES.search(ast.unparse(function)):
         return False
     given = scope.parameters(function)
     trained = [
