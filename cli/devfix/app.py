@@ -5,7 +5,9 @@ from typing import Annotated
 import typer
 
 from devfix import __version__
+from devfix.commands import options
 from devfix.commands.audit import audit
+from devfix.commands.baseline import baseline
 from devfix.commands.check import check
 from devfix.commands.explain import explain
 from devfix.commands.repair import repair
@@ -13,6 +15,7 @@ from devfix.commands.replay import replay
 from devfix.commands.rewrite import rewrite
 from devfix.commands.rules import rule, rules
 from devfix.commands.undo import undo
+from devfix.formats import Colour
 
 app = typer.Typer(
     name="devfix",
@@ -37,9 +40,10 @@ def _devfix(
     version: Annotated[
         bool, typer.Option("--version", "-V", is_eager=True, callback=_show_version, help="Show the version.")
     ] = False,
+    color: options.WithColour = Colour.AUTO,
 ) -> None:
     """Finds, repairs and proves device-placement bugs in PyTorch code."""
 
 
-for command in (check, rewrite, replay, repair, explain, undo, rules, rule, audit):
+for command in (check, rewrite, replay, repair, explain, undo, baseline, rules, rule, audit):
     app.command()(command)

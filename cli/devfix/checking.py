@@ -1,28 +1,36 @@
-"""`devfix check`: what is wrong, and why."""
+"""`devfix check`: what is wrong, and why. `devfix baseline`: accept it for now."""
 
+from dataclasses import replace
+
+from devfix import baselines
 from devfix.analysis import Task
+from devfix.errors import UsageError
 from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome, gather
-from devfix.reporting import text
+from devfix.reporting import json, statistics, text
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress
 from devfix.reporting.reports import Report, rendered
-from devfix.reporting.terminal import Printer, err
+from devfix.reporting.terminal import Printer, err, one_line, out
 from devfix.running import Request, run
+from devfix.selection import options_of
+
+STALE_SHOWN = 5
 
 
-def check(ask: Ask) -> int:
-    """Report on all files and answer the exit code.
+def check(ask: Ask, only_count: bool = False) -> int:
+    """Report on all files, or how often each rule finds something, and answer the exit code.
 
     Raises:
         UsageError: the run cannot start.
     """
-    found = gather(ask)
-    with progress("Checking", ask.quiet) as advance:
-        results = run(found.files, Request(Task.CHECK, ask.jobs()), ask.cache(), advance)
-    outcome = Outcome(found, tuple(results))
+    if only_count and ask.output_format not in (ReportFormat.TEXT, ReportFormat.JSON):
+        raise UsageError(f"--statistics has no {ask.output_format} format; take text or json")
+    outcome = _new_ones(ask, look_through(ask))
     with destination(ask.output_file) as stream:
-        if ask.output_format is ReportFormat.TEXT:
+        if only_count:
+            stream.write(_counted(ask, outcome))
+        elif ask.output_format is ReportFormat.TEXT:
             _report(ask, outcome, Printer(stream))
         else:
             report = Report(outcome.results, outcome.errors, outcome.unsafe)
@@ -31,8 +39,65 @@ def check(ask: Ask) -> int:
     return outcome.exit_code(outcome.tally.problems > 0)
 
 
+def baseline(ask: Ask, file: str) -> int:
+    """Record all that is found now, and answer the exit code.
+
+    Raises:
+        UsageError: the run cannot start, or the file cannot be written.
+    """
+    if ask.reads_standard_input:
+        raise UsageError("a baseline is of files, not of `-`")
+    outcome = look_through(ask)
+    recorded = baselines.record(file, outcome.results)
+    if not ask.quiet:
+        out().line((f"Recorded {text.count(recorded, 'finding')} in {one_line(file)}.", ""))
+    text.report_errors(outcome.errors, err())
+    return outcome.exit_code(False)
+
+
+def look_through(ask: Ask) -> Outcome:
+    """What is found in all files.
+
+    Raises:
+        UsageError: the run cannot start.
+    """
+    found = gather(ask)
+    with progress("Checking", ask.quiet) as advance:
+        results = run(found.files, Request(Task.CHECK, ask.jobs()), ask.cache(), advance)
+    return Outcome(found, tuple(results))
+
+
+def _new_ones(ask: Ask, outcome: Outcome) -> Outcome:
+    """`outcome` without what the baseline has."""
+    file = ask.baseline()
+    if file is None:
+        return outcome
+    asked = {code for one in outcome.found.files for code in options_of(one.choice).select}
+    sifted = baselines.sift(file, outcome.results, asked)
+    if sifted.stale and not ask.quiet:
+        _tell_stale(file, sifted.stale)
+    return replace(outcome, results=tuple(sifted.results), known=sifted.known)
+
+
+def _tell_stale(file: str, stale: tuple[baselines.Entry, ...]) -> None:
+    entries = f"{len(stale)} entries are" if len(stale) > 1 else "1 entry is"
+    err().line((f"baseline {one_line(file)}: {entries} stale; `devfix baseline` records it anew", "unsafe"))
+    for entry in stale[:STALE_SHOWN]:
+        err().line((f"  {one_line(entry.path)}: {entry.code}: {one_line(entry.text)}", "faint"))
+    if len(stale) > STALE_SHOWN:
+        err().line((f"  and {len(stale) - STALE_SHOWN} more", "faint"))
+
+
+def _counted(ask: Ask, outcome: Outcome) -> str:
+    rows = statistics.count(outcome.results)
+    if ask.output_format is ReportFormat.JSON:
+        errors = json.errors_of(outcome.errors)
+        return json.encode({"version": json.VERSION, "statistics": rows, "errors": errors}) + "\n"
+    return statistics.table(rows)
+
+
 def _report(ask: Ask, outcome: Outcome, printer: Printer) -> None:
     text.report_findings(outcome.results, printer)
     if not ask.quiet:
         text.report_left_out(outcome.left_out, err())
-        printer.line(*text.check_summary(outcome.tally, outcome.unsafe))
+        printer.line(*text.check_summary(outcome.tally, outcome.unsafe, outcome.known))

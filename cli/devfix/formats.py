@@ -10,6 +10,14 @@ class OutputFormat(StrEnum):
     JSON = "json"
 
 
+class Colour(StrEnum):
+    """Whether reports are coloured. On its own that depends on the terminal, `NO_COLOR` and `FORCE_COLOR`."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 class ReportFormat(StrEnum):
     """What the commands that look through files can answer with."""
 

@@ -24,6 +24,8 @@ class Ask:
     use_cache: bool = True
     stdin_filename: str | None = None
     output_file: str | None = None
+    baseline_file: str | None = None
+    use_baseline: bool = True
 
     @property
     def reads_standard_input(self) -> bool:
@@ -32,6 +34,12 @@ class Ask:
     def cache(self) -> Cache:
         """The cache to use; what comes from standard input is not remembered."""
         return cache_for(str(Path.cwd())) if self.use_cache and not self.reads_standard_input else no_cache()
+
+    def baseline(self) -> str | None:
+        """The file of accepted findings: the one that was named, else that of the settings here."""
+        if self.baseline_file is not None or not self.use_baseline:
+            return self.baseline_file
+        return SettingsTree(self.overrides).of(str(Path.cwd())).baseline
 
     def jobs(self) -> int | None:
         """How many processes, where the user said so."""
@@ -59,6 +67,8 @@ class Outcome:
 
     found: Discovery
     results: tuple[Result, ...]
+    known: int = 0
+    """Findings that a baseline has, and that are no longer among the results."""
 
     @property
     def errors(self) -> list[Failed]:

@@ -18,6 +18,7 @@ from devfix.errors import UsageError
 from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import diff, json, text
+from devfix.reporting.columns import side_by_side
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress, replay_progress
 from devfix.reporting.reports import Report, rendered
@@ -41,6 +42,7 @@ class Mode:
     show_diff: bool = False
     allow_dirty: bool = False
     replay: "ReplayOptions | None" = None
+    side_by_side: bool = False
 
 
 def rewrite(ask: Ask, mode: Mode) -> int:
@@ -130,7 +132,11 @@ class _Rewrite:
     def _show(self, stream: TextIO) -> None:
         if self._ask.output_format is ReportFormat.TEXT:
             for result in self._changed():
-                diff.show(_diff_of(result), stream)
+                if self._mode.side_by_side:
+                    printer = Printer(stream)
+                    printer.lines(side_by_side(_name_of(result), result.before, result.after, printer.width))
+                else:
+                    diff.show(diff.patch(_name_of(result), result.before, result.after), stream)
 
     def _write(self) -> None:
         if not self._changed():
@@ -237,6 +243,5 @@ def _written(result: Rewritten, temporary: str) -> Result:
     return result
 
 
-def _diff_of(result: Rewritten) -> bytes:
-    name = result.target.label if result.target.content is not None else label_of(result.target.path)
-    return diff.patch(name, result.before, result.after)
+def _name_of(result: Rewritten) -> str:
+    return result.target.label if result.target.content is not None else label_of(result.target.path)

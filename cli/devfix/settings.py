@@ -47,6 +47,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     respect_gitignore: bool = True
     per_file_ignores: dict[str, list[str]] = {}
     jobs: int | None = None
+    baseline: str | None = None
     replay: _ReplayTable = _ReplayTable()
 
 
@@ -104,6 +105,7 @@ class Settings:
     respect_gitignore: bool = True
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     jobs: int | None = None
+    baseline: str | None = None
     replay: ReplaySettings = ReplaySettings()
 
     @cached_property
@@ -206,6 +208,7 @@ def parse_table(table: Any, path: str) -> Settings:
         respect_gitignore=read.respect_gitignore,
         per_file_ignores=tuple((pattern, tuple(codes)) for pattern, codes in read.per_file_ignores.items()),
         jobs=_jobs_key(read.jobs, path),
+        baseline=None if read.baseline is None else os.path.join(os.path.dirname(path), read.baseline),
         replay=_replay_key(read.replay, path),
     )
 

@@ -1,12 +1,34 @@
 """`devfix check`."""
 
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
 from devfix.commands import options
 from devfix.commands.grouping import grouped
+from devfix.errors import UsageError
+
+Statistics = Annotated[bool, typer.Option("--statistics", help="Only count: how often each rule finds something.")]
+Baseline = Annotated[
+    str | None, typer.Option("--baseline", metavar="FILE", help="Leave out the findings that this baseline has.")
+]
+NoBaseline = Annotated[bool, typer.Option("--no-baseline", help="Report what the baseline of the settings has, too.")]
 
 
 @grouped
-def check(paths: options.Paths = None, *, analysis: options.PathOptions) -> int:
+def check(
+    paths: options.Paths = None,
+    *,
+    statistics: Statistics = False,
+    baseline: Baseline = None,
+    no_baseline: NoBaseline = False,
+    analysis: options.PathOptions,
+) -> int:
     """Say what is wrong, and why. Changes nothing."""
     from devfix.checking import check as run
 
-    return run(analysis.ask_for(paths))
+    if baseline is not None and no_baseline:
+        raise UsageError("--baseline and --no-baseline contradict each other")
+    ask = replace(analysis.ask_for(paths), baseline_file=baseline, use_baseline=not no_baseline)
+    return run(ask, statistics)

@@ -8,7 +8,7 @@ import typer
 from devfix_codemods.preferences import Prefer
 
 from devfix.errors import UsageError
-from devfix.formats import OutputFormat, ReportFormat
+from devfix.formats import Colour, OutputFormat, ReportFormat
 
 if TYPE_CHECKING:
     from devfix.inputs import Ask
@@ -47,6 +47,19 @@ OutputFile = Annotated[
 StdinFilename = Annotated[
     str | None, typer.Option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input.")
 ]
+
+
+def _chosen_colour(choice: Colour | None) -> Colour | None:
+    if choice is not None:
+        from devfix.reporting.terminal import choose_colour
+
+        choose_colour(choice)
+    return choice
+
+
+WithColour = Annotated[
+    Colour | None, typer.Option("--color", callback=_chosen_colour, help="Whether to colour what is printed.")
+]
 Config = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="A TOML file whose [tool.devfix] holds for all files.")
 ]
@@ -66,6 +79,7 @@ class AnalysisOptions:
     jobs: Jobs = None
     no_cache: NoCache = False
     quiet: Quiet = False
+    color: WithColour = None
     config: Config = None
     isolated: Isolated = False
 

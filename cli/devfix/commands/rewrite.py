@@ -1,6 +1,6 @@
 """`devfix rewrite`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +8,10 @@ import typer
 
 from devfix.commands import options, replaying
 from devfix.commands.grouping import grouped
+from devfix.errors import UsageError
 
 Diff = Annotated[bool, typer.Option("--diff", "--dry-run", help="Show the patch, write nothing.")]
+SideBySide = Annotated[bool, typer.Option("--side-by-side", help="Show the patch in two columns.")]
 AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that have uncommitted changes.")]
 AddGuards = Annotated[
     bool,
@@ -38,6 +40,7 @@ def rewrite(
     paths: options.Paths = None,
     *,
     diff: Diff = False,
+    side_by_side: SideBySide = False,
     add_guards: AddGuards = False,
     allow_dirty: AllowDirty = False,
     replay: Replay = False,
@@ -48,9 +51,12 @@ def rewrite(
     """Repair what has a safe fix. `devfix undo` takes it back."""
     from devfix import rewriting
 
+    if side_by_side and not diff:
+        raise UsageError("--side-by-side is a way to show the patch: it goes with --diff")
     ask = analysis.ask_for(paths, add_guards)
+    mode = rewriting.Mode(diff, allow_dirty, side_by_side=side_by_side)
     if not replay and replay_command is None:
-        return rewriting.rewrite(ask, rewriting.Mode(diff, allow_dirty))
+        return rewriting.rewrite(ask, mode)
     program = None if replay_command is None else replaying.program_of(replay_command, run)
     options_of_runs = replaying.replay_options(run, ask.overrides, Path.cwd(), program)
-    return rewriting.rewrite(ask, rewriting.Mode(diff, allow_dirty, options_of_runs))
+    return rewriting.rewrite(ask, replace(mode, replay=options_of_runs))

@@ -2,16 +2,14 @@
 
 import difflib
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from devfix_codemods.source import Span
 
-from devfix.reporting.terminal import Line, Piece, visible
+from devfix.reporting.terminal import Line, Piece, cells_of, shown_at, visible
 from devfix.results import Cell, Problem, Replacement, place_in
 
-TAB = 4
 Opcode = tuple[str, int, int, int, int]
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -172,31 +170,14 @@ class _Window:
         cells: list[int] = [0] * start
         position = len(parts)
         for index in range(start, len(line)):
-            shown = _shown(line[index], position)
+            shown = shown_at(line[index], position)
             cells.append(position)
-            if position + _cells(shown) >= width and index < len(line) - 1:
+            if position + cells_of(shown) >= width and index < len(line) - 1:
                 parts.append("…")
                 break
             parts.append(shown)
-            position += _cells(shown)
+            position += cells_of(shown)
         return _Window("".join(parts), tuple(cells + [position] * (len(line) + 1 - len(cells))))
-
-
-def _shown(letter: str, position: int) -> str:
-    return " " * (TAB - position % TAB) if letter == "\t" else visible(letter)
-
-
-def _cells(text: str) -> int:
-    """How many columns of a terminal the text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(_letter_cells(letter) for letter in text)
-
-
-def _letter_cells(letter: str) -> int:
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def _gutter(width: int) -> Line:

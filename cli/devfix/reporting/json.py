@@ -25,9 +25,14 @@ def document(results: Sequence[Result], errors: Sequence[Failed], extra: Mapping
     members = {
         "version": VERSION,
         "findings": [entry for result in results for entry in _findings(result)],
-        "errors": [{"path": plain(error.target.label), "reason": plain(error.reason)} for error in errors],
+        "errors": errors_of(errors),
     }
     return encode({**members, **extra})
+
+
+def errors_of(errors: Sequence[Failed]) -> list[dict[str, str]]:
+    """The files that could not be handled, as every document has them."""
+    return [{"path": plain(error.target.label), "reason": plain(error.reason)} for error in errors]
 
 
 def encode(document: Any) -> str:

@@ -10,6 +10,8 @@ import textwrap
 import unicodedata
 from typing import Any, TextIO
 
+from devfix.formats import Colour
+
 Piece = tuple[str, str]
 """Text and the name of its style."""
 
@@ -26,6 +28,8 @@ STYLES = {
     "note": "cyan",
     "added": "green",
     "removed": "red",
+    "added part": "reverse green",
+    "removed part": "reverse red",
     "hunk": "cyan",
     "fix": "bold green",
     "unsafe": "bold yellow",
@@ -34,6 +38,7 @@ STYLES = {
     "good": "bold green",
 }
 PIPE_WIDTH = 160
+TAB = 4
 _FOLDED = 40
 """Text that would be narrower is not folded."""
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -90,8 +95,19 @@ def write_bytes(data: bytes, stream: TextIO | None = None) -> None:
     stream.buffer.flush()
 
 
+_colour = Colour.AUTO
+
+
+def choose_colour(choice: Colour) -> None:
+    """What the user said; it holds for the rest of the run."""
+    global _colour
+    _colour = choice
+
+
 def wants_colour(stream: TextIO) -> bool:
     """A terminal that shows colours, or a user who asks for them."""
+    if _colour is not Colour.AUTO:
+        return _colour is Colour.ALWAYS
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -104,6 +120,24 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(letter if letter == "\t" or _shows(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def shown_at(letter: str, column: int) -> str:
+    """A character as it shows in that column of the screen: tabs become blanks."""
+    return " " * (TAB - column % TAB) if letter == "\t" else visible(letter)
+
+
+def cells_of(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_letter_cells(letter) for letter in text)
+
+
+def _letter_cells(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def one_line(text: str) -> str:

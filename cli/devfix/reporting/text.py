@@ -69,12 +69,13 @@ def rewrite_summary(tally: Tally, verb: str, unsafe: bool) -> Line:
     return [(done, "message"), (f" ({_checked(tally)}){left}.", "")]
 
 
-def check_summary(tally: Tally, unsafe: bool) -> Line:
-    """`Found 3 bugs in 2 files (120 checked): 2 fixable, 1 more with --unsafe.`"""
+def check_summary(tally: Tally, unsafe: bool, known: int = 0) -> Line:
+    """`Found 3 bugs in 2 files (120 checked): 2 fixable, 1 more with --unsafe.` `known` are those of the baseline."""
+    checked = f"{_checked(tally)}, {known} in the baseline" if known else _checked(tally)
     if not tally.problems:
-        return [("No device bugs found", "good"), (f" ({_checked(tally)}).", "")]
-    found = f"Found {count(tally.problems, 'bug')} in {count(tally.problem_files, 'file')}"
-    return [(found, "message"), (f" ({_checked(tally)}){_fixable(tally, unsafe)}.", "")]
+        return [(f"No {'new ' if known else ''}device bugs found", "good"), (f" ({checked}).", "")]
+    found = f"Found {count(tally.problems, 'new bug' if known else 'bug')} in {count(tally.problem_files, 'file')}"
+    return [(found, "message"), (f" ({checked}){_fixable(tally, unsafe)}.", "")]
 
 
 def count(number: int, noun: str) -> str:
