@@ -24,6 +24,8 @@ from typing import Any
 import pytest
 from devfix import explaining, rulepages, selection
 from devfix.__main__ import main
+from devfix.formats import Colour
+from devfix.reporting.terminal import choose_colour
 from devfix_codemods import engine
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
@@ -127,6 +129,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, str(folder / name.lower()))
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    choose_colour(Colour.AUTO)
     selection.options_of.cache_clear()
     selection.rules_of.cache_clear()
     yield folder
