@@ -5,6 +5,12 @@ import pytest
 CODE = "DVF104"
 
 SILENT = {
+    "the type of another tensor takes it to CUDA": """
+        import torch
+        import torch.nn.functional as F
+        def energy(x: torch.Tensor, taps):
+            return F.conv1d(x.pow(2), torch.ones(x.size(0), 1, taps).to(x)) + torch.ones(x.size(0)).type(x.type())
+    """,
     "made for machines without CUDA": """
         import torch
         def weights(x, device="cuda"):
@@ -657,7 +663,7 @@ def test_what_several_branches_make_is_moved_where_they_come_together(rule) -> N
                     classes = torch.tensor([self.options.index(one) for one in target])
                 else:
                     classes = torch.tensor([self.options[int(one)] for one in target])
-                wanted = one_hot(classes, 3)
+                wanted: torch.Tensor = one_hot(classes, 3)
                 loss = torch.nn.CrossEntropyLoss()
                 return loss(prediction.float(), wanted.float())
     """
@@ -723,6 +729,29 @@ def test_an_empty_tensor_is_more_than_a_number(rule) -> None:
                 found = torch.cat((found, one[None]), dim=-1)
             return found
     """)
+
+
+def test_what_a_list_has_taken_is_made_elsewhere_and_not_moved_later(rule) -> None:
+    after = rule.fixed("""
+        import torch
+        def decode(scores: torch.Tensor, seen, top):
+            paths = []
+            if seen[0] != -1:
+                one_hot = torch.zeros(4)
+                paths.append(one_hot.unsqueeze(0))
+            else:
+                paths.append(scores[0, :].unsqueeze(0))
+            for step in range(1, 4):
+                best, _ = torch.topk(paths[step - 1].view(-1, 4), k=top, dim=0)
+                if seen[step] != -1:
+                    one_hot = torch.zeros(4)
+                    paths.append(one_hot.unsqueeze(0))
+                else:
+                    paths.append(scores[step, :] + best)
+            return paths
+    """)
+    assert "if seen[0] != -1:\n        one_hot = torch.zeros(4, device=scores.device)" in after
+    assert "scores[step, :] + best)" in after
 
 
 def test_a_random_neighbour_on_the_host_says_nothing(rule) -> None:

@@ -814,6 +814,65 @@ RIGHT = {
                         frames[rows, first:last] = kept
                 return window * frames
     """,
+    "given to a batch by name, and moved with it": """
+        import torch
+        class Voices:
+            def empty(self):
+                return torch.zeros(3, device=self.device)
+            def complete(self, batch):
+                ids = None
+                if self.speakers is not None:
+                    ids = [self.speakers[one] for one in batch["names"]]
+                if ids is not None:
+                    ids = torch.LongTensor(ids)
+                batch["ids"] = ids
+                return batch
+    """,
+    "only a model for another one, made elsewhere": """
+        import torch
+        def restore(args, inputs, buffers):
+            for arg, inp in zip(args, inputs):
+                size = torch.tensor(arg.size())
+                arg.data = torch.empty([], device=arg.device).data
+                model = torch.tensor(())
+                buffers.append(model.new_empty([size.numel()], dtype=size.dtype, device=size.device))
+    """,
+    "what has a shape and a dtype may be the file's own": """
+        import torch
+        class Gathered:
+            def __init__(self, parts, shape):
+                self.parts = parts
+                self.shape = shape
+                self.dtype = parts[0].dtype
+            def contiguous(self):
+                return torch.cat(self.parts).view(self.shape)
+        def as_tensors(state, empty=False, dtype=None):
+            found = {}
+            for name, tensor in state.items():
+                target = dtype if tensor.dtype.is_floating_point else None
+                if empty:
+                    found[name] = torch.empty(tensor.shape, dtype=target or tensor.dtype)
+                else:
+                    found[name] = tensor.contiguous()
+            return found
+    """,
+    "a parameter in one branch, an embedding in the other": """
+        import torch
+        class Softmax(torch.nn.Module):
+            def __init__(self, n, sparse):
+                super().__init__()
+                self.sparse = sparse
+                if sparse:
+                    self.bias = torch.nn.Embedding(num_embeddings=n, embedding_dim=1, sparse=True)
+                    self.bias.weight.data.fill_(0.0)
+                else:
+                    self.bias = torch.nn.Parameter(torch.zeros(n))
+            def forward(self, targets: torch.Tensor):
+                ids = torch.cat([targets, targets + 1], dim=0)
+                if self.sparse:
+                    return self.bias(ids.unsqueeze(1)).squeeze(2)
+                return torch.nn.functional.embedding(ids, self.bias.unsqueeze(1)).squeeze(1)
+    """,
 }
 
 

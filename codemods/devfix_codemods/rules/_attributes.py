@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.library import is_module_api
 from devfix_codemods.program import Program
 
 _CARRIERS = frozenset({"to", "_apply", "cuda", "cpu", "__getattr__", "__setattr__"})
@@ -48,6 +49,8 @@ def kept_in(program: Program, meeting: Meeting) -> Kept | None:
 def is_registered(program: Program, birth: ast.AST) -> bool:
     """Whether a value becomes a parameter or a buffer in the statement that makes it."""
     calls = [one for one in program.names.ancestors(birth) if isinstance(one, ast.Call)]
+    if isinstance(birth, ast.Call) and is_module_api(program.names.qualified(birth.func) or ""):
+        return True  # a module in one branch, a parameter in another
     return any((dotted(one.func) or "").endswith(_REGISTERED) for one in calls)
 
 

@@ -155,7 +155,7 @@ def _of_anchor(program: Program, meeting: Meeting, call: ast.Call) -> str | None
 
 def is_made_of(program: Program, meeting: Meeting) -> bool:
     """Whether what it meets was computed of the misplaced value alone: `y = x.new_zeros(3)`, `y = f(x[:2])`."""
-    misplaced, node = _first_name(meeting.misplaced.node), meeting.anchor.node
+    misplaced, node = root_name(meeting.misplaced.node), meeting.anchor.node
     function = scope.function_around(program, node)
     if misplaced is None or function is None or not isinstance(node, ast.Name):
         return False
@@ -174,7 +174,7 @@ def _makers(program: Program, function: scope.Function, value: ast.expr) -> set[
     return {one for one in scope.reads(value) if one in _bound_in(function)}
 
 
-def _first_name(node: ast.expr) -> str | None:
+def root_name(node: ast.expr) -> str | None:
     """`x` in `x`, `x[0]`, `x.t()`."""
     inner: ast.expr = node
     while isinstance(inner, (ast.Attribute, ast.Subscript, ast.Call)):

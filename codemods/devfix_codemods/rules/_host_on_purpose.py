@@ -7,7 +7,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._host_reads import is_of_dataset, is_plain_number, is_read_later
+from devfix_codemods.rules._host_reads import is_of_dataset, is_only_model, is_plain_number, is_read_later
 
 # Where tensors are on the host on purpose
 
@@ -74,7 +74,7 @@ def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
         return True
     if is_index(program, call) or not _is_open(program, call) or is_read_later(program, function, call):
         return True
-    if is_of_dataset(call):
+    if is_of_dataset(call) or is_only_model(program, function, call):
         return True
     statement = program.names.statement(call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -160,6 +160,13 @@ def moves(program: Program, node: ast.Attribute) -> bool:
     return not (program.names.qualified(given) or "").startswith("torch.")
 
 
+def _takes_type_of_other(program: Program, node: ast.Attribute) -> bool:
+    """`.type(x.type())`, which takes a tensor to CUDA if `x` is there."""
+    call = program.names.parent(node)
+    given = call.args[0] if node.attr == "type" and isinstance(call, ast.Call) and call.args else None
+    return isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr == "type"
+
+
 def _is_open(program: Program, node: ast.expr) -> bool:
     """Whether nothing on the way from `node` to its statement moves the value or reads it on the host."""
     inner: ast.AST = node
@@ -167,6 +174,8 @@ def _is_open(program: Program, node: ast.expr) -> bool:
         if isinstance(outer, ast.Attribute) and outer.attr == "item" and isinstance(inner, ast.Subscript):
             return True  # one element is read
         if isinstance(outer, ast.Attribute) and outer.attr in LEAVES and moves(program, outer):
+            return False
+        if isinstance(outer, ast.Attribute) and _takes_type_of_other(program, outer):
             return False
         if isinstance(outer, ast.keyword) and tables.sounds_like_length(outer.arg or ""):
             return False

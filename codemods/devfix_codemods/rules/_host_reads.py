@@ -40,15 +40,45 @@ def is_handed_out(program: Program, function: scope.Function, call: ast.Call) ->
         return True
     names = _targets(statement)
     uses = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id in names]
-    loads = [one for one in uses if isinstance(one.ctx, ast.Load)]
+    given = set(ast.walk(call))
+    loads = [one for one in uses if isinstance(one.ctx, ast.Load) and one not in given and not _is_asked(program, one)]
     return bool(loads) and all(_is_out(program, one) for one in loads)
+
+
+def _is_asked(program: Program, node: ast.Name) -> bool:
+    """`x is not None`."""
+    parent = program.names.parent(node)
+    return isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.Is, ast.IsNot))
 
 
 def _is_out(program: Program, node: ast.Name) -> bool:
     parent = program.names.parent(node)
+    if isinstance(parent, ast.Assign):
+        here = scope.function_around(program, parent)
+        return all(isinstance(one, ast.Subscript) and _is_batch(here, dotted(one.value)) for one in parent.targets)
     if isinstance(parent, ast.Call) and parent.func is not node:
         return not (program.names.qualified(parent.func) or "").startswith("torch.")
     return isinstance(program.names.statement(node), ast.Return) and isinstance(parent, (ast.Return, ast.Tuple))
+
+
+def _is_batch(function: scope.Function | None, name: str | None) -> bool:
+    """`batch["ids"] = ids`, of a batch that is given: whoever moves it moves that."""
+    given = function is not None and name in scope.parameters(function)
+    return given and re.fullmatch(r"(?:\w+_)?(?:batch|sample|item|example)", name or "") is not None
+
+
+def is_only_model(program: Program, function: scope.Function, call: ast.Call) -> bool:
+    """Whether the value is only used to make others, on devices of their own: `x.new_empty(3, device=d)`."""
+    uses = list(scope.loads(function, _targets(program.names.statement(call))))
+    return bool(uses) and all(_makes_elsewhere(program, one) for one in uses)
+
+
+def _makes_elsewhere(program: Program, node: ast.Name) -> bool:
+    method = program.names.parent(node)
+    made = (
+        program.names.parent(method) if isinstance(method, ast.Attribute) and method.attr.startswith("new_") else None
+    )
+    return isinstance(made, ast.Call) and any(one.arg == "device" for one in made.keywords)
 
 
 def is_tested(program: Program, call: ast.Call) -> bool:
@@ -64,6 +94,12 @@ def is_read_later(program: Program, function: scope.Function, call: ast.Call) ->
         _is_read(program, one, _AS_LIST) or _is_bound(program, one)
         for one in _followed(program, function, first, alone=True)
     )
+
+
+def comes_to(program: Program, function: scope.Function, call: ast.Call, name: str) -> bool:
+    """Whether what is computed of the value is assigned to `name`, from one assignment to the next."""
+    first = _targets(program.names.statement(call))
+    return any(one.id == name for one in _followed(program, function, first, alone=False))
 
 
 _BY_NUMPY = frozenset({"numpy"})
@@ -84,7 +120,8 @@ def _followed(program: Program, function: scope.Function, first: set[str], *, al
         for one in scope.loads(function, pending):
             yield one
             statement = program.names.statement(one)
-            if isinstance(statement, ast.Assign) and _tensors(statement.value) & local <= company:
+            value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+            if value is not None and _tensors(value) & local <= company:
                 found |= _targets(statement)
         pending = found - names
         names |= pending
@@ -126,6 +163,7 @@ def _tensors(value: ast.expr) -> set[str]:
 
 def _targets(statement: ast.stmt) -> set[str]:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
+    targets = [statement.target] if isinstance(statement, ast.AnnAssign) else targets
     return {one.id for one in targets if isinstance(one, ast.Name)}
 
 

@@ -14,7 +14,7 @@ from functools import cache, partial
 from devfix_codemods import scope
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
@@ -147,9 +147,34 @@ def _measured(program: Program, function: scope.Function, node: ast.AST, call: a
             )
         case _:
             return None
-    if not sure or not _is_plain(owner) or _is_size(owner) or SureWhereabouts(program).source(owner) is Made.HOST:
+    if (
+        not sure
+        or _stands_in(program, function, owner)
+        or not _is_plain(owner)
+        or _is_size(owner)
+        or SureWhereabouts(program).source(owner) is Made.HOST
+    ):
         return None
     return ast.unparse(owner)
+
+
+def _stands_in(program: Program, function: scope.Function, node: ast.expr) -> bool:
+    """Whether it may be an object of the file's own class with a shape and a dtype, as tensors have, and no device."""
+    root = next((one.id for one in ast.walk(node) if isinstance(one, ast.Name)), "self")
+    if scope.annotation(function, root) is not None:
+        return False
+    kept = ({one.attr for one in ast.walk(each) if isinstance(one, ast.Attribute)} for each in _stand_ins(program))
+    return any("device" not in one for one in kept)
+
+
+def _stand_ins(program: Program) -> Iterator[ast.ClassDef]:
+    """Classes that keep a shape and a dtype of their own."""
+    for one in program.names.classes:
+        init = scope.constructor(one)
+        kept = [each for each in ast.walk(init) if isinstance(each, ast.Assign)] if init is not None else []
+        names = {name for each in kept for name in attributes_set(each)}
+        if {"shape", "dtype"} <= names and not program.classes.is_module(one):
+            yield one
 
 
 def _is_size(node: ast.expr) -> bool:

@@ -61,9 +61,10 @@ from devfix_codemods.rules._following import (
     by_device,
     following,
     is_made_of,
+    root_name,
     with_device,
 )
-from devfix_codemods.rules._host_reads import is_read_by_private
+from devfix_codemods.rules._host_reads import comes_to, is_read_by_private
 from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
@@ -316,7 +317,8 @@ def _repair(program: Program, meeting: Meeting, *, alone: bool) -> Following | N
     """The repair of one meeting. What several branches make, some elsewhere, is moved where they have come together."""
     sources = meeting.misplaced.value.sources
     several = alone and len(sources) > 1 and meeting.misplaced.place == UNKNOWN and meeting.certain
-    if several:
+    function, name = function_around(program, meeting.node), root_name(meeting.misplaced.node)
+    if several and (function is None or name is None or all(comes_to(program, function, one, name) for one in sources)):
         moved = at_meeting(program, meeting)
         if moved is not None:
             return moved
