@@ -26,10 +26,9 @@ from devfix.reporting.tally import remaining
 from devfix.reporting.terminal import Printer, err, visible, write_bytes
 from devfix.results import Checked, Failed, Result, Rewritten
 from devfix.running import Request, run
-from devfix.saving import refuse_dirty, saved
+from devfix.saving import refuse_dirty, write_all
 from devfix.selection import options_of
 from devfix.settings import Choice
-from devfix.writing import WriteError, write
 
 if TYPE_CHECKING:
     from devfix.replay import Change, ReplayOptions, ReplayResult
@@ -141,19 +140,10 @@ class _Rewrite:
     def _write(self) -> None:
         if not self._changed():
             return
-        self._run = saved([(one.target.path, one.before, one.after) for one in self._changed()])
-        written = 0
-        try:
-            for number, result in enumerate(self._results):
-                if isinstance(result, Rewritten):
-                    self._results[number] = _written(result, self._run.temporary)
-                    written += isinstance(self._results[number], Rewritten)
-        except KeyboardInterrupt:
-            err().line((f"Interrupted after {text.count(written, 'file')}. Undo with: devfix undo", "error"))
-            raise
-        if not written:
-            journal.forget(self._run)
-            self._run = None
+        self._run, refused = write_all([(one.target.path, one.before, one.after) for one in self._changed()])
+        self._results = [
+            Failed(one.target, refused[one.target.path]) if one.target.path in refused else one for one in self._results
+        ]
 
     def _report(self, outcome: Outcome, stream: TextIO) -> None:
         if self._ask.output_format is ReportFormat.TEXT:
@@ -233,14 +223,6 @@ def _holds(result: "ReplayResult") -> bool:
     from devfix.replay import Kind
 
     return result.verdict.kind in (Kind.CONFIRMED, Kind.HARMLESS)
-
-
-def _written(result: Rewritten, temporary: str) -> Result:
-    try:
-        write(result.target.path, result.before, result.after, temporary)
-    except WriteError as error:
-        return Failed(result.target, str(error))
-    return result
 
 
 def _name_of(result: Rewritten) -> str:

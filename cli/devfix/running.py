@@ -6,7 +6,7 @@ order of the files, whatever finished first. The library is imported only when a
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -39,6 +39,21 @@ class Request:
 def run(files: Sequence[File], request: Request, cache: Cache, advance: Advance) -> list[Result]:
     """One result for each file, in their order."""
     return _Run(files, request, cache, advance).results()
+
+
+def jobs_of(files: Sequence[File], cache: Cache) -> Callable[[File, bytes], Job]:
+    """How the file with these bytes is handed to the library outside a run, standing among `files` as in one."""
+    known = (path for file in files if (path := path_of(file.target)) is not None)
+    neighbours, started = Neighbours(known, cache.stamps), time.time_ns()
+
+    def job(file: File, data: bytes) -> Job:
+        from devfix.selection import options_of
+
+        path = path_of(file.target)
+        place = neighbours.place(path, started, _ROOM) if path is not None else None
+        return Job(file.target, data, options_of(file.choice), Task.REWRITE, place=place)
+
+    return job
 
 
 class _Run:

@@ -1,11 +1,13 @@
-"""What stands before the first write of any command: nobody's uncommitted work is touched, and originals are saved."""
+"""How commands write users' files: nobody's uncommitted work is touched, and originals are saved before."""
 
 from collections.abc import Iterable, Sequence
 
 from devfix import journal
 from devfix.discovery import label_of
 from devfix.errors import UsageError
-from devfix.writing import WriteError, dirty
+from devfix.reporting.terminal import err
+from devfix.reporting.text import count
+from devfix.writing import WriteError, dirty, write
 
 
 def refuse_dirty(paths: Iterable[str]) -> None:
@@ -35,3 +37,25 @@ def saved(changes: Sequence[tuple[str, bytes, bytes]]) -> journal.Run:
     except OSError as error:
         reason = f"cannot save the originals for `devfix undo`: {error.strerror} ({error.filename})"
         raise UsageError(f"{reason}; nothing was written") from error
+
+
+def write_all(changes: Sequence[tuple[str, bytes, bytes]]) -> tuple[journal.Run | None, dict[str, str]]:
+    """Write every (path, old bytes, new bytes). Answers the run to undo, None where nothing was written, and by its
+    path why a file was left as it was.
+
+    Raises:
+        UsageError: the originals cannot be saved; nothing was written.
+    """
+    run, refused = saved(changes), dict[str, str]()
+    for number, (path, before, after) in enumerate(changes):
+        try:
+            write(path, before, after, run.temporary)
+        except WriteError as error:
+            refused[path] = str(error)
+        except KeyboardInterrupt:
+            err().line((f"Interrupted after {count(number - len(refused), 'file')}. Undo with: devfix undo", "error"))
+            raise
+    if len(refused) == len(changes):
+        journal.forget(run)
+        return None, refused
+    return run, refused

@@ -23,16 +23,16 @@ def files(tree: Path) -> list[Path]:
 
 SLOWLY = """
 import sys, time
-from devfix import rewriting
+from devfix import saving
 from devfix.__main__ import main
 
-honest = rewriting.write
+honest = saving.write
 
 def slow(*arguments):
     honest(*arguments)
     time.sleep(0.03)
 
-rewriting.write = slow
+saving.write = slow
 sys.exit(main())
 """
 

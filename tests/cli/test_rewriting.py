@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from devfix import rewriting, writing
+from devfix import saving, writing
 
 from .conftest import BUGGY, FIXED, Devfix, commit, git
 
@@ -172,13 +172,13 @@ def test_the_index_of_a_running_hook_is_not_asked(
 def test_a_file_that_changed_meanwhile_is_left(tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.py", "b.py"):
         (tree / name).write_text(BUGGY)
-    honest = rewriting.journal.record
+    honest = saving.journal.record
 
-    def edited_meanwhile(changes: list[tuple[str, bytes, bytes]]) -> rewriting.journal.Run:
+    def edited_meanwhile(changes: list[tuple[str, bytes, bytes]]) -> saving.journal.Run:
         (tree / "a.py").write_text("import torch  # mine\n")
         return honest(changes)
 
-    monkeypatch.setattr(rewriting.journal, "record", edited_meanwhile)
+    monkeypatch.setattr(saving.journal, "record", edited_meanwhile)
     ran = devfix("rewrite")
     assert ran.code == 2
     assert ran.err.startswith("error: a.py: changed on disk while devfix was at work")
@@ -217,14 +217,14 @@ def test_nothing_is_written_without_a_journal(tree: Path, devfix: Devfix, home: 
 def test_an_interrupt_says_what_was_done(tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.py", "b.py", "c.py"):
         (tree / name).write_text(BUGGY)
-    honest = rewriting.write
+    honest = saving.write
 
     def interrupted(path: str, before: bytes, after: bytes, temporary: str) -> None:
         if path.endswith("b.py"):
             raise KeyboardInterrupt
         honest(path, before, after, temporary)
 
-    monkeypatch.setattr(rewriting, "write", interrupted)
+    monkeypatch.setattr(saving, "write", interrupted)
     ran = devfix("rewrite")
     assert ran.code == 130
     assert ran.err == "Interrupted after 1 file. Undo with: devfix undo\ndevfix: interrupted\n"

@@ -1,0 +1,46 @@
+"""`devfix review`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from devfix.commands import options, replaying
+from devfix.commands.grouping import grouped
+from devfix.commands.rewrite import AllowDirty, ReplayCommand
+from devfix.formats import ReportFormat
+
+if TYPE_CHECKING:
+    from devfix.replay import ReplayOptions
+
+Files = Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Files and folders.")]
+Plain = Annotated[bool, typer.Option("--plain", help="Ask line by line; answers may come from a pipe.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the review of these paths that was interrupted.")]
+Restart = Annotated[bool, typer.Option("--restart", help="Begin anew, and drop what was decided before.")]
+
+
+@grouped
+def review(
+    paths: Files = None,
+    *,
+    plain: Plain = False,
+    resume: Resume = False,
+    restart: Restart = False,
+    allow_dirty: AllowDirty = False,
+    replay_command: ReplayCommand = None,
+    force_exclude: options.ForceExclude = False,
+    analysis: options.AnalysisOptions,
+    run: replaying.RunOptions,
+) -> int:
+    """Accept or refuse each fix on a full screen. Writes what was accepted, after a last look."""
+    from pathlib import Path
+
+    from devfix import reviewing
+
+    overrides = analysis.overrides(force_exclude)
+
+    def replay_options() -> "ReplayOptions":
+        program = None if replay_command is None else replaying.program_of(replay_command, run)
+        return replaying.replay_options(run, overrides, Path.cwd(), program)
+
+    ask = analysis.ask(paths or ["."], overrides, ReportFormat.TEXT)
+    return reviewing.review(ask, reviewing.Mode(replay_options, plain, resume, restart, allow_dirty))

@@ -1,0 +1,110 @@
+"""`devfix review`: which front end it has, and how it ends."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from devfix.errors import UsageError
+from devfix.inputs import Ask
+from devfix.reporting.progress import progress
+from devfix.reporting.terminal import err, out, visible
+from devfix.reporting.text import check_summary, count, report_errors, report_left_out
+from devfix.review import plain, telling
+from devfix.review.session import Plan, Session, prepare
+
+if TYPE_CHECKING:
+    from devfix.replay import ReplayOptions
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How to review. `resume` goes on with the decisions of an interrupted review, `restart` drops them."""
+
+    replay: "Callable[[], ReplayOptions]"
+    plain: bool = False
+    resume: bool = False
+    restart: bool = False
+    allow_dirty: bool = False
+
+
+def review(ask: Ask, mode: Mode) -> int:
+    """Review and write, and answer the exit code.
+
+    Raises:
+        UsageError: the review cannot start, or what was decided cannot be written.
+    """
+    if mode.resume and mode.restart:
+        raise UsageError("--resume and --restart contradict each other")
+    session = prepare(ask, mode.allow_dirty)
+    if not ask.quiet:
+        report_left_out(session.outcome.left_out, err())
+    if not session.review.items:
+        return _nothing(session)
+    _resume(session, mode, asks_later=False)
+    return _end(session, _by_prompt(session, mode))
+
+
+def _nothing(session: Session) -> int:
+    if not session.ask.quiet:
+        out().line(*check_summary(session.outcome.tally, True))
+    report_errors(session.errors, err())
+    return 2 if session.errors else 0
+
+
+def _resume(session: Session, mode: Mode, asks_later: bool) -> None:
+    kept = session.memory.load()
+    if mode.restart or (not kept and not mode.resume):
+        return
+    if not kept:
+        others = "; ".join(" ".join(names) for names in session.memory.others())
+        where = f" (there is one of: {visible(others)})" if others else ""
+        err().line((f"No interrupted review of these paths{where}: this one begins.", "faint"))
+    elif mode.resume:
+        lost = session.resume(kept)
+        for line in [f"{count(len(kept) - len(lost), 'decision')} brought back.", *telling.lost_lines(lost)]:
+            err().line((line, "faint"))
+    elif not asks_later:
+        decided = count(len(kept), "decision")
+        what = f"an interrupted review of these paths has {decided}"
+        raise UsageError(f"{what}: --resume goes on with it, --restart drops it")
+
+
+def _by_prompt(session: Session, mode: Mode) -> Plan | None:
+    """What is to be written; None where the user left."""
+    prompt = plain.Prompt(session, out(), mode.replay)
+    if prompt.decide() is plain.Ending.QUIT:
+        return None
+    with progress("Putting together", session.ask.quiet) as advance:
+        plan = session.plan(advance)
+    _refuse_dirty(session, plan)
+    return plan if prompt.confirm(plan) else None
+
+
+def _refuse_dirty(session: Session, plan: Plan) -> None:
+    """Tell where uncommitted work is in the way, and that nothing decided is lost."""
+    try:
+        session.refuse_dirty(plan)
+    except UsageError as error:
+        raise UsageError(str(error), [*error.details, telling.left_line(session)]) from error
+
+
+def _end(session: Session, plan: Plan | None) -> int:
+    """Write, and say what was done and what is left."""
+    printer, errors = out(), list(session.errors)
+    if plan is None:
+        printer.line((telling.left_line(session), ""))
+    else:
+        written = session.write(plan)
+        telling.report_written(written, session, printer, err())
+        if written.run is None and not written.errors:
+            printer.line(("Nothing to write", "good"), (f" ({telling.tally(session)}).", ""))
+    if session.trouble is not None:
+        err().line(("error: ", "error"), (session.trouble, ""))
+    report_errors(errors, err())
+    return _exit_code(session, plan, bool(errors or (plan is not None and written.errors)))
+
+
+def _exit_code(session: Session, plan: Plan | None, failed: bool) -> int:
+    if failed:
+        return 2
+    return int(plan is None or bool(plan.missed) or bool(session.review.undecided))
