@@ -764,6 +764,34 @@ RIGHT = {
                 rows, others = (one[stops] for one in [rows, others])
                 return rows, others
     """,
+    "a sum of parts that are brought to the host": """
+        import torch
+        class Flow:
+            def sample(self, condition, score=False):
+                total = torch.zeros(condition.shape[0]) if score else None
+                for i in range(4):
+                    found = self.model.predict(condition[:, :i])
+                    if score and total is not None:
+                        part = -found["criterion"](found["logits"])
+                        part = part.to("cpu")
+                        part = torch.where(part == float("-inf"), 0.0, part)
+                        total += part
+                return total
+    """,
+    "indices that a constructor has registered": """
+        import torch
+        from tables import parts
+        class Convolution(torch.nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                table, rows, columns = parts(size)
+                self.register_buffer("rows", rows)
+                self.register_buffer("table", table)
+                degrees = torch.repeat_interleave(torch.arange(size), torch.arange(size))
+                self.register_buffer("picked", degrees[self.rows])
+            def forward(self, x):
+                return self.table[self.rows] * x
+    """,
     "nothing at all, in the place of weights that are given one by one": """
         import torch
         import torch.nn.functional as F

@@ -55,7 +55,14 @@ def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
             names |= set(scope.stored(statement))
         names |= _collected(statement)
         pending += [program.names.statement(one) for one in scope.loads(function, names)]
+        pending += _added_to(function, names)
     return False
+
+
+def _added_to(function: scope.Function, names: set[str]) -> list[ast.AugAssign]:
+    """`x += y`, which reads `x` too."""
+    sums = (one for one in walk(function) if isinstance(one, ast.AugAssign))
+    return [one for one in sums if isinstance(one.target, ast.Name) and one.target.id in names]
 
 
 def _moves_on(program: Program, statement: ast.stmt, names: set[str]) -> bool:
@@ -163,6 +170,8 @@ def _is_left(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
 def _is_host(program: Program, function: scope.Function, name: str, line: int, moved: set[ast.Call]) -> bool:
     """Whether a local name holds, on some path, what was made or brought to the host, and no move takes it back."""
     values = [value for one in walk(function) if (value := _given(one, name)) is not None]
+    brought = [one.lineno for one in values if moves_to_host(one) and one.lineno < line]
+    values = [one for one in values if one.lineno >= max(brought, default=0)]
     nodes = [one for value in values for one in walk(value)]
     before = (one for one in nodes if isinstance(one, ast.expr) and one.lineno < line)
     if any(isinstance(one, ast.Attribute) and one.attr in _MOVES and _to_device(program, one) for one in before):

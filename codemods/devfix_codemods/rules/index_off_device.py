@@ -60,7 +60,7 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if _is_parameter(program, indexed.node) or _is_of_callers(program, meeting):
             continue  # where it lives is for the callers to say
-        if _is_own_mask(meeting) or _is_stored_here(program, meeting):
+        if _is_own_mask(meeting) or _is_stored_here(program, meeting) or _is_under_construction(program, meeting):
             continue
         if _fix_where_made(program, meeting) is None and (
             indexed.place != HOST  # on another path it may be where its index is
@@ -133,6 +133,14 @@ def _is_own_mask(meeting: Meeting) -> bool:
     if name is None or may_be_device(meeting.anchor.place) or not isinstance(mask, ast.Compare):
         return False
     return name in {dotted(one) for one in (mask.left, *mask.comparators)}
+
+
+def _is_under_construction(program: Program, meeting: Meeting) -> bool:
+    """Whether a constructor indexes by what `self` holds: nobody has moved the module yet."""
+    function = scope.function_around(program, meeting.node)
+    own = (dotted(meeting.anchor.node) or "").startswith("self.")
+    constructs = function is not None and function.name == "__init__"
+    return own and constructs and not may_be_device(meeting.anchor.place)
 
 
 def _is_stored_here(program: Program, meeting: Meeting) -> bool:
