@@ -32,6 +32,19 @@ SILENT = {
         torch.set_default_device("cuda")
         loader = DataLoader(data, shuffle=True, generator=torch.Generator(device="cuda"))
     """,
+    "indices and numbers that stay on the host": """
+        import torch
+        def permuted(x: torch.Tensor, seed):
+            g = torch.Generator().manual_seed(seed)
+            noise = torch.randn(x.shape, generator=g)
+            return x[torch.randperm(len(x), generator=g)], noise.to(x.device)
+    """,
+    "a generator of the caller's device": """
+        import torch
+        def noise(x: torch.Tensor, seed):
+            g = torch.Generator(device=x.device).manual_seed(seed)
+            return torch.randn(x.shape, generator=g, device=x.device)
+    """,
     "drawn on the host, moved afterwards": """
         import torch
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -236,3 +249,15 @@ def test_state_of_a_checkpoint(rule):
     fixed = rule.fixed(program)
     assert 'torch.set_rng_state(checkpoint["rng"].cpu())' in fixed
     assert "torch.random.set_rng_state(states[0].cpu())" in fixed
+
+
+def test_a_generator_for_the_device_of_a_parameter(rule) -> None:
+    program = """
+        import torch
+        def noise(x, seed):
+            g = torch.Generator()
+            g.manual_seed(seed)
+            return torch.randint(0, 9, x.shape, generator=g, device=x.device)
+    """
+    assert "g = torch.Generator(device=x.device)\n" in rule.fixed(program)
+    assert rule.safeties(program) == [Safety.SAFE]

@@ -34,6 +34,12 @@ SILENT = {
         "for x, w in torch.utils.data.DataLoader(data):\n    x = x.cuda()\n"
         "    F.binary_cross_entropy_with_logits(x, x, weight=w)\n"
     ),
+    "a loss that a trainer keeps and moves": (
+        "class A:\n    def __init__(self, model, device):\n        self.device, self.model = device, model.to(device)\n"
+        "        self.loss = nn.CrossEntropyLoss(weight=torch.ones(3))\n        self.loss.to(device)\n"
+        "    def step(self, x, y):\n        x, y = x.to(self.device), y.to(self.device)\n"
+        "        return self.loss(self.model(x), y)\n"
+    ),
     "weights that follow": (
         "def f(x: torch.Tensor, y: torch.Tensor):\n"
         "    return F.cross_entropy(x, y, weight=torch.ones(3, device=x.device))\n"
@@ -50,6 +56,16 @@ def test_a_loss_is_moved_with_its_weights(rule) -> None:
     program = f"{HEAD}device = torch.device('cuda')\ncriterion = nn.CrossEntropyLoss(torch.ones(3))\n{END}"
     assert "criterion = nn.CrossEntropyLoss(torch.ones(3)).to(device)\n" in rule.fixed(program)
     assert rule.safeties(program) == [Safety.SAFE]
+
+
+def test_a_loss_that_a_trainer_keeps(rule) -> None:
+    program = HEAD + (
+        "class A:\n    def __init__(self, model, device):\n        self.device, self.model = device, model.to(device)\n"
+        "        self.loss = nn.CrossEntropyLoss(weight=torch.ones(3))\n"
+        "    def step(self, x, y):\n        x, y = x.to(self.device), y.to(self.device)\n"
+        "        return self.loss(self.model(x), y)\n"
+    )
+    assert "self.loss = nn.CrossEntropyLoss(weight=torch.ones(3)).to(device)\n" in rule.fixed(program)
 
 
 def test_a_loss_that_follows_the_predictions(rule) -> None:

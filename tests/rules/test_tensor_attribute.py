@@ -39,6 +39,7 @@ SILENT = {
     ),
     "a number": ("self.t = torch.tensor(2.0)", "return x * self.t"),
     "something that may be a number": ("self.t = torch.tensor(n)", "return x * self.t"),
+    "a number that stays one": ("self.t = torch.tensor(n).float().squeeze()", "return x * self.t"),
     "never met": ("self.t = torch.zeros(3)", "return x, self.t"),
     "only its shape": ("self.t = torch.zeros(3)", "return x.view(self.t.shape) * self.t.size(0)"),
     "a host index into the input": ("self.t = torch.arange(3)", "return x[self.t]"),
@@ -59,6 +60,19 @@ SILENT = {
 @pytest.mark.parametrize(("init", "forward"), SILENT.values(), ids=SILENT)
 def test_silent(rule, init: str, forward: str) -> None:
     assert rule.findings(module(init, forward)) == ()
+
+
+DIMENSIONS = {
+    "a view": ("self.t = torch.tensor(n).view(1, 3, 1, 1)", "return x - self.t"),
+    "one more dimension": ("self.t = torch.tensor(n).float().unsqueeze(-1)", "return x - self.t"),
+    "new dimensions by an index": ("self.t = torch.tensor(n)[:, None, None]", "return x - self.t"),
+    "new dimensions at the use": ("self.t = torch.tensor(n)", "return x - self.t[None, :]"),
+}
+
+
+@pytest.mark.parametrize(("init", "forward"), DIMENSIONS.values(), ids=DIMENSIONS)
+def test_what_has_dimensions_is_no_number(rule, init: str, forward: str) -> None:
+    assert rule.finding(module(init, forward)).fix is not None
 
 
 CARRIED = {

@@ -232,6 +232,7 @@ class Calls(Readouts):
             kind = Kind.TENSOR if name in tables.TENSOR_EVIDENCE_METHODS else base.kind
             alone = name in tables.REDUCTIONS or (name == "squeeze" and _has_one_element(base))
             scalar = base.scalar or (alone and bool(base.sources) and not node.args and not node.keywords)
+            scalar = scalar and not (name in _WITH_DIMENSIONS and bool(node.args))
             return replace(base, kind=kind, token=None, const=None, items=None, computed=True, scalar=scalar)
         if base.kind is Kind.ENCODING:
             return NOTHING
@@ -323,6 +324,10 @@ class Calls(Readouts):
         known = base.element
         element = added if known is None else known if known == added else replace(added, place=UNKNOWN, batch=None)
         state.env[function.value.id] = Value(Kind.SEQUENCE, element=element)
+
+
+_WITH_DIMENSIONS = frozenset({"view", "reshape", "unsqueeze", "expand", "repeat", "tile"})
+"""Methods of which the result has a dimension, also of a 0-dim tensor."""
 
 
 def _has_one_element(value: Value) -> bool:

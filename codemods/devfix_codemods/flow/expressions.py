@@ -203,7 +203,8 @@ class Expressions(Machine):
         if base.kind is Kind.TENSOR:
             self.indexing(base, node, index, state)
             one = base.sources and index.kind in {Kind.NUMBER, Kind.UNKNOWN} and not isinstance(node.slice, ast.Slice)
-            return replace(base, token=None, origin=base.origin, scalar=base.scalar or bool(one))
+            scalar = (base.scalar or bool(one)) and not _has_dimensions(node.slice)
+            return replace(base, token=None, origin=base.origin, scalar=scalar)
         if base.kind is Kind.MODULE:
             return Value(Kind.MODULE, state.place_of(base), token=f"{base.token}[{key}]" if base.token else None)
         if base.kind is Kind.UNKNOWN and not base.of_host and _picks_rows(node.slice, index):
@@ -478,6 +479,12 @@ def _picks_rows(node: ast.expr, index: Value) -> bool:
     if not isinstance(node, ast.Tuple) or not any(isinstance(one, ast.Slice) for one in node.elts):
         return False
     return any(held.kind is Kind.TENSOR and not held.scalar for _, held in index.items or ())
+
+
+def _has_dimensions(node: ast.expr) -> bool:
+    """`x[None]`, `x[:, None]`: what is cut or widened has a dimension."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return any(isinstance(one, ast.Slice) or (isinstance(one, ast.Constant) and one.value is None) for one in parts)
 
 
 def born_in_batch(value: Value) -> bool:

@@ -18,6 +18,8 @@ def code_for(program: Program, meeting: Meeting) -> str:
     """The code of the rule for the misplaced tensor: by how it is kept, else by what it is used for."""
     if meeting.misplaced.value.batch is not None:
         return BATCH
+    if meeting.misplaced.role == "module" and is_weight(meeting):
+        return WEIGHT  # wherever the loss is kept
     kept = _attributes.kept_in(program, meeting)
     indexed = meeting.misplaced.role == "indexed"
     if kept is not None and (not indexed or program.classes.is_module(kept.owner)):

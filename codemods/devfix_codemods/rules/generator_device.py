@@ -49,7 +49,7 @@ from devfix_codemods.edits.operations import Argument, ReplaceExpression, Rewrit
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Draw
-from devfix_codemods.flow.places import Device, Host, Relation, describe, relation
+from devfix_codemods.flow.places import Device, Host, Relation, Symbol, describe, relation
 from devfix_codemods.flow.tables import FACTORIES, GENERATORS, canonical
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
@@ -78,11 +78,22 @@ def _mismatches(program: Program) -> Iterator[Finding]:
     told: set[ast.AST] = set()
     for draw in program.facts.draws:
         origin = draw.generator.value.origin
-        if origin is None or relation(draw.generator.place, draw.place) is not Relation.DIFFERENT:
+        if origin is None or not (_differ(draw) or _follows_caller(draw)):
             continue
         if origin.node not in told and isinstance(origin.node, ast.Call):
             told.add(origin.node)
             yield _finding(program, draw, origin.node)
+
+
+def _differ(draw: Draw) -> bool:
+    return relation(draw.generator.place, draw.place) is Relation.DIFFERENT
+
+
+def _follows_caller(draw: Draw) -> bool:
+    """Whether a generator of the host draws where the caller's tensor, or device, is: `device=x.device`."""
+    on_host = isinstance(draw.generator.place, Host) and isinstance(draw.place, Symbol)
+    given = [one.value for one in draw.node.keywords if one.arg == "device"]
+    return on_host and not draw.samples and bool(given) and dotted(given[0]) is not None
 
 
 def _finding(program: Program, draw: Draw, birth: ast.Call) -> Finding:
@@ -148,8 +159,7 @@ def _alike(draw: Draw, other: Draw) -> bool:
     """Whether two draws ask for one device; seen through another call, it has another name."""
     if draw.context == other.context:
         return draw.place == other.place and draw.samples == other.samples
-    differ = relation(other.generator.place, other.place) is Relation.DIFFERENT
-    return differ and draw.samples == other.samples
+    return _differ(other) and draw.samples == other.samples
 
 
 def _made_on_device(program: Program, draw: Draw, birth: ast.Call, shared: list[Draw]) -> Fix | None:
