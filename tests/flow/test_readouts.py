@@ -12,6 +12,7 @@ def read(facts, program):
     [
         "np.median(torch.zeros(3))",
         "np.median(x.cpu())",
+        "np.mean([len(x)])",
         "np.mean(x)",  # asks x.mean(axis=…), which no tensor takes
         "x.shape",
         "torch.median(x)",
@@ -28,6 +29,7 @@ def test_not_read_by_numpy_from_a_device(facts, reading):
     [
         ("x.numpy()", "numpy"),
         ("np.median(x)", "numpy.median"),
+        ("np.mean([1.0, x])", "numpy.mean"),
         ("plt.imshow(x)", "matplotlib.pyplot.imshow"),
         ("figure.axes[0].plot(x)", "plot"),
     ],

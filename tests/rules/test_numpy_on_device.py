@@ -42,6 +42,22 @@ SILENT = {
             out = separate(model, wav)
             return out.data.numpy()
     """,
+    "lists of what was brought to the host, of numbers, or of more than tensors": """
+        import numpy as np
+        import torch
+        def run(model, loader, device):
+            model.eval()
+            a, b, c, d = [], [], [], []
+            for x in loader:
+                out = torch.softmax(model(x.to(device)), -1)
+                a.append(out.cpu())
+                b.append(out.mean().item())
+                c.append(out.cpu() if x is None else x)
+                d.append(out)
+            d = [one.cpu() for one in d]
+            e = torch.stack([out, out]).cpu()
+            return np.concatenate(a), np.mean(b), np.array(c), np.stack(d), np.array([out.shape, len(out)]), np.mean(e)
+    """,
     "a move whose result is thrown away is another rule's": """
         import torch
         def run(model, x, device):
@@ -444,3 +460,20 @@ def test_a_list_of_tensors_is_copied_in_parts(rule) -> None:
                     plt.imshow(xs[i])
     """
     assert "xs.cpu()" not in "".join(str(one.fix) for one in rule.findings(program))
+
+
+def test_lists_of_tensors(rule) -> None:
+    program = """
+        import numpy as np
+        import torch
+        def run(model, loader, device):
+            model.eval()
+            losses = []
+            for x in loader:
+                loss = torch.softmax(model(x.to(device)), -1).mean()
+                losses.append(loss)
+            return np.mean(losses), np.array([1.0, loss])
+    """
+    fixed = rule.fixed(program)
+    assert "np.mean([one.detach().cpu() for one in losses]), np.array([1.0, loss.cpu()])" in fixed
+    assert rule.safeties(program) == [Safety.SAFE, Safety.SAFE]

@@ -187,13 +187,14 @@ class Readout:
     """A tensor that something reads on the host: `x.numpy()`, `np.mean(x)`, `plt.plot(x)`.
 
     `reader` is the qualified name of the function, `numpy` for the method of a tensor, or the name of a method that
-    plots.
+    plots. Where `listed`, the operand is a list of tensors, and its value any of them.
     """
 
     node: ast.Call
     reader: str
     operand: Operand
     context: Context
+    listed: bool = False
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from dataclasses import replace
 
 from devfix_codemods.flow.draws import Draws
 from devfix_codemods.flow.facts import Operand, Readout
@@ -23,7 +24,8 @@ _HOST_LIBRARIES = (
 METHODS_FIRST = re.compile(
     r"numpy\.(?:mean|std|var|sum|prod|max|min|amax|amin|any|all|ptp|ndim|shape|size|copy|round|nonzero|squeeze)"
 )
-"""Functions that call the method of that name: wherever a tensor is, it answers itself or takes no such arguments."""
+"""Functions that call the method of that name: wherever a tensor is, it answers itself or takes no such arguments.
+A list has none."""
 _PLOTS = frozenset({"imshow", "plot", "scatter", "hist", "bar", "contour", "contourf", "pcolormesh", "fill_between"})
 _TENSORS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 
@@ -42,18 +44,35 @@ class Readouts(Draws):
 
     def note_api_readout(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:
         """`np.mean(x)`, `plt.plot(x)`."""
-        if name.startswith(_HOST_LIBRARIES) and not METHODS_FIRST.fullmatch(name):
-            self._note_all(node, name, arguments, state)
+        if name.startswith(_HOST_LIBRARIES):
+            lists_only = METHODS_FIRST.fullmatch(name) is not None
+            self._note_all(node, name, arguments, state, lists_only=lists_only)
 
-    def _note_all(self, node: ast.Call, reader: str, arguments: Arguments, state: State) -> None:
+    def _note_all(
+        self, node: ast.Call, reader: str, arguments: Arguments, state: State, *, lists_only: bool = False
+    ) -> None:
         for expression, value in arguments.all():
-            self._note(node, reader, expression, value, state)
+            if value.kind is Kind.SEQUENCE:
+                self._note_elements(node, reader, expression, value, state)
+            elif not lists_only:
+                self._note(node, reader, expression, value, state)
 
-    def _note(self, node: ast.Call, reader: str, expression: ast.expr, value: Value, state: State) -> None:
+    def _note_elements(self, node: ast.Call, reader: str, expression: ast.expr, value: Value, state: State) -> None:
+        """What a list holds is read too: each element where it is spelled out, else the list itself."""
+        if isinstance(expression, (ast.List, ast.Tuple)):
+            for one, (_, held) in zip(expression.elts, value.items or ()):
+                if held.kind is Kind.TENSOR:
+                    self._note(node, reader, one, held, state)
+        elif value.items is None and value.element is not None and value.element.kind is Kind.TENSOR:
+            self._note(node, reader, expression, replace(value.element, batch=None), state, listed=True)
+
+    def _note(
+        self, node: ast.Call, reader: str, expression: ast.expr, value: Value, state: State, *, listed: bool = False
+    ) -> None:
         place = state.place_of(value)
         if value.kind not in _TENSORS or not (may_be_device(place) or isinstance(place, Symbol)):
             return
-        fact = Readout(node, reader, Operand(expression, value, place), self.frame.context)
+        fact = Readout(node, reader, Operand(expression, value, place), self.frame.context, listed)
         known = ((one.node, one.operand.node, one.operand.place) for one in self.facts.readouts)
         if (node, expression, place) not in known:
             self.facts.readouts.append(fact)

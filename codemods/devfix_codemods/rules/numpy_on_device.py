@@ -3,8 +3,8 @@
 ## What it does
 
 Finds `.numpy()`, functions of numpy and plots on tensors that are on a device, or may be: what a model gives, what a
-function is given, what is detached. Puts `.cpu()` before, or one copy above a loop that reads part after part. The
-lengths of `pack_padded_sequence` are read on the host too.
+function is given, what is detached. Puts `.cpu()` before, or one copy above a loop that reads part after part. Lists
+of such tensors are copied one by one. The lengths of `pack_padded_sequence` are read on the host too.
 
 ## Why it fails
 
@@ -96,6 +96,9 @@ def check(program: Program) -> Iterator[Finding]:
         of_self = ast.unparse(operand.node).startswith("self.")  # its parameters are made on the host, too
         if of_self or where().source(operand.node) is not Made.HOST:
             told.add(operand.node)
+            if readout.listed:
+                yield _of_list(program, readout)
+                continue
             once = copied_before_loop(program, operand.node, read)
             yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`", once)
 
@@ -274,6 +277,20 @@ def _finding(program: Program, tensor: ast.expr, reader: str, once: InsertStatem
         message=f"`{text}` may be on a device, which {reader} cannot read",
         span=program.source.span(tensor),
         fix=Fix(Safety.SAFE, f"Copy `{text}` to the host first", (edit,)),
+    )
+
+
+def _of_list(program: Program, readout: Readout) -> Finding:
+    """`np.mean(losses)`, of losses that were collected where they are."""
+    node, reader = readout.operand.node, dotted(readout.node.func) or readout.reader
+    text = text_of(program, node)
+    edit = ReplaceExpression(program.source.span(node), "[one.detach().cpu() for one in __node__]")
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{text}` holds tensors that may be on a device, which `{reader}` cannot read",
+        span=program.source.span(node),
+        fix=Fix(Safety.SAFE, f"Copy what `{text}` holds to the host first", (edit,)),
     )
 
 
