@@ -11,6 +11,26 @@ SILENT = {
         def energy(x: torch.Tensor, taps):
             return F.conv1d(x.pow(2), torch.ones(x.size(0), 1, taps).to(x)) + torch.ones(x.size(0)).type(x.type())
     """,
+    "given to a layer while the module is built, or to a part that may place it": """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, part):
+                super().__init__()
+                self.conv, self.part = nn.Conv1d(3, 3, 3), part
+                self.size = self.measure()
+            def measure(self):
+                return self.conv(torch.zeros(1, 3, 8)).numel()
+            def other(self, n: int):
+                return self.part(torch.zeros(1, n))
+    """,
+    "numbers in a module's method": """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def scale(self, x, shape):
+                return x * torch.rand(shape)
+    """,
     "made for machines without CUDA": """
         import torch
         def weights(x, device="cuda"):
@@ -790,3 +810,29 @@ def test_the_tensor_that_gives_the_dtype_comes_before_that_which_gives_the_size(
             return spread(result, index, rows)
     """
     assert "dtype=rows.dtype, device=rows.device)" in rule.unchanged_unless_unsafe(program)
+
+
+def test_what_a_layer_of_the_module_gets(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.embed = nn.Embedding(n, 4)
+            def bias(self, n: int):
+                return self.embed(torch.arange(n))
+    """
+    assert "torch.arange(n, device=self.embed.weight.device)" in rule.fixed(program)
+
+
+def test_what_meets_a_parameter_with_a_shape_in_a_module(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Drop(nn.Module):
+            def drop(self, x):
+                keep = torch.rand((x.shape[0], 1)) < 0.5
+                return x * keep
+    """
+    assert "torch.rand((x.shape[0], 1), device=x.device) < 0.5" in rule.fixed(program)

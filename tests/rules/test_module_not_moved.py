@@ -10,6 +10,37 @@ CODE = "DVF202"
 RUN = '\nif __name__ == "__main__":\n    main()\n'
 
 SILENT = {
+    "parts of a model that were moved, before or after they were taken": """
+        import torch
+        from torch import nn
+        from torchvision import models
+        class Distance:
+            def __init__(self, device):
+                self.device = device
+                whole = models.vgg16()
+                self.part = whole.features[:3]
+                whole.to(device)
+                self.first = models.vgg16().features
+                self.first.to(device).eval()
+                self.cut = models.vgg16().features[:16].to(device)
+                self.inner = models.vgg16().features[:8]
+                self.outer = nn.Sequential(self.inner, nn.ReLU()).to(device)
+            def __call__(self, x):
+                x = x.to(self.device)
+                return self.part(x), self.first(x), self.cut(x), self.inner(x), self.outer(x)
+    """,
+    "a part of a model in a module": """
+        import torch
+        from torch import nn
+        from torchvision import models
+        class Loss(nn.Module):
+            def __init__(self, device):
+                super().__init__()
+                self.part = models.vgg16().features[:3].eval()
+                self.device = device
+            def forward(self, x):
+                return self.part(x.to(self.device))
+    """,
     "module moved in another function": """
         import torch
         from torch import nn
@@ -1008,3 +1039,18 @@ def test_models_of_engines_that_need_no_move(rule, model, between, given) -> Non
 )
 def test_an_engine_moves_batches_only(rule, given, expected) -> None:
     assert expected in rule.unchanged_unless_unsafe(ENGINE.format(model="Net()", between="pass", given=given))
+
+
+def test_a_part_of_a_model(rule) -> None:
+    program = """
+        import torch
+        from torchvision import models
+        class Distance:
+            def __init__(self, device):
+                self.part = models.vgg16(weights=None).features[:16].eval()
+                self.device = device
+            def __call__(self, x):
+                x = x.to(self.device)
+                return self.part(x)
+    """
+    assert "models.vgg16(weights=None).to(device).features[:16].eval()\n" in rule.fixed(program)

@@ -22,6 +22,7 @@ from devfix_codemods.flow.values import (
     BatchItem,
     Birth,
     Kind,
+    Object,
     Origin,
     Value,
     join_sources,
@@ -150,7 +151,20 @@ class Expressions(Machine):
             return Value(token=f"{base.token}.{node.attr}" if base.token else None)
         if node.attr == "module":
             return base
+        if node.attr == "features" and base.origin is not None and base.origin.birth is Birth.MODULE:
+            return self._piece(base, node.attr, state)
         return Value(Kind.UNKNOWN, place, token=None, spelled=dotted(node))
+
+    def _piece(self, base: Value, name: str, state: State) -> Value:
+        """A module that is a part of one that was built as a whole, and moves with it."""
+        known = state.objects.get(base.token or "")
+        part = Value(
+            Kind.MODULE, state.place_of(base), base.origin, token=f"{base.token}.{name}" if base.token else None
+        )
+        if known is not None and base.token and part.token and part.token not in state.objects:
+            state.objects[part.token] = Object(part.place, known.moved, born=known.born, visited=known.visited)
+            state.objects[base.token] = replace(known, attributes={**known.attributes, name: part})
+        return part
 
     def disturb_parts(self, base: Value, state: State) -> None:
         """Any attribute may be meant: where the modules among them are is open from here on."""
@@ -206,6 +220,8 @@ class Expressions(Machine):
             scalar = (base.scalar or bool(one)) and not _has_dimensions(node.slice)
             return replace(base, token=None, origin=base.origin, scalar=scalar)
         if base.kind is Kind.MODULE:
+            if isinstance(node.slice, ast.Slice):
+                return self._piece(base, f"[{ast.unparse(node.slice)}]", state)
             return Value(Kind.MODULE, state.place_of(base), token=f"{base.token}[{key}]" if base.token else None)
         if base.kind is Kind.UNKNOWN and not base.of_host and _picks_rows(node.slice, index):
             place = base.place if base.place != UNKNOWN else Symbol(f"tensor@{self.position(node)}")
@@ -271,11 +287,26 @@ class Expressions(Machine):
         if not tensors:
             kinds = {value.kind for _, value in parts}
             return Value(kinds.pop()) if len(kinds) == 1 else NUMBER
+        if any(value.kind is Kind.TENSOR and value.sources for _, value in tensors):
+            tensors = [(one, self._as_shaped(value)) for one, value in tensors]
         operands = [Operand(one, value, state.place_of(value)) for one, value in tensors if not value.scalar]
         if not any(value.kind is Kind.TENSOR or may_be_device(value.place) for _, value in tensors):
             return Value(place=self._quiet_place(operands), origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{sign}`", operands, state) if operands else tensors[0][1].place
         return replace(derived(node, place, operands), scalar=all(value.scalar for _, value in tensors))
+
+    def _as_shaped(self, value: Value) -> Value:
+        """A parameter of a module's method that has a `shape`, and meets a tensor: no array of numpy does that."""
+        origin, owner = value.origin, self.frame.context.owner
+        given = (
+            origin is not None and origin.birth is Birth.PARAMETER and not value.computed and value.token is not None
+        )
+        if value.kind is not Kind.UNKNOWN or not given or owner is None or not self.classes.is_module(owner):
+            return value
+        evidence = self.frame.evidence
+        if origin is None or origin.name not in evidence.shaped - evidence.numpy - evidence.modules:
+            return value
+        return replace(value, kind=Kind.TENSOR, place=Symbol(value.token or ""), token=None)
 
     def _quiet_place(self, operands: list[Operand]) -> Place:
         places = {one.place for one in operands}

@@ -185,7 +185,7 @@ def root_name(node: ast.expr) -> str | None:
 def _at_birth(program: Program, meeting: Meeting, call: ast.Call) -> Following | None:
     """The repair at one factory, by a name that is bound there and denotes the wanted place."""
     text = device_at(program, meeting, call) or _of_anchor(program, meeting, call)
-    text = text or _known_of_self(program, meeting, call)
+    text = text or _known_of_self(program, meeting, call) or _of_weight(program, meeting, call)
     edit = placed(program, call, text) if text is not None else None
     return Following(text, (edit,)) if text is not None and edit is not None else None
 
@@ -236,6 +236,18 @@ def _known_of_self(program: Program, meeting: Meeting, call: ast.Call) -> str | 
     }
     known = Devices(program).at(program.names.statement(call)) if same else ()
     return next((one.text for one in known if one.text in same and not one.optional), None)
+
+
+def _of_weight(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
+    """`self.embed.weight.device`, of a layer of the module's own that gets the value in the same method."""
+    anchor, name = meeting.anchor, dotted(meeting.anchor.node)
+    here = scope.function_around(program, call) is scope.function_around(program, meeting.node)
+    if anchor.role != "module" or name is None or not name.startswith("self.") or not here:
+        return None
+    return f"{name}.weight.device" if anchor.value.qualified in _WITH_WEIGHT else None
+
+
+_WITH_WEIGHT = frozenset(f"torch.nn.{name}" for name in ("Embedding", "Linear", "Conv1d", "Conv2d", "Conv3d"))
 
 
 def _others(meeting: Meeting) -> list[Operand]:

@@ -241,7 +241,10 @@ _SHAPED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "randint
 
 
 def _is_beside_itself(program: Program, meeting: Meeting, where: Callable[[], SureWhereabouts]) -> bool:
-    """Whether what it meets was made of it, or is on the host like it."""
+    """Whether what it meets was made of it, or is on the host like it. What a module holds goes where that goes."""
+    place = meeting.anchor.place
+    if isinstance(place, Symbol) and place.token.startswith("self:"):
+        return False
     return is_made_of(program, meeting) or where().source(meeting.anchor.node) is Made.HOST
 
 
