@@ -94,7 +94,7 @@ def check(program: Program) -> Iterator[Finding]:
         if not _is_moved_tensor(readout) or operand.node in told or _is_guarded(program, operand.node):
             continue
         of_self = ast.unparse(operand.node).startswith("self.")  # its parameters are made on the host, too
-        if of_self or where().source(operand.node) is not Made.HOST:
+        if of_self or readout.listed or where().source(operand.node) is not Made.HOST:
             told.add(operand.node)
             if readout.listed:
                 yield _of_list(program, readout)
