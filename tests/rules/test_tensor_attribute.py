@@ -17,6 +17,10 @@ def module(init: str, forward: str, more: str = "", base: str = "nn.Module") -> 
 
 SILENT = {
     "a buffer": ("self.register_buffer('t', torch.zeros(3))", "return x + self.t"),
+    "a buffer that a base registers empty": (
+        "self.register_empty_buffer('t')\n        self.t = torch.zeros(3)",
+        "return x + self.t",
+    ),
     "a buffer in a branch, a parameter in the other": (
         (
             "if n:\n            self.t = nn.Parameter(torch.zeros(3))\n        else:\n"

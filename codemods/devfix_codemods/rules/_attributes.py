@@ -141,8 +141,8 @@ def is_carried_along(program: Program, kept: Kept, made: ast.stmt | None = None)
 
 
 def _registers(node: ast.AST, name: str) -> bool:
-    """`self.register_buffer("name", …)`."""
-    if not isinstance(node, ast.Call) or dotted(node.func) not in {"self.register_buffer", "self.register_parameter"}:
+    """`self.register_buffer("name", …)`, or `self.register_empty_buffer("name")` of some base."""
+    if not isinstance(node, ast.Call) or not (dotted(node.func) or "").startswith("self.register_"):
         return False
     given = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "name")]
     return any(isinstance(one, ast.Constant) and one.value == name for one in given)
