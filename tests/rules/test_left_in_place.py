@@ -576,6 +576,45 @@ RIGHT = {
             def of(self, camera):
                 return self(torch.tensor([camera.index], dtype=torch.long)).to(camera.device)
     """,
+    "joined, with what may be elsewhere, before it is given away": """
+        import torch
+        class Bags(torch.nn.Module):
+            def __init__(self, n, d):
+                super().__init__()
+                self.n = n
+                self.bag = torch.nn.EmbeddingBag(n, d)
+            def forward(self, ids=None):
+                if ids is None:
+                    unique = torch.arange(self.n)
+                else:
+                    unique, inverse = ids.unique(return_inverse=True)
+                starts = torch.zeros_like(unique)
+                known = torch.isin(self.rows, test_elements=unique)
+                starts[known] = 3
+                starts = torch.cumsum(starts, dim=0)[:-1]
+                starts = torch.cat([torch.zeros(1), starts])
+                return self.bag(self.rows[known], starts)
+    """,
+    "what is picked goes back to where the indices are": """
+        import torch
+        def offsets_of(n):
+            offsets = torch.empty(2 * n + 1, dtype=torch.long)
+            for i in range(2 * n):
+                offsets[i] = i
+            return offsets
+        class Corruption(torch.nn.Module):
+            def __init__(self, n, rows):
+                super().__init__()
+                self.rows, self.offsets = rows, offsets_of(n)
+            def corrupt(self, batch: torch.Tensor):
+                other = batch.unsqueeze(dim=1).repeat(1, 4, 1)
+                r = batch[:, 1]
+                first = self.offsets[2 * r].unsqueeze(dim=-1)
+                last = self.offsets[2 * r + 2].unsqueeze(dim=-1)
+                ids = self.rows[first + (torch.rand(4) * (last - first)).long()]
+                other[torch.arange(4), 0] = ids
+                return other
+    """,
     "one of two that are given to other processes": """
         import torch
         import torch.distributed as dist

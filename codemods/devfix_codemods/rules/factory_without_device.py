@@ -303,7 +303,7 @@ def _findings(program: Program, meetings: list[Meeting], others: list[Meeting]) 
     repairs = [(one, _repair(program, one, alone=len(meetings) == 1)) for one in meetings]
     meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
     if repair is not None and not _at_birth(program, meeting, repair):
-        repair = _everywhere(repairs, others)
+        repair = _everywhere(repairs, others) if not _joined_before(program, meeting) else None
     here = function_around(program, meeting.node)
     near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
     sure = meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place)
@@ -326,6 +326,21 @@ def _repair(program: Program, meeting: Meeting, *, alone: bool) -> Following | N
         if moved is not None:
             return moved
     return following(program, meeting)
+
+
+def _joined_before(program: Program, meeting: Meeting) -> bool:
+    """Whether a factory stands in `torch.cat([torch.zeros(1), x])` with what may be on a device: that fails earlier."""
+    where = SureWhereabouts(program)
+    for call in meeting.misplaced.value.sources:
+        parts = program.names.parent(call)
+        join = program.names.parent(parts) if isinstance(parts, ast.List | ast.Tuple) else None
+        if not isinstance(parts, ast.List | ast.Tuple) or not isinstance(join, ast.Call) or join is meeting.node:
+            continue
+        name = tables.canonical(program.names.qualified(join.func) or "")
+        others = [one for one in parts.elts if one is not call]
+        if name in tables.SEQUENCE_FUNCTIONS and any(where.source(one) is not Made.HOST for one in others):
+            return True
+    return False
 
 
 def _takes_as_is(meeting: Meeting) -> bool:

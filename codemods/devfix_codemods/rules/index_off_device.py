@@ -33,7 +33,7 @@ Any.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
@@ -67,6 +67,7 @@ def check(program: Program) -> Iterator[Finding]:
             or not repaired.isdisjoint(births(meeting))
             or _is_needed_elsewhere(program, meeting)
             or _met_the_host(program, meeting)
+            or _goes_back(program, meeting)
         ):
             continue
         if meeting.node not in seen and _division.code_for(program, meeting) == RULE.code:
@@ -105,6 +106,47 @@ def _met_the_host(program: Program, meeting: Meeting) -> bool:
         if one.misplaced.place == HOST and elsewhere and not roots.isdisjoint(scope.stored(statement)):
             return True
     return False
+
+
+def _goes_back(program: Program, meeting: Meeting) -> bool:
+    """Whether what is read is written into a tensor that is where the index is: that fails from the host as well."""
+    function = scope.function_around(program, meeting.node)
+    if function is None or may_be_device(meeting.anchor.place):
+        return False
+    readers = {
+        program.names.statement(one.node)
+        for one in _meetings(program)
+        if births(one) == births(meeting) and scope.function_around(program, one.node) is function
+    }
+    read = _computed_of(function, {name for one in readers for name in scope.stored(one)}, set())
+    roots, local = set(scope.reads(meeting.anchor.node)), set(scope.parameters(function)) | scope.stored(function)
+    for one in _assignments(function):
+        if not roots.isdisjoint(scope.stored(one)):
+            roots |= set(scope.reads(one.value))
+    beside = _computed_of(function, roots & local - {"self"}, readers)
+    return any(
+        isinstance(target, ast.Subscript)
+        and dotted(target.value) in beside - read
+        and not read.isdisjoint(scope.reads(one.value))
+        for one in _assignments(function)
+        for target in one.targets
+    )
+
+
+def _computed_of(function: scope.Function, names: Set[str], without: Set[ast.stmt]) -> set[str]:
+    """`names`, and those that get what is computed of them, but for what the statements `without` store."""
+    found = set(names)
+    statements = [one for one in _assignments(function) if one not in without]
+    while True:
+        computed = (one for one in statements if not found.isdisjoint(scope.reads(one.value)))
+        more = {name for one in computed for name in scope.stored(one)} - found
+        if not more:
+            return found
+        found |= more
+
+
+def _assignments(function: scope.Function) -> list[ast.Assign]:
+    return [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
 
 
 def _is_parameter(program: Program, node: ast.AST) -> bool:
