@@ -17,6 +17,8 @@ from devfix_codemods.flow.places import (
     may_be_device,
     relation,
 )
+from devfix_codemods.flow.state import State, join_states
+from devfix_codemods.flow.values import Object, tensor
 
 CUDA, CUDA0, CUDA1, MPS = Device("cuda"), Device("cuda:0"), Device("cuda:1"), Device("mps")
 CHOSEN, OTHER, TENSOR = Symbol("a#device", chosen=True), Symbol("b#device", chosen=True), Symbol("x")
@@ -103,3 +105,12 @@ def test_words_for_places() -> None:
 
 def test_the_type_of_a_device() -> None:
     assert (CUDA.type, CUDA1.type) == ("cuda", "cuda")
+
+
+def test_joined_objects_keep_the_order_of_their_attributes() -> None:
+    names = [f"weight_{index}" for index in range(9)]
+    first = State(objects={"self": Object(attributes={name: tensor(HOST) for name in names})})
+    second = State(objects={"self": Object(attributes={name: tensor(UNKNOWN) for name in reversed(names)})})
+    joined = join_states(first, second)
+    assert joined is not None
+    assert list(joined.objects["self"].attributes) == names

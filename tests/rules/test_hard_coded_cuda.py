@@ -373,6 +373,16 @@ def test_asks_where_another_tensor_is(rule) -> None:
     )
 
 
+def test_asks_where_another_tensor_is_in_an_expression(rule) -> None:
+    program = f"{HEAD}def f(x, y):\n    h = torch.zeros(3)\n    h = h.cuda() if x.is_cuda else h\n    return y + h\n"
+    assert rule.fixed(program) == program.replace("h.cuda() if x.is_cuda else h", "h.to(x.device)")
+
+
+def test_the_type_of_another_tensor_before_its_device(rule) -> None:
+    program = f"{HEAD}def f(x, y):\n    return g(y).type(x.type()).to(x.device) + g(y).type(x.type())\n"
+    assert "g(y).to(x.dtype).to(x.device) + g(y).to(x)\n" in rule.fixed(program)
+
+
 def test_asks_where_another_tensor_is_for_something_given(rule) -> None:
     program = HEAD + "def f(x, h, y):\n    if x.is_cuda:\n        h = h.cuda()\n    return y + h\n"
     assert "    h = h.to(x.device)\n    return" in rule.unchanged_unless_unsafe(program)

@@ -95,7 +95,7 @@ def join_states(first: State | None, second: State | None) -> State | None:
         default=first.default if first.default == second.default else UNKNOWN,
     )
     _add_merged_objects(joined)
-    for batch in first.moved.keys() | second.moved.keys():
+    for batch in first.moved | second.moved:
         joined.moved[batch] = first.moved.get(batch, frozenset()) | second.moved.get(batch, frozenset())
     joined.devices = {text: place for text, place in first.devices.items() if second.devices.get(text) == place}
     return joined
@@ -141,7 +141,7 @@ def join_objects(first: Object, second: Object) -> Object:
     place = choice(first.place, second.place) if both_moved else join(first.place, second.place)
     attributes = {
         name: _join_attribute(first.attributes.get(name), second.attributes.get(name))
-        for name in first.attributes.keys() | second.attributes.keys()
+        for name in first.attributes | second.attributes
     }
     return Object(
         place=place,

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_on_purpose import is_index, is_random, is_scalar, moves
-from devfix_codemods.rules._whereabouts import moves_to_host
+from devfix_codemods.rules._whereabouts import Made, SureWhereabouts, moves_to_host
 
 _MOVES = frozenset({"to", "cuda", "to_device", "type_as"})
 _HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
@@ -33,6 +34,21 @@ def others_left(program: Program, call: ast.Call, hinted: set[ast.Call]) -> bool
         for one in program.names.calls
         if one not in hinted and not is_random(one) and _is_left(program, one, set())
     )
+
+
+def joined_before(program: Program, meeting: Meeting) -> bool:
+    """Whether a factory stands in `torch.cat([torch.zeros(1), x])` with what may be on a device: that fails earlier."""
+    where = SureWhereabouts(program)
+    for call in meeting.misplaced.value.sources:
+        parts = program.names.parent(call)
+        join = program.names.parent(parts) if isinstance(parts, ast.List | ast.Tuple) else None
+        if not isinstance(parts, ast.List | ast.Tuple) or not isinstance(join, ast.Call) or join is meeting.node:
+            continue
+        name = tables.canonical(program.names.qualified(join.func) or "")
+        others = [one for one in parts.elts if one is not call]
+        if name in tables.SEQUENCE_FUNCTIONS and any(where.source(one) is not Made.HOST for one in others):
+            return True
+    return False
 
 
 def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:

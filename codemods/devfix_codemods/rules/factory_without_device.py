@@ -64,11 +64,13 @@ from devfix_codemods.rules._following import (
     root_name,
     with_device,
 )
+from devfix_codemods.rules._host_company import joined_before
 from devfix_codemods.rules._host_reads import comes_to, is_read_by_private
 from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
 from devfix_codemods.rules._sized import Sized, forgotten
+from devfix_codemods.rules._tensor_asked import is_moved_if_asked
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 from devfix_codemods.scope import function_around
 
@@ -194,13 +196,13 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
         return False
     if "." in (dotted(meeting.misplaced.node) or "") or _under_construction(program, meeting):
         return False
-    if is_read_by_private(program, meeting.anchor.node):
-        return False
     if _passed_in(program, meeting) and not (may_be_device(meeting.anchor.place) and _takes_as_is(meeting)):
         return False
     if _move_discarded(program, meeting) or _moved_by_maker(program, meeting):
         return False
     if is_replaced_first(program, meeting) or _is_element(program, meeting):
+        return False
+    if is_moved_if_asked(program, meeting.misplaced.node) or is_read_by_private(program, meeting.anchor.node):
         return False
     statements = [program.names.statement(one) for one in meeting.misplaced.value.sources]
     if any(isinstance(one, ast.Assign) and any(attributes_set(one)) for one in statements):
@@ -303,7 +305,7 @@ def _findings(program: Program, meetings: list[Meeting], others: list[Meeting]) 
     repairs = [(one, _repair(program, one, alone=len(meetings) == 1)) for one in meetings]
     meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
     if repair is not None and not _at_birth(program, meeting, repair):
-        repair = _everywhere(repairs, others) if not _joined_before(program, meeting) else None
+        repair = _everywhere(repairs, others) if not joined_before(program, meeting) else None
     here = function_around(program, meeting.node)
     near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
     sure = meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place)
@@ -326,21 +328,6 @@ def _repair(program: Program, meeting: Meeting, *, alone: bool) -> Following | N
         if moved is not None:
             return moved
     return following(program, meeting)
-
-
-def _joined_before(program: Program, meeting: Meeting) -> bool:
-    """Whether a factory stands in `torch.cat([torch.zeros(1), x])` with what may be on a device: that fails earlier."""
-    where = SureWhereabouts(program)
-    for call in meeting.misplaced.value.sources:
-        parts = program.names.parent(call)
-        join = program.names.parent(parts) if isinstance(parts, ast.List | ast.Tuple) else None
-        if not isinstance(parts, ast.List | ast.Tuple) or not isinstance(join, ast.Call) or join is meeting.node:
-            continue
-        name = tables.canonical(program.names.qualified(join.func) or "")
-        others = [one for one in parts.elts if one is not call]
-        if name in tables.SEQUENCE_FUNCTIONS and any(where.source(one) is not Made.HOST for one in others):
-            return True
-    return False
 
 
 def _takes_as_is(meeting: Meeting) -> bool:

@@ -60,8 +60,6 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import (
     Argument,
     Edit,
-    InsertStatement,
-    RemoveStatement,
     ReplaceExpression,
     RewriteCall,
 )
@@ -78,12 +76,12 @@ from devfix_codemods.rules._cuda_options import options
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
 from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Targets
-from devfix_codemods.rules._devices import Devices, sounds_like_options
+from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._omitted_devices import omissions
 from devfix_codemods.rules._streams import makes_streams, other_streams
-from devfix_codemods.rules._whereabouts import sounds_like_model
+from devfix_codemods.rules._tensor_asked import that_ask_a_tensor
 
 _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
 _ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
@@ -145,32 +143,7 @@ def _kept(program: Program, site: Site) -> Fix | None:
 
 
 def _that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[Finding]:
-    """`if x.is_cuda: y = y.cuda()`, which takes `y` to the current card and not to that of `x`."""
-    for site in found:
-        statement = program.names.statement(site.call)
-        branch = program.names.parent(statement)
-        if not isinstance(branch, ast.If) or branch.orelse or len(branch.body) != 1 or site.literal is not None:
-            continue
-        test = branch.test
-        asked = dotted(test.value) if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
-        plain = isinstance(statement, ast.Assign) and statement.value is site.call and site.receiver is not None
-        if asked is None or not plain or _holds_comment(program, branch) or not _may_be_tensor(asked):
-            continue
-        assert isinstance(statement, ast.Assign)
-        assert site.receiver is not None
-        text = program.source.segment(program.source.span(statement))
-        text = f"{text.removesuffix('.cuda()')}.to({asked}.device)"
-        whole = program.source.span(branch)
-        edits = (InsertStatement(whole, "before", text), RemoveStatement(whole))
-        safety = Safety.SAFE if _is_made_above(program, branch, site.receiver) else Safety.UNSAFE
-        if text.count("\n") == 0 and dotted(site.receiver) != asked:
-            yield _finding(program, site, Fix(safety, f"Follow `{asked}` to any device", edits), None)
-
-
-def _may_be_tensor(text: str) -> bool:
-    """`self.is_cuda` and `args.is_cuda` are flags: an object, options and modules have no device by that name."""
-    owner, _, last = text.rpartition(".")
-    return bool(owner) or not (last in {"self", "cls"} or sounds_like_options(last) or sounds_like_model(last))
+    yield from (_finding(program, site, fix, None) for site, fix in that_ask_a_tensor(program, found))
 
 
 def _that_ask_for_cuda(program: Program, found: list[Site]) -> Iterator[Finding]:
@@ -188,20 +161,6 @@ def _that_ask_for_cuda(program: Program, found: list[Site]) -> Iterator[Finding]
         edits = moved_to(program, one, device)
         fix = Fix(Safety.UNSAFE, f"Follow `{device}`", edits) if edits is not None else None
         yield _finding(program, one.sites[0], fix, None if fix else f"use `{device}`")
-
-
-def _holds_comment(program: Program, node: ast.stmt) -> bool:
-    return "#" in program.source.segment(program.source.span(node))
-
-
-def _is_made_above(program: Program, branch: ast.If, receiver: ast.expr) -> bool:
-    """Whether the statement above gives the name a new tensor of torch."""
-    block = scope.block_of(program, branch)
-    above = block[block.index(branch) - 1] if block[0] is not branch else None
-    if not isinstance(above, ast.Assign) or [dotted(one) for one in above.targets] != [dotted(receiver)]:
-        return False
-    made = above.value.func if isinstance(above.value, ast.Call) else above.value
-    return (program.names.qualified(made) or "").startswith("torch.")
 
 
 def _of_constants(program: Program, literals: list[ast.expr]) -> Iterator[Finding]:
@@ -333,9 +292,17 @@ def _of_types(program: Program) -> Iterator[Finding]:
                 keywords=[],
             ) if dotted(followed) is not None and not _is_module(program, moved):
                 text = text_of(program, followed)
-                edit = RewriteCall(program.source.span(call), None, (Argument(text),), "to")
+                told = f"{text}.dtype" if _goes_on_to(program, call, f"{text}.device") else text
+                edit = RewriteCall(program.source.span(call), None, (Argument(told),), "to")
                 message = f"the type of `{text}` has a name on the host and on CUDA only, and names no card"
                 yield _told(program, call, message, Fix(Safety.SAFE, f"Follow `{text}`", (edit,)))
+
+
+def _goes_on_to(program: Program, call: ast.Call, device: str) -> bool:
+    """Whether `.to(device)` follows at once."""
+    method = program.names.parent(call)
+    move = program.names.parent(method) if isinstance(method, ast.Attribute) and method.attr == "to" else None
+    return isinstance(move, ast.Call) and [dotted(one) for one in scope.given_to(move)] == [device]
 
 
 def _is_module(program: Program, node: ast.expr) -> bool:
