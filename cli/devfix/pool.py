@@ -24,8 +24,8 @@ from typing import Any, Generic, TypeVar
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
-PATIENCE = 10
-"""How many times the time limit may pass by the clock."""
+CLOCK_SECONDS = 600.0
+"""How long a job may take by the clock, where processor time is what is limited."""
 
 _ORPHAN_CHECK_SECONDS = 2.0
 _COUNTS_CPU = hasattr(signal, "setitimer")
@@ -42,8 +42,8 @@ class Lost:
 
 
 class _Worker(Generic[Job, Answer]):
-    def __init__(self, function: Callable[[Job], Answer], seconds: float, patience: float) -> None:
-        self._seconds, self._clock = seconds, seconds * (patience if _COUNTS_CPU else 1)
+    def __init__(self, function: Callable[[Job], Answer], seconds: float, clock: float) -> None:
+        self._seconds, self._clock = seconds, clock if _COUNTS_CPU else seconds
         self.pipe, other = multiprocessing.Pipe()
         self.process = _new_process(_serve, (other, function, os.getpid(), seconds))
         _flush()
@@ -85,13 +85,13 @@ class _Worker(Generic[Job, Answer]):
 class Pool(Generic[Job, Answer]):
     """Runs `function` in at most `size` processes, with at most `seconds` of processor time for each job.
 
-    By the clock, a job may take `patience` times as long. Processes are started when there is a job and none is idle.
+    By the clock, a job may take `clock` seconds. Processes are started when there is a job and none is idle.
     """
 
     def __init__(
-        self, function: Callable[[Job], Answer], size: int, seconds: float, patience: float = PATIENCE
+        self, function: Callable[[Job], Answer], size: int, seconds: float, clock: float = CLOCK_SECONDS
     ) -> None:
-        self._new_worker: Callable[[], _Worker[Job, Answer]] = lambda: _Worker(function, seconds, patience)
+        self._new_worker: Callable[[], _Worker[Job, Answer]] = lambda: _Worker(function, seconds, clock)
         self._size = size
         self._busy: list[_Worker[Job, Answer]] = []
         self._idle: list[_Worker[Job, Answer]] = []
