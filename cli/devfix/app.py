@@ -12,6 +12,7 @@ from devfix.commands.check import check
 from devfix.commands.explain import explain
 from devfix.commands.repair import repair
 from devfix.commands.replay import replay
+from devfix.commands.report import report
 from devfix.commands.review import review
 from devfix.commands.rewrite import rewrite
 from devfix.commands.rules import rule, rules
@@ -46,5 +47,5 @@ def _devfix(
     """Finds, repairs and proves device-placement bugs in PyTorch code."""
 
 
-for command in (check, rewrite, review, replay, repair, explain, undo, baseline, rules, rule, audit):
+for command in (check, rewrite, review, report, replay, repair, explain, undo, baseline, rules, rule, audit):
     app.command()(command)

@@ -10,7 +10,7 @@ from devfix.inputs import Ask, Outcome, gather
 from devfix.reporting import json, statistics, text
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress
-from devfix.reporting.reports import Report, rendered
+from devfix.reporting.reports import Report, Verdict, rendered
 from devfix.reporting.terminal import Printer, err, one_line, out
 from devfix.running import Request, run
 from devfix.selection import options_of
@@ -26,17 +26,22 @@ def check(ask: Ask, only_count: bool = False) -> int:
     """
     if only_count and ask.output_format not in (ReportFormat.TEXT, ReportFormat.JSON):
         raise UsageError(f"--statistics has no {ask.output_format} format; take text or json")
-    outcome = _new_ones(ask, look_through(ask))
+    outcome = new_ones(ask, look_through(ask))
     with destination(ask.output_file) as stream:
         if only_count:
             stream.write(_counted(ask, outcome))
         elif ask.output_format is ReportFormat.TEXT:
             _report(ask, outcome, Printer(stream))
         else:
-            report = Report(outcome.results, outcome.errors, outcome.unsafe)
-            stream.write(rendered(report, ask.output_format))
+            stream.write(rendered(report_of(outcome), ask.output_format))
     text.report_errors(outcome.errors, err())
     return outcome.exit_code(outcome.tally.problems > 0)
+
+
+def report_of(outcome: Outcome, verdicts: tuple[Verdict, ...] = ()) -> Report:
+    """What the documents tell of what was found."""
+    choices = outcome.found.choices
+    return Report(outcome.results, outcome.errors, outcome.unsafe, verdicts, choices=choices, known=outcome.known)
 
 
 def baseline(ask: Ask, file: str) -> int:
@@ -67,8 +72,12 @@ def look_through(ask: Ask) -> Outcome:
     return Outcome(found, tuple(results))
 
 
-def _new_ones(ask: Ask, outcome: Outcome) -> Outcome:
-    """`outcome` without what the baseline has."""
+def new_ones(ask: Ask, outcome: Outcome) -> Outcome:
+    """`outcome` without what the baseline has.
+
+    Raises:
+        UsageError: the baseline cannot be read.
+    """
     file = ask.baseline()
     if file is None:
         return outcome

@@ -78,6 +78,11 @@ class Discovery:
     skipped: list[Skipped] = field(default_factory=list)
     errors: list[Failed] = field(default_factory=list)
 
+    @property
+    def choices(self) -> frozenset[Choice]:
+        """The choices that hold for the files."""
+        return frozenset(file.choice for file in self.files)
+
 
 def discover(names: Sequence[str], overrides: Overrides) -> Discovery:
     """The files that `names` stand for: files, folders and what is below them.

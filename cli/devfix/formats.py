@@ -27,3 +27,4 @@ class ReportFormat(StrEnum):
     GITHUB = "github"
     GITLAB = "gitlab"
     JUNIT = "junit"
+    HTML = "html"

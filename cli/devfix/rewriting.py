@@ -4,7 +4,7 @@ Refuse, remember, write: nothing is written while a file that would change has u
 saved before the first write.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -21,7 +21,7 @@ from devfix.reporting import diff, json, text
 from devfix.reporting.columns import side_by_side
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress, replay_progress
-from devfix.reporting.reports import Report, rendered
+from devfix.reporting.reports import FixVerdict, Report, Verdict, rendered
 from devfix.reporting.tally import remaining
 from devfix.reporting.terminal import Printer, err, visible, write_bytes
 from devfix.results import Checked, Failed, Result, Rewritten
@@ -110,16 +110,8 @@ class _Rewrite:
 
     def _replay(self, options: "ReplayOptions") -> None:
         """Run before and after; a patch that breaks its script is not written."""
-        from devfix.replay import BackendError, choose_backend, replay_on
-
-        try:
-            backend = choose_backend(options)
-        except BackendError as error:
-            raise UsageError(f"{error}; nothing was written") from error
         jobs = {file.target.path: file.choice for file in self._found.files}
-        changes = [change_of(item, jobs[item.target.path]) for item in self._changed()]
-        with replay_progress(self._ask.quiet) as tell:
-            self._replays = replay_on(backend, changes, options, tell)
+        self._replays = replayed(self._changed(), jobs, options, self._ask.quiet)
         replays = {str(result.path): result for result in self._replays}
         self._results = [
             _what_holds(result, replays[result.target.path], jobs[result.target.path])
@@ -149,7 +141,14 @@ class _Rewrite:
         if self._ask.output_format is ReportFormat.TEXT:
             self._report_text(outcome, err() if self._mode.show_diff else Printer(stream))
         else:
-            report = Report(self._found_in(outcome), outcome.errors, self._unsafe, extra=self._extra())
+            report = Report(
+                self._found_in(outcome),
+                outcome.errors,
+                self._unsafe,
+                tuple(map(verdict_of, self._replays)),
+                self._extra(),
+                self._found.choices,
+            )
             stream.write(rendered(report, self._ask.output_format))
 
     def _found_in(self, outcome: Outcome) -> Sequence[Result]:
@@ -205,6 +204,38 @@ def change_of(result: Rewritten, choice: Choice) -> "Change":
         return partial.after if isinstance(partial, Rewritten) else result.before
 
     return Change(Path(result.target.path), result.before, result.after, result.findings, only)
+
+
+def replayed(
+    changed: Sequence[Rewritten], choices: Mapping[str, Choice], options: "ReplayOptions", quiet: bool
+) -> "list[ReplayResult]":
+    """What running says of each changed file. `choices` are those of the files, by their paths. Writes nothing.
+
+    Raises:
+        UsageError: there is no place to run.
+    """
+    from devfix.replay import BackendError, choose_backend, replay_on
+
+    try:
+        backend = choose_backend(options)
+    except BackendError as error:
+        raise UsageError(f"{error}; nothing was written") from error
+    changes = [change_of(item, choices[item.target.path]) for item in changed]
+    with replay_progress(quiet) as tell:
+        return replay_on(backend, changes, options, tell)
+
+
+def verdict_of(result: "ReplayResult") -> Verdict:
+    """A replay as reports tell it."""
+    from devfix.replay import reasons
+
+    fixes = ((fix.finding, fix) for fix in result.fixes)
+    return Verdict(
+        str(result.path),
+        str(result.verdict.kind),
+        tuple(reasons(result)),
+        tuple(FixVerdict(one.code, one.message, one.span, str(fix.kind), fix.reason) for one, fix in fixes),
+    )
 
 
 def _what_holds(result: Rewritten, replay: "ReplayResult", choice: Choice) -> Result:

@@ -15,7 +15,7 @@ from devfix.replay.replaying import (
     run_replays,
     stopped_cleanly,
 )
-from devfix.replay.report import as_json, lone_as_json, render, render_lone
+from devfix.replay.report import as_json, lone_as_json, reasons, render, render_lone
 from devfix.replay.stage import Progress
 from devfix.replay.verdicts import Kind, Verdict
 from devfix.replay.workspace import Limits, WorkspaceError, project_root
@@ -40,6 +40,7 @@ __all__ = [
     "lone_as_json",
     "parse_command",
     "project_root",
+    "reasons",
     "render",
     "render_lone",
     "replay_on",

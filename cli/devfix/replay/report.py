@@ -53,6 +53,15 @@ def lone_as_json(run: LoneRun) -> dict[str, Any]:
     return {"replays": [entry | outcomes]}
 
 
+def reasons(result: ReplayResult) -> list[str]:
+    """What the verdict on a file rests on: where it was run, how the runs ended, and what the reader has to know."""
+    if result.before is None or result.after is None:
+        return [result.verdict.reason, *result.notes]
+    ran = f"on {result.on}: before: {_told(result.before)} · after: {_told(result.after)}"
+    postmortem = result.before.postmortem
+    return [result.verdict.reason, ran, *([story(postmortem)] if postmortem is not None else []), *result.notes]
+
+
 def _lines(result: ReplayResult, is_new: bool) -> list[str]:
     head, reason = _words(result.verdict.kind), result.verdict.reason
     fixes = [_fix_line(fix) for fix in result.fixes if fix.kind is not result.verdict.kind]

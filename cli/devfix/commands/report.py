@@ -1,0 +1,46 @@
+"""`devfix report`."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from devfix.commands import options, replaying
+from devfix.commands.grouping import grouped
+from devfix.commands.rewrite import ReplayCommand, RunOptions
+
+OutputFile = Annotated[str, typer.Option("--output-file", "-o", metavar="FILE", help="Where to write the page.")]
+Replay = Annotated[
+    bool, typer.Option("--replay", help="Run each script before and after its patch, and show verdicts.")
+]
+
+
+@dataclass(frozen=True)
+class ReportOptions(options.AnalysisOptions):
+    """How to analyse for a page: what is unsafe counts too, because a page is for reading."""
+
+    unsafe: options.Unsafe = True
+    force_exclude: options.ForceExclude = False
+
+
+@grouped
+def report(
+    paths: options.Paths = None,
+    *,
+    output_file: OutputFile = "devfix-report.html",
+    replay: Replay = False,
+    replay_command: ReplayCommand = None,
+    analysis: ReportOptions,
+    run: RunOptions,
+) -> int:
+    """Write what is wrong, and why, into a page to read. Changes no code."""
+    from devfix import documenting
+    from devfix.formats import ReportFormat
+
+    overrides = analysis.overrides(analysis.force_exclude)
+    ask = replace(analysis.ask(paths or (".",), overrides, ReportFormat.HTML), output_file=output_file)
+    if not replay and replay_command is None:
+        return documenting.report(ask, None)
+    program = None if replay_command is None else replaying.program_of(replay_command, run)
+    return documenting.report(ask, replaying.replay_options(run, overrides, Path.cwd(), program))

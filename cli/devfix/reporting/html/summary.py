@@ -1,0 +1,96 @@
+"""What the page begins with: how many of what, and where."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from devfix.reporting.html.findings import BY_HAND, NOT_REPLAYED, Entry, FileEntries
+from devfix.reporting.reports import Report
+from devfix.settings import Choice
+
+FOLDERS = 20
+"""Of more folders, those that hold them are counted."""
+
+SAFETIES = ("safe", "unsafe", BY_HAND)
+VERDICTS = ("confirmed", "harmless", "not reached", "inconclusive", "refuted", NOT_REPLAYED)
+STATES = ("open", "fixed", "added")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One value that findings can have, how many do, and what that is of the most frequent one, in per cent."""
+
+    value: str
+    note: str
+    count: int
+    share: int
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A property that findings are counted and filtered by. `key` names it in the page's address."""
+
+    key: str
+    title: str
+    options: tuple[Option, ...]
+
+
+def facets(files: Sequence[FileEntries]) -> list[Facet]:
+    """The properties by which the findings differ, and their rule and folder in any case."""
+    entries = [entry for file in files for entry in file.entries]
+    names = {entry.code: entry.name for entry in entries}
+    by_rule = Counter(entry.code for entry in entries)
+    by_folder = Counter(file.folder for file in files for _ in file.entries)
+    found = [
+        _facet("rule", "Rule", by_rule, names, sorted(by_rule, key=lambda code: (-by_rule[code], code))),
+        _facet("folder", "Folder", by_folder, {}, sorted(by_folder, key=lambda name: (-by_folder[name], name))),
+        _closed("safety", "Fix", entries, lambda entry: entry.safety, SAFETIES),
+    ]
+    closed = [
+        _closed("verdict", "Replay", entries, lambda entry: entry.verdict, VERDICTS),
+        _closed("state", "State", entries, lambda entry: entry.state, STATES),
+    ]
+    usual = {NOT_REPLAYED, "open"}
+    return [*found, *(one for one in closed if {option.value for option in one.options} - usual)]
+
+
+def _closed(
+    key: str, title: str, entries: Iterable[Entry], value: Callable[[Entry], str], order: Sequence[str]
+) -> Facet:
+    counts = Counter(map(value, entries))
+    return _facet(key, title, counts, {}, [one for one in order if one in counts])
+
+
+def _facet(key: str, title: str, counts: Counter[str], notes: dict[str, str], order: Sequence[str]) -> Facet:
+    most = max(counts.values(), default=1)
+    return Facet(
+        key,
+        title,
+        tuple(Option(one, notes.get(one, ""), counts[one], max(round(100 * counts[one] / most), 1)) for one in order),
+    )
+
+
+def torch_targets(report: Report) -> str:
+    """`2.4 (pyproject.toml)`: the oldest torch that the code must run on, and what says so."""
+    return ", ".join(sorted({_target(choice) for choice in report.choices})) or "any"
+
+
+def _target(choice: Choice) -> str:
+    if choice.target_torch is None:
+        return "any"
+    version = ".".join(map(str, choice.target_torch))
+    return version if choice.declared_by is None else f"{version} ({choice.declared_by})"
+
+
+def with_shared_folders(files: Sequence[FileEntries]) -> dict[str, str]:
+    """The folder under which each folder is counted: itself, or where they are many one above it."""
+    names = {file.folder for file in files}
+    depth = max((name.count("/") + 1 for name in names), default=1)
+    while depth > 1 and len({_cut(name, depth) for name in names}) > FOLDERS:
+        depth -= 1
+    return {name: _cut(name, depth) for name in names}
+
+
+def _cut(folder: str, depth: int) -> str:
+    parts = folder.split("/")
+    return folder if len(parts) <= depth else "/".join(parts[:depth])
