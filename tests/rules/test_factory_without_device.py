@@ -836,3 +836,30 @@ def test_what_meets_a_parameter_with_a_shape_in_a_module(rule) -> None:
                 return x * keep
     """
     assert "torch.rand((x.shape[0], 1), device=x.device) < 0.5" in rule.fixed(program)
+
+
+def test_the_parameter_to_follow_is_the_same_each_time(rule) -> None:
+    program = """
+        import torch
+        from torch.nn import Parameter
+        class Cell(torch.nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.zeta = Parameter(torch.ones(1, size))
+                self.eta = Parameter(torch.ones(1, size))
+                self.theta = Parameter(torch.ones(1, size))
+                self.iota = Parameter(torch.ones(1, size))
+                self.alpha = Parameter(torch.ones(1, size))
+                if size > 4:
+                    self.large = True
+            def _state(self, x, c):
+                if c is None:
+                    c = torch.zeros(x.shape[0], 4)
+                return c
+            def forward(self, x, h=None, c=None):
+                h = self._state(x, h)
+                c = self._state(x, c)
+                gate = torch.sigmoid(h * self.zeta + self.eta)
+                return gate * c + self.theta * self.iota * self.alpha
+    """
+    assert "self.zeta.device" in rule.fixed(program)
