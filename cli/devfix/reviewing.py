@@ -1,5 +1,6 @@
 """`devfix review`: which front end it has, and how it ends."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -40,8 +41,9 @@ def review(ask: Ask, mode: Mode) -> int:
         report_left_out(session.outcome.left_out, err())
     if not session.review.items:
         return _nothing(session)
-    _resume(session, mode, asks_later=False)
-    return _end(session, _by_prompt(session, mode))
+    is_plain = mode.plain or plain.is_due(sys.stdout.isatty())
+    _resume(session, mode, asks_later=not is_plain)
+    return _end(session, _by_prompt(session, mode) if is_plain else _on_screen(session, mode))
 
 
 def _nothing(session: Session) -> int:
@@ -86,6 +88,17 @@ def _refuse_dirty(session: Session, plan: Plan) -> None:
         session.refuse_dirty(plan)
     except UsageError as error:
         raise UsageError(str(error), [*error.details, telling.left_line(session)]) from error
+
+
+def _on_screen(session: Session, mode: Mode) -> Plan | None:
+    try:
+        import textual as _textual  # noqa: F401
+    except ImportError as error:
+        what = "devfix review needs textual: pip install 'devfix[review]'"
+        raise UsageError(f"{what}; --plain asks line by line") from error
+    from devfix.review.screens.app import ReviewApp
+
+    return ReviewApp(session, mode.replay, asks_to_resume=not (mode.resume or mode.restart)).run()
 
 
 def _end(session: Session, plan: Plan | None) -> int:

@@ -122,10 +122,9 @@ class Review:
             self._decisions.pop(number, None)
 
 
-def as_safe_as(item: Item, others: Iterable[Item]) -> list[Item]:
-    """Those of `others` whose fix is trusted as much as that of `item`: unsafe ones are never taken along unseen."""
-    allowed = {"safe", item.safety}
-    return [other for other in others if other.safety in allowed]
+def as_safe_as(safety: str, items: Iterable[Item]) -> list[Item]:
+    """Those of `items` whose fix is trusted that much at least: unsafe ones are never taken along unseen."""
+    return [item for item in items if item.safety in ("safe", safety)]
 
 
 def _edits(item: Item) -> tuple[Replacement, ...]:

@@ -133,7 +133,7 @@ class Prompt:
 
     def _accept(self, item: Item, rest: list[Item]) -> None:
         able = [other for other in rest if other.can_accept]
-        taken = as_safe_as(item, able)
+        taken = as_safe_as(item.safety, able)
         self._decide(taken, Decision.ACCEPTED)
         if len(taken) < len(able):
             self._say(f"{len(able) - len(taken)} unsafe left to decide")

@@ -1,0 +1,54 @@
+"""The application: the full screen around a session. It ends with the plan to write, or with None."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from devfix.review import telling
+from devfix.review.screens.dialogs import Question
+from devfix.review.screens.main import MainScreen
+from devfix.review.session import Plan, Session
+from textual.app import App
+from textual.binding import BindingType
+
+if TYPE_CHECKING:
+    from devfix.replay import ReplayOptions
+
+
+class ReviewApp(App[Plan]):
+    """The review of a session. Nothing is written here: that is for whoever runs it."""
+
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "devfix review"
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(
+        self, session: Session, replay: "Callable[[], ReplayOptions]", *, asks_to_resume: bool = False
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.replay = replay
+        self._asks_to_resume = asks_to_resume
+
+    def on_mount(self) -> None:
+        self.push_screen(MainScreen(self.session, self.replay))
+        kept = self.session.memory.load() if self._asks_to_resume else ()
+        if kept:
+            text = f"An interrupted review of these paths has {len(kept)} decisions."
+            answers = [("r", "go on with it"), ("n", "begin anew, and drop them"), ("q", "quit")]
+            self.push_screen(Question(text, answers), self._resumed)
+
+    def _resumed(self, answer: str | None) -> None:
+        if answer == "q":
+            self.exit(None)
+        elif answer == "r":
+            lost = self.session.resume(self.session.memory.load())
+            self.main.refill()
+            if lost:
+                self.main.say("; ".join(telling.lost_lines(lost)))
+        else:
+            self.session.keep()
+
+    @property
+    def main(self) -> MainScreen:
+        """The screen of the review itself."""
+        return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))

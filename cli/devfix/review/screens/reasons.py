@@ -1,0 +1,68 @@
+"""Why a finding is one: its message, what the fix does and how safe it is, the verdict of a replay, the trail."""
+
+from collections.abc import Iterator
+
+from devfix.discovery import label_of
+from devfix.results import Note
+from devfix.review.deciding import Decision
+from devfix.review.documents import Item
+from devfix.review.screens.code import harmless, snippet
+from devfix.review.session import Judged
+from textual.content import Content
+
+_SAFETY = {"safe": "$text-success", "unsafe": "bold $text-warning", "advice": "$text-accent"}
+_MEANING = {
+    "safe": "cannot change a program that works",
+    "unsafe": "a choice, or a visible effect",
+    "advice": "nothing to apply: repair it by hand, or ignore it",
+}
+_VERDICT = {"confirmed": "bold $text-success", "harmless": "$text-success", "refuted": "bold $text-error"}
+_DECIDED = {
+    Decision.ACCEPTED: "accepted",
+    Decision.REFUSED: "refused",
+    Decision.IGNORED: "to be silenced by a comment",
+    None: "undecided",
+}
+
+
+def reasons(item: Item, decision: Decision | None, judged: Judged | None, is_stale: bool) -> Content:
+    """All that is known of a finding, for people. `is_stale` says that the verdict is of other fixes together."""
+    return Content("\n").join(_lines(item, decision, judged, is_stale))
+
+
+def _lines(item: Item, decision: Decision | None, judged: Judged | None, is_stale: bool) -> Iterator[Content]:
+    problem = item.problem
+    yield Content.assemble((problem.code, "bold $text-error"), f" {problem.name}  ", (_DECIDED[decision], "dim"))
+    yield Content.styled(harmless(problem.message), "bold")
+    what = "fix" if item.safety != "advice" else "advice"
+    yield Content.assemble((f"{what}: ", "$text-success"), harmless(item.remedy))
+    yield Content.assemble((item.safety, _SAFETY[item.safety]), (f": {_MEANING[item.safety]}", "dim"))
+    if item.document.obstacle is not None:
+        yield Content.styled(f"not written: {item.document.obstacle}", "$text-warning")
+    if judged is not None:
+        yield _verdict(judged, is_stale)
+    if problem.trail:
+        yield Content("")
+    for note in problem.trail:
+        yield from _stop(item, note)
+
+
+def _verdict(judged: Judged, is_stale: bool) -> Content:
+    told = " ".join(harmless(line) for line in judged.lines)
+    stale = " (with other fixes than are accepted now)" if is_stale else ""
+    style = _VERDICT.get(judged.kind, "$text-warning")
+    return Content.assemble("replay ", (judged.words, style), f"{stale}: {told}" if told else stale)
+
+
+def _stop(item: Item, note: Note) -> Iterator[Content]:
+    """Where a value went, and the line of code there; of other files only where."""
+    if note.path is not None:
+        where = f"{harmless(label_of(note.path))}:{note.span.line}"
+        yield Content.assemble((where, "$text-accent"), f"  {harmless(note.text)}")
+        return
+    cell, line = item.problem.place(note.span.line)
+    where = f"line {line}" if cell is None else f"cell {cell}, line {line}"
+    yield Content.assemble((where, "$text-accent"), f"  {harmless(note.text)}")
+    lines = item.document.lines
+    if note.span.line <= len(lines):
+        yield Content.assemble("    ", *snippet([lines[note.span.line - 1].strip()]))
