@@ -249,3 +249,9 @@ def test_a_class_with_a_device_makes_it_there(rule) -> None:
 def test_an_item_of_a_list_is_moved(rule) -> None:
     program = module("self.ts = [torch.zeros(3), torch.ones(3)]", "return [x + one for one in self.ts]")
     assert "x + one.to(x.device)" in rule.fixed(program)
+
+
+def test_it_is_reported_where_the_module_keeps_it(rule) -> None:
+    program = module("t = given if n else torch.zeros(3)\n        self.t = torch.ones(3)", "return x + self.t")
+    found = rule.finding(program)
+    assert (found.span.line, [one.span.line for one in found.trail]) == (7, [7, 9])

@@ -51,6 +51,7 @@ Any; 1.6 for `persistent=False`.
 
 from collections.abc import Iterator
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.facts import Abroad, Meeting
@@ -62,6 +63,7 @@ from devfix_codemods.rules._attributes import Kept
 from devfix_codemods.rules._caches import Cache, caches
 from devfix_codemods.rules._late_buffers import Late, late_buffers
 from devfix_codemods.rules._moves import device_words, text_of
+from devfix_codemods.source import Span
 
 FEW = 2
 """At how many uses a floating-point attribute is moved there rather than made a buffer."""
@@ -120,7 +122,7 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
         code=RULE.code,
         name=RULE.name,
         message=f"`self.{kept.name}` is a plain tensor, {why}, but it meets `{other}`, which is {where}",
-        span=program.source.span(first.node),
+        span=_kept_at(program, kept) or birth,
         origin=birth,
         trail=(
             Step(birth, f"`self.{kept.name}` is made here, on the host"),
@@ -129,6 +131,15 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
         fix=fix,
         advice=None if fix else _advice(kept, is_module),
     )
+
+
+def _kept_at(program: Program, kept: Kept) -> Span | None:
+    """The first assignment to the attribute in the constructor."""
+    constructor = scope.constructor(kept.owner)
+    for one in _attributes.assignments(program, kept):
+        if scope.function_around(program, one) is constructor and constructor is not None:
+            return program.source.span(_attributes.targets(one)[0])
+    return None
 
 
 def _used_elsewhere(program: Program, kept: Kept, one: Abroad) -> Finding:
