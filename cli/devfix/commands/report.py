@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from devfix.commands import options, replaying
+from devfix.commands.check import Baseline, NoBaseline
 from devfix.commands.grouping import grouped
 from devfix.commands.rewrite import ReplayCommand, RunOptions
+from devfix.errors import UsageError
+from devfix.formats import ReportFormat
 
 OutputFile = Annotated[str, typer.Option("--output-file", "-o", metavar="FILE", help="Where to write the page.")]
 Replay = Annotated[
@@ -31,15 +34,23 @@ def report(
     output_file: OutputFile = "devfix-report.html",
     replay: Replay = False,
     replay_command: ReplayCommand = None,
+    baseline: Baseline = None,
+    no_baseline: NoBaseline = False,
     analysis: ReportOptions,
     run: RunOptions,
 ) -> int:
     """Write what is wrong, and why, into a page to read. Changes no code."""
     from devfix import documenting
-    from devfix.formats import ReportFormat
 
     overrides = analysis.overrides(analysis.force_exclude)
-    ask = replace(analysis.ask(paths or (".",), overrides, ReportFormat.HTML), output_file=output_file)
+    if baseline is not None and no_baseline:
+        raise UsageError("--baseline and --no-baseline contradict each other")
+    ask = replace(
+        analysis.ask(paths or (".",), overrides, ReportFormat.HTML),
+        output_file=output_file,
+        baseline_file=baseline,
+        use_baseline=not no_baseline,
+    )
     if not replay and replay_command is None:
         return documenting.report(ask, None)
     program = None if replay_command is None else replaying.program_of(replay_command, run)

@@ -47,6 +47,7 @@ def _template() -> Template:
 def _members(report: Report, files: Sequence[FileEntries]) -> dict[str, Any]:
     tally = Tally.of(report.results, report.errors)
     codes = sorted({entry.code for file in files for entry in file.entries})
+    folders = with_shared_folders(files)
     style, script = _own("report.css"), _own("report.js")
     return {
         "version": __version__,
@@ -57,8 +58,8 @@ def _members(report: Report, files: Sequence[FileEntries]) -> dict[str, Any]:
         "tally": tally,
         "known": report.known,
         "files": files,
-        "folders": with_shared_folders(files),
-        "facets": facets(files),
+        "folders": folders,
+        "facets": facets(files, folders),
         "errors": report.errors,
         "torch": torch_targets(report),
         "rules": [page for code in codes if (page := page_of(code)) is not None],

@@ -1,7 +1,7 @@
 """What the page begins with: how many of what, and where."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from devfix.reporting.html.findings import BY_HAND, NOT_REPLAYED, Entry, FileEntries
@@ -35,12 +35,15 @@ class Facet:
     options: tuple[Option, ...]
 
 
-def facets(files: Sequence[FileEntries]) -> list[Facet]:
-    """The properties by which the findings differ, and their rule and folder in any case."""
+def facets(files: Sequence[FileEntries], folders: Mapping[str, str]) -> list[Facet]:
+    """The properties by which the findings differ, and their rule, folder and fix in any case.
+
+    `folders` has the folder under which each folder is counted.
+    """
     entries = [entry for file in files for entry in file.entries]
     names = {entry.code: entry.name for entry in entries}
     by_rule = Counter(entry.code for entry in entries)
-    by_folder = Counter(file.folder for file in files for _ in file.entries)
+    by_folder = Counter(folders[file.folder] for file in files for _ in file.entries)
     found = [
         _facet("rule", "Rule", by_rule, names, sorted(by_rule, key=lambda code: (-by_rule[code], code))),
         _facet("folder", "Folder", by_folder, {}, sorted(by_folder, key=lambda name: (-by_folder[name], name))),
