@@ -415,15 +415,24 @@ FORGOTTEN = {
         "return torch.Tensor(range(len(x))).to(torch.long)",
         "return torch.Tensor(range(len(x))).to(x.device).to(torch.long)",
     ),
-    "a neighbour with a device": (
-        "d = x.device; y = torch.ones(3, device=d); z = torch.eye(4); return y, z",
-        "d = x.device; y = torch.ones(3, device=d); z = torch.eye(4, device=d); return y, z",
-    ),
     "the place of a tensor": (
         "x = torch.tensor(float(a)); return x",
         "x = torch.tensor(float(a), device=x.device); return x",
     ),
 }
+
+
+def test_a_neighbour_with_a_device_is_told_and_not_followed(rule) -> None:
+    finding = rule.finding("""
+        import torch
+        def f(x: torch.Tensor):
+            d = x.device
+            y = torch.ones(3, device=d)
+            z = torch.eye(4)
+            return y, z
+    """)
+    assert finding.message == "`torch.eye(…)` has neighbours on `d`, and makes its tensor on the host"
+    assert (finding.fix, finding.advice) == (None, "give `torch.eye` the device of what its tensor goes with")
 
 
 def test_losses_are_summed_where_they_are(rule) -> None:
@@ -668,7 +677,7 @@ def test_a_dtype_by_keyword_is_no_move(rule) -> None:
                 scores = torch.clip(scores.float(), -1, 1).to(dtype=kind)
                 return scores
     """
-    assert "scores = torch.tensor(scores, device=self.current_device)" in rule.unchanged_unless_unsafe(program)
+    assert rule.finding(program).message.startswith("`torch.tensor(…)` has neighbours on `self.current_device`")
 
 
 def test_what_several_branches_make_is_moved_where_they_come_together(rule) -> None:
@@ -775,7 +784,7 @@ def test_what_a_list_has_taken_is_made_elsewhere_and_not_moved_later(rule) -> No
 
 
 def test_a_random_neighbour_on_the_host_says_nothing(rule) -> None:
-    assert "torch.arange(count, device=self.device)" in rule.unchanged_unless_unsafe("""
+    finding = rule.finding("""
         import torch
         class Trainer:
             def total(self):
@@ -788,6 +797,7 @@ def test_a_random_neighbour_on_the_host_says_nothing(rule) -> None:
                 found["labels"] = sample
                 return found
     """)
+    assert finding.message.startswith("`torch.arange(…)` has neighbours on `self.device`")
 
 
 def test_what_a_transposed_tensor_meets_is_made_beside_it(rule) -> None:

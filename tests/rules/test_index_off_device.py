@@ -165,7 +165,10 @@ def test_what_a_class_keeps_on_the_host_stays_there(rule) -> None:
             def put(self, x: torch.Tensor):
                 self.rows[x] += 1
     """
-    assert "self.rows[x.cpu()] += 1" in rule.fixed(program)
+    assert rule.safeties(program) == [None]  # `x` may be on the host like the rows
+    assert rule.finding(program).advice == "bring `x` to the host, if it is not there already"
+    known = program.replace("self.rows[x]", "self.rows[x.cuda()]")
+    assert "self.rows[x.cuda().cpu()] += 1" in rule.fixed(known)
 
 
 def test_what_was_brought_to_the_host_stays_there(rule) -> None:
@@ -175,4 +178,5 @@ def test_what_was_brought_to_the_host_stays_there(rule) -> None:
             history = y.cpu()
             return history[x]
     """
-    assert "history[x.cpu()]" in rule.fixed(program)
+    assert rule.safeties(program) == [None]
+    assert "history[x.cuda().cpu()]" in rule.fixed(program.replace("history[x]", "history[x.cuda()]"))

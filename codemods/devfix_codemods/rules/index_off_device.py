@@ -25,7 +25,8 @@ A host index into a device tensor is allowed; the reverse is not:
 
 ## Fix safety
 
-Safe: the operation fails today wherever the index is on a device, and where it is on the host, nothing changes.
+Safe: the operation fails today wherever the index is on a device, and where it is on the host, nothing changes. An
+index is brought to the host only where it is known to be on a device; where it may be on the host too, that is advice.
 
 ## Since torch
 
@@ -216,12 +217,13 @@ def _finding(program: Program, meeting: Meeting) -> Finding:
         origin=origin,
         trail=(*trail, Step(here, f"and indexed by `{index}` here")),
         fix=fix,
+        advice=f"bring `{index}` to the host, if it is not there already" if fix is None else None,
     )
 
 
-def _fix(program: Program, meeting: Meeting) -> Fix:
+def _fix(program: Program, meeting: Meeting) -> Fix | None:
     found = _fix_where_made(program, meeting)
-    if found is not None:
+    if found is not None or not may_be_device(meeting.anchor.place):
         return found
     span = program.source.span(meeting.anchor.node)
     return Fix(Safety.SAFE, "Bring the index to the host", (ReplaceExpression(span, "__node__.cpu()"),))
