@@ -106,6 +106,13 @@ class TestUnused:
         (found,) = _silence("x  # devfix: ignore[DVF999]\n").findings
         assert found.message == "unused ignore: there is no rule DVF999"
 
+    def test_codes_of_a_plug_in_that_is_not_here_are_left_alone(self):
+        assert _silence("x  # devfix: ignore[ACME101]\n").findings == ()
+
+    def test_a_misspelt_prefix_is_reported(self):
+        (found,) = _silence("x  # devfix: ignore[DFV101]\n").findings
+        assert found.message == "unused ignore: there is no rule DFV101"
+
     def test_two_comments_for_one_finding_are_both_used(self):
         text = "f(  # devfix: ignore[DVF101]\n)  # devfix: ignore[DVF101]\n"
         assert _silence(text, _finding("DVF101", 1, 2)) == suppressions.Silenced((), 1)

@@ -20,6 +20,7 @@ import msgspec
 import platformdirs
 
 import devfix
+from devfix import plugins
 from devfix.ignoring import repository_of
 from devfix.neighbours import Basis, Stamp
 from devfix.results import Problem
@@ -144,18 +145,26 @@ def no_cache() -> Cache:
     return Cache(None)
 
 
-@cache
 def fingerprint() -> bytes:
-    """Changes whenever the code that produces findings does."""
-    parts = [devfix.__version__, sys.version]
-    for package in (devfix_codemods, devfix):
-        parts += [part for folder in package.__path__ for part in _stamps(folder)]
+    """Changes whenever the code that produces findings does, that of plug-ins included."""
+    parts = [devfix.__version__, sys.version, *_own_stamps()]
+    for plugin in plugins.in_use():
+        parts += [plugin.title, *(stamp for place in plugin.places() for stamp in _stamps(place))]
     return _digest("\n".join(parts).encode())
 
 
-def _stamps(folder: str) -> list[str]:
+@cache
+def _own_stamps() -> list[str]:
+    return [stamp for package in (devfix_codemods, devfix) for place in package.__path__ for stamp in _stamps(place)]
+
+
+def _stamps(place: str) -> list[str]:
+    """The times and sizes of the Python files in a folder, or of one file."""
     found: list[str] = []
-    for where, folders, files in os.walk(folder):
+    if Path(place).is_file():
+        status = Path(place).stat()
+        return [f"{place} {status.st_mtime_ns} {status.st_size}"]
+    for where, folders, files in os.walk(place):
         folders[:] = [name for name in folders if name != "__pycache__"]
         for name in files:
             if name.endswith(".py"):

@@ -2,6 +2,7 @@
 
 from devfix_codemods.rules import all_rules
 
+from devfix import plugins
 from devfix.formats import OutputFormat
 from devfix.reporting import json
 from devfix.reporting.terminal import out
@@ -10,9 +11,17 @@ from devfix.selection import unknown_rule
 
 
 def list_rules(output_format: OutputFormat) -> int:
-    """Print every rule with its code, name and summary."""
+    """Print every rule with its code, name and summary.
+
+    Raises:
+        UsageError: a plug-in is broken.
+    """
+    plugins.load()
     if output_format is OutputFormat.JSON:
-        entries = [{"code": rule.code, "name": rule.name, "summary": rule.summary} for rule in all_rules()]
+        entries = [
+            {"code": rule.code, "name": rule.name, "summary": rule.summary, "plugin": plugins.title_of(rule.code)}
+            for rule in all_rules()
+        ]
         print(json.encode({"version": json.VERSION, "rules": entries}))
         return 0
     printer = out()
@@ -26,13 +35,15 @@ def explain(word: str) -> int:
     """Print the page of the rule of that code or name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or a plug-in is broken.
     """
+    plugins.load()
     page = page_named(word)
     if page is None:
         raise unknown_rule(word)
     printer = out()
-    printer.line((f"{page.code} ", "code"), (page.name, "name"))
+    title = plugins.title_of(page.code)
+    printer.line((f"{page.code} ", "code"), (page.name, "name"), (f" ({title})" if title else "", "faint"))
     printer.line()
     for line in page.text.splitlines():
         printer.line((line, ""))

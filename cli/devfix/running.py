@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from devfix import plugins
 from devfix.analysis import Job, Task, analyse
 from devfix.cache import Cache, Entry
 from devfix.discovery import File
@@ -141,7 +142,7 @@ class _Run:
         jobs = chain([first], jobs)
         if not forks() and sum(file.size for file in self._files) < _FEW_BYTES:
             return ((number, analyse(job)) for number, job in jobs)
-        return Pool(analyse, self._size, self._request.seconds).run(jobs)
+        return Pool(plugins.carried(analyse), self._size, self._request.seconds).run(jobs)
 
     def _received(self, number: int, answer: Result | Lost) -> Result:
         job = self._pending.pop(number)

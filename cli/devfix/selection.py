@@ -1,5 +1,6 @@
 """From what the user wrote (`DVF1`, `DVF101`, `batch-not-moved`, `ALL`) to the codes of rules."""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 
@@ -10,6 +11,7 @@ from devfix.errors import UsageError, close_match
 from devfix.settings import Choice
 
 EVERYTHING = "ALL"
+_SELECTOR = re.compile(r"([A-Z]{2,12})(\d{0,3})")
 
 
 @cache
@@ -51,7 +53,7 @@ def codes_of(selectors: Iterable[str], where: str = "") -> frozenset[str]:
 def unknown_rule(word: str, where: str = "") -> UsageError:
     """What to raise where `word` names no rule; `where` names its place."""
     known = [text for rule in all_rules() for text in (rule.code, rule.name)]
-    folded = word.upper() if word.upper().startswith("DVF") else word.lower()
+    folded = word.upper() if _SELECTOR.fullmatch(word.upper()) else word.lower()
     return UsageError(f"{where}no rule {word!r}{close_match(folded, known) or ';'} `devfix rules` lists them")
 
 
@@ -66,5 +68,6 @@ def _codes(selector: str, where: str) -> list[str]:
 
 
 def _matches(rule: Rule, selector: str, wanted: str) -> bool:
-    is_prefix = wanted.startswith("DVF") and rule.code.startswith(wanted)
-    return is_prefix or rule.name == selector.lower()
+    asked, own = _SELECTOR.fullmatch(wanted), _SELECTOR.fullmatch(rule.code)
+    is_prefix = asked and own and asked[1] == own[1] and own[2].startswith(asked[2])
+    return bool(is_prefix) or rule.name == selector.lower()

@@ -19,7 +19,7 @@ from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch, read
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
-from devfix_codemods.rules import Rule, all_rules
+from devfix_codemods.rules import RESERVED, Rule, all_rules
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.triggers import triggered
@@ -27,7 +27,8 @@ from devfix_codemods.triggers import triggered
 MAX_PASSES = 4
 """How often fixes may expose further ones before a file is given up."""
 
-_BUG = "left as it was; this is a devfix bug"
+_LEFT = "left as it was"
+_BUG = f"{_LEFT}; this is a devfix bug"
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 Accept = Callable[[Finding], bool]
@@ -151,10 +152,31 @@ def _found(program: Program, rules: Iterable[Rule]) -> list[Finding] | Failed:
     findings: list[Finding] = []
     for rule in rules:
         try:
-            findings += rule.check(program)
+            findings += _honest(rule, rule.check(program))
         except Exception as error:
-            return Failed(f"{rule.code} {rule.name} raised {type(error).__name__}: {error}", internal=True)
+            reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
+            foreign = _is_foreign(rule.code)
+            return Failed(f"{reason}; {_bug(rule.code)}" if foreign else reason, internal=not foreign)
     return findings
+
+
+def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings of one rule. Comments and settings know them by its code, so that they must have it."""
+    found = list(findings)
+    for one in found:
+        if not isinstance(one, Finding):
+            raise TypeError(f"it finds {one!r}, which is no Finding")
+        if (one.code, one.name) != (rule.code, rule.name):
+            raise ValueError(f"it finds something as {one.code} {one.name}")
+    return found
+
+
+def _is_foreign(code: str) -> bool:
+    return not code.startswith(RESERVED)
+
+
+def _bug(code: str) -> str:
+    return f"this is a bug of the rule {code}" if _is_foreign(code) else "this is a devfix bug"
 
 
 def _explained(source: Source, error: SourceError) -> str:
@@ -230,7 +252,8 @@ def _rewritten(source: Source, options: Options, accept: Accept | None, look: Lo
         if accept is None and any(broken.others(_applicable(step.checked.findings, options, accept))):
             return Failed(f"no end of fixes after {MAX_PASSES} passes; {_BUG}", internal=True)
     if not fixed and broken.reasons:
-        return Failed(f"{broken.reasons[0]}; {_BUG}", internal=True)
+        code = broken.codes[0]
+        return Failed(f"{broken.reasons[0]}; {_LEFT}; {_bug(code)}", internal=not _is_foreign(code))
     left = broken.marked(step.checked.findings)
     return Changed(step.source.data, tuple(fixed), left) if fixed else Clean(left)
 
@@ -253,10 +276,12 @@ class _Broken:
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
+        self.codes: list[str] = []
         self._keys: set[tuple[str, str]] = set()
 
     def add(self, finding: Finding, problem: str) -> None:
         self._keys.add((finding.code, finding.message))
+        self.codes.append(finding.code)
         self.reasons.append(f"the fix of {finding.code} in line {finding.span.line} fails: {problem}")
 
     def others(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -265,11 +290,13 @@ class _Broken:
 
     def marked(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """`findings`, these without their fixes."""
-        advice = "devfix has a fix but could not make it hold; this is a devfix bug."
         fine = set(self.others(findings))
-        return tuple(
-            one if one in fine else replace(one, fix=None, advice=_sentences(one.advice, advice)) for one in findings
-        )
+        return tuple(one if one in fine else _without_fix(one) for one in findings)
+
+
+def _without_fix(finding: Finding) -> Finding:
+    advice = f"devfix has a fix but could not make it hold; {_bug(finding.code)}."
+    return replace(finding, fix=None, advice=_sentences(finding.advice, advice))
 
 
 def _repaired(step: _Step, todo: Sequence[Finding], look: Look, broken: _Broken) -> _Step:

@@ -4,6 +4,7 @@ An ignore covers the findings whose text touches its line. Words after the closi
 One that silences nothing, and one that cannot be understood, is reported itself, so that none outlives its cause.
 """
 
+import difflib
 import re
 import tokenize
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ _ASKED_FOR = frozenset({"DVF002"})
 _DIRECTIVE = re.compile(r"#\s*devfix:\s*([^#]*)")
 _IGNORE = re.compile(r"ignore(?:\s*\[([^\]]*)\](?:\s.*)?)?")
 _SKIP = re.compile(r"skip-file(?:\s.*)?")
-_RULE = re.compile(r"DVF\d{3}")
+_RULE = re.compile(r"([A-Z]{2,12})\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +173,21 @@ def _unused(
         if code in _ASKED_FOR:
             continue
         if code not in rules:
+            if _is_of_others(code, rules):
+                continue
             yield _about(ignore, f"there is no rule {code}", f"Remove {code} from the comment.")
         elif code in select and (ignore, code) not in used:
             yield _about(ignore, f"{code} is not found on this line", f"Remove {code} from the comment.")
+
+
+def _is_of_others(code: str, rules: frozenset[str]) -> bool:
+    """Whether the code has a prefix that no rule here has, and that is not one of these misspelt.
+
+    It may belong to a plug-in that is not installed here.
+    """
+    prefixes = {found[1] for one in rules if (found := _RULE.fullmatch(one))}
+    found = _RULE.fullmatch(code)
+    return found is not None and found[1] not in prefixes and not difflib.get_close_matches(found[1], prefixes)
 
 
 def _about(ignore: Ignore, reason: str, advice: str) -> Finding:

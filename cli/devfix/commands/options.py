@@ -63,7 +63,7 @@ WithColour = Annotated[
 Config = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="A TOML file whose [tool.devfix] holds for all files.")
 ]
-Isolated = Annotated[bool, typer.Option("--isolated", help="Read no settings file.")]
+Isolated = Annotated[bool, typer.Option("--isolated", help="Read no settings file, load no plug-in.")]
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,13 @@ class AnalysisOptions:
         """The command line's part of the settings.
 
         Raises:
-            UsageError: `--target-torch` is no version, a selector names no rule, or two options contradict each other.
+            UsageError: `--target-torch` is no version, a selector names no rule, two options contradict each
+                other, or a plug-in is broken.
         """
+        from devfix import plugins
         from devfix.settings import Overrides, parse_version
 
+        plugins.load(self.isolated)
         if self.config is not None and self.isolated:
             raise UsageError("--config and --isolated contradict each other")
         version = None if self.target_torch is None else parse_version(self.target_torch)
