@@ -72,14 +72,25 @@ def with_only(job: Job, wanted: Sequence[Finding]) -> Result:
 
     Fixes that others exposed are known by what they say, because lines move.
     """
+    return _with(job, lambda finding: finding in wanted, _keys(wanted))
+
+
+def with_chosen(job: Job, problems: Sequence[Problem]) -> Result:
+    """The result for one file of which only the fixes of some of the findings of a check are applied."""
+    wanted = {(problem.code, problem.message, problem.span) for problem in problems}
+    keys = {(problem.code, problem.message) for problem in problems}
+    return _with(job, lambda finding: (finding.code, finding.message, finding.span) in wanted, keys)
+
+
+def _with(job: Job, accept: Callable[[Finding], bool], keys: set[tuple[str, str]]) -> Result:
     from devfix_codemods import engine
 
     project = _project(job.place)
-    first = engine.rewrite(job.source, job.options, lambda finding: finding in wanted, project)
+    first = engine.rewrite(job.source, job.options, accept, project)
     if not isinstance(first, outcomes.Changed):
         return _rewrite_result(job, first)
     fixed, data, left = list(first.fixed), first.data, first.left
-    exposed = _keys(wanted) - _keys(fixed)
+    exposed = keys - _keys(fixed)
     while exposed:
         later = engine.rewrite(replace(job, data=data).source, job.options, _one_of(exposed), project)
         if not isinstance(later, outcomes.Changed):
@@ -87,17 +98,6 @@ def with_only(job: Job, wanted: Sequence[Finding]) -> Result:
         fixed, data, left = [*fixed, *later.fixed], later.data, later.left
         exposed -= _keys(later.fixed)
     return _rewrite_result(job, outcomes.Changed(data, tuple(fixed), left))
-
-
-def with_chosen(job: Job, problems: Sequence[Problem]) -> Result:
-    """The result for one file of which only the fixes of some of the findings of a check are applied."""
-    from devfix_codemods import engine
-
-    wanted = {(problem.code, problem.message, problem.span) for problem in problems}
-    outcome = engine.check(job.source, job.options, _project(job.place))
-    if not isinstance(outcome, outcomes.Checked):
-        return _unhandled(job.target, outcome)
-    return with_only(job, [one for one in outcome.findings if (one.code, one.message, one.span) in wanted])
 
 
 def _one_of(keys: set[tuple[str, str]]) -> Callable[[Finding], bool]:

@@ -1,10 +1,12 @@
 """`devfix review`."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from devfix.commands import options, replaying
+from devfix.commands.check import Baseline, NoBaseline
 from devfix.commands.grouping import grouped
 from devfix.commands.rewrite import AllowDirty, ReplayCommand
 from devfix.formats import ReportFormat
@@ -28,6 +30,8 @@ def review(
     allow_dirty: AllowDirty = False,
     replay_command: ReplayCommand = None,
     force_exclude: options.ForceExclude = False,
+    baseline: Baseline = None,
+    no_baseline: NoBaseline = False,
     analysis: options.AnalysisOptions,
     run: replaying.RunOptions,
 ) -> int:
@@ -43,4 +47,5 @@ def review(
         return replaying.replay_options(run, overrides, Path.cwd(), program)
 
     ask = analysis.ask(paths or ["."], overrides, ReportFormat.TEXT)
+    ask = replace(ask, baseline_file=baseline, use_baseline=not no_baseline)
     return reviewing.review(ask, reviewing.Mode(replay_options, plain, resume, restart, allow_dirty))

@@ -34,7 +34,7 @@ def blocks(item: Item) -> list[Block]:
     repair = item.problem.repair
     if item.problem.fixable and repair is not None and repair.edits:
         after = split_lines(apply(item.document.text, repair.edits))
-        found = [*hunks(before, after)]
+        found = _with_sink(hunks(before, after), item)
     if not is_notebook(item.path):
         return [Block(_without_end(rows, len(before), len(after))) for rows in found]
     cells = list(_cells(item.document, after))
@@ -51,10 +51,31 @@ def _without_end(rows: Hunk, last: int, last_after: int) -> Hunk:
 
 
 def _around(item: Item) -> Hunk:
-    lines, span = item.document.lines, item.problem.span
-    shown = range(max(span.line - _AROUND, 1), min(span.end_line + _AROUND, len(lines)) + 1)
-    sides = (Side(number, lines[number - 1]) for number in shown)
-    return tuple(Row(side, side, is_change=False) for side in sides)
+    span = item.problem.span
+    return _unchanged(item, range(span.line - _AROUND, span.end_line + _AROUND + 1), 0)
+
+
+def _with_sink(found: Sequence[Hunk], item: Item) -> list[Hunk]:
+    """The hunks in their order, and among them the operation that fails where none of them shows it."""
+    span = item.problem.span
+    shown = {row.before.number for rows in found for row in rows if row.before is not None}
+    if span.line in shown:
+        return list(found)
+    above = [rows for rows in found if _first(rows) < span.line]
+    moved = sum((row.after is not None) - (row.before is not None) for rows in above for row in rows)
+    lines = [line for line in range(span.line - 1, span.end_line + 2) if line not in shown]
+    return [*above, _unchanged(item, lines, moved), *found[len(above) :]]
+
+
+def _first(rows: Hunk) -> int:
+    return next((row.before.number for row in rows if row.before is not None), 0)
+
+
+def _unchanged(item: Item, numbers: Iterable[int], moved: int) -> Hunk:
+    """These lines of the file as they are before and after, where they have `moved` so far."""
+    lines = item.document.lines
+    pairs = ((number, lines[number - 1]) for number in numbers if 1 <= number <= len(lines))
+    return tuple(Row(Side(at, text), Side(at + moved, text), is_change=False) for at, text in pairs)
 
 
 @dataclass(frozen=True)

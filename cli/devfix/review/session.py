@@ -5,15 +5,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devfix import journal
+from devfix import baselines, journal
 from devfix.analysis import Job, Task
+from devfix.checking import look_through, new_ones
 from devfix.discovery import File, label_of
 from devfix.errors import UsageError
-from devfix.inputs import Ask, Outcome, gather
+from devfix.inputs import Ask, Outcome
 from devfix.pool import Lost, Pool
 from devfix.reporting import diff
-from devfix.reporting.progress import Advance, progress
-from devfix.results import Failed, Problem
+from devfix.reporting.progress import Advance
+from devfix.results import Failed, Problem, Result
 from devfix.review.combining import Combined, Missed, Wish, combine
 from devfix.review.deciding import Decision, Renewed, Review
 from devfix.review.documents import Document, Item, documents, items
@@ -255,10 +256,8 @@ def prepare(ask: Ask, allow_dirty: bool) -> Session:
     """
     if ask.reads_standard_input:
         raise UsageError("a review writes files, and `-` is none: name the files")
-    found = gather(ask)
-    with progress("Checking", ask.quiet) as advance:
-        results = run(found.files, Request(Task.CHECK, ask.jobs()), ask.cache(), advance)
-    return Session(ask, list(documents(found.files, results)), Outcome(found, tuple(results)), allow_dirty)
+    outcome = new_ones(ask, look_through(ask))
+    return Session(ask, list(documents(outcome.found.files, outcome.results)), outcome, allow_dirty)
 
 
 def _read_anew(file: File, ask: Ask) -> Document | Failed | None:
@@ -268,7 +267,10 @@ def _read_anew(file: File, ask: Ask) -> Document | Failed | None:
     except OSError as error:
         return Failed(file.target, f"cannot be read: {error.strerror}")
     file = replace(file, mtime_ns=status.st_mtime_ns, size=status.st_size)
-    results = run([file], Request(Task.CHECK, 1), ask.cache(), _pass)
+    results: Sequence[Result] = run([file], Request(Task.CHECK, 1), ask.cache(), _pass)
+    baseline = ask.baseline()
+    if baseline is not None:
+        results = baselines.sift(baseline, results, ()).results
     return next(documents([file], results), None)
 
 

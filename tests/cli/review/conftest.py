@@ -4,6 +4,7 @@ import asyncio
 import html
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from devfix.formats import ReportFormat
 from devfix.replay import ReplayOptions
 from devfix.review.screens.app import ReviewApp
 from devfix.review.session import Plan, Session, prepare
+from textual.worker import WorkerFailed
 
 _TEXT = re.compile(r'<text class="[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>', re.DOTALL)
 Step = str | Callable[["Shown"], Any]
@@ -65,14 +67,15 @@ async def _driven(app: ReviewApp, steps: Sequence[Step], size: tuple[int, int]) 
                 step(shown)
                 continue
             await pilot.press(step)
-            await app.workers.wait_for_complete(list(app.workers))
+            with suppress(WorkerFailed):
+                await app.workers.wait_for_complete(list(app.workers))
             await pilot.pause()
     return app.return_value
 
 
 def driven(*steps: Step, session: Session | None = None, size: tuple[int, int] = WIDE, **options: Any) -> Plan | None:
     """Press keys, and call functions in between with what is shown. Answers what is to be written."""
-    app = ReviewApp(session or session_of(), ReplayOptions, **options)
+    app = ReviewApp(session or session_of(), lambda: ReplayOptions(on="cpu"), **options)
     return asyncio.run(_driven(app, steps, size))
 
 

@@ -275,3 +275,16 @@ def test_a_dumb_terminal_is_asked_line_by_line(tree: Path, monkeypatch: pytest.M
         assert not plain.is_due(True)
         assert plain.is_due(False)
     os.close(ours)
+
+
+def test_without_textual_one_line_says_what_to_install(
+    tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from devfix.review import plain
+
+    (tree / "a.py").write_text(BUGGY)
+    monkeypatch.setattr(plain, "is_due", lambda _terminal: False)
+    monkeypatch.setitem(sys.modules, "textual", None)
+    ran = devfix("review")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "devfix review needs textual: pip install 'devfix[review]'" in ran.err

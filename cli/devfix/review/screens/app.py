@@ -1,6 +1,8 @@
 """The application: the full screen around a session. It ends with the plan to write, or with None."""
 
+import os
 from collections.abc import Callable
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, ClassVar
 
 from devfix.review import telling
@@ -25,6 +27,8 @@ class ReviewApp(App[Plan]):
         self, session: Session, replay: "Callable[[], ReplayOptions]", *, asks_to_resume: bool = False
     ) -> None:
         super().__init__()
+        if os.name != "nt":
+            resource_tracker.ensure_running()  # processes need it, and it cannot start once the screen is taken
         self.session = session
         self.replay = replay
         self._asks_to_resume = asks_to_resume

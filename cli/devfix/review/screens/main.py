@@ -126,6 +126,7 @@ class MainScreen(Screen[None]):
         self._report: list[str] = []
         self._shown: tuple[object, ...] = ()
         self._planning: Worker[Plan] | None = None
+        self._planned_for: list[tuple[Item, Decision]] = []
         self._replaying: Worker[list[str]] | None = None
 
     def compose(self) -> ComposeResult:
@@ -462,6 +463,7 @@ class MainScreen(Screen[None]):
         if self._planning is not None and self._planning.is_running:
             return
         self.say("putting together …")
+        self._planned_for = self._review.decisions
         self._planning = self.run_worker(self._plan, thread=True, group="plan", exit_on_error=False)
 
     def _plan(self) -> Plan:
@@ -475,6 +477,9 @@ class MainScreen(Screen[None]):
         plan = worker.result
         if worker.state is not WorkerState.SUCCESS or plan is None:
             self.say(f"this cannot be written: {worker.error}")
+            return
+        if self._planned_for != self._review.decisions:
+            self.action_write()
             return
         self.say("")
         if not plan.changed and not plan.missed and not plan.errors:

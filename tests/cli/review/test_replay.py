@@ -1,0 +1,69 @@
+"""The accepted fixes are run from within the review; each has its verdict then."""
+
+from pathlib import Path
+
+import pytest
+
+from ..conftest import Devfix
+from .conftest import Shown, driven, session_of
+from .test_plain import asked
+from .test_screen import decided, sees
+
+pytestmark = pytest.mark.usefixtures("library")
+
+ERROR = "Expected all tensors to be on the same device, but got cpu"
+SCRIPT = f"# torch\ndef wrong(x):\n    raise RuntimeError({ERROR!r})\nright = print\nwrong(1)\n"
+
+
+@pytest.fixture
+def script(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    (tree / "pyproject.toml").touch()
+    (tree / "run.py").write_text(SCRIPT)
+    return tree / "run.py"
+
+
+def test_there_is_nothing_to_replay_before_a_fix_is_accepted(script: Path) -> None:
+    driven("p", sees("nothing to replay: no fix is accepted"), "P", sees("nothing was replayed yet"))
+
+
+def test_the_verdict_is_shown_with_the_fix(script: Path) -> None:
+    driven(
+        "y",
+        "p",
+        sees("5 DVF101 confirmed", "replay confirmed: on cpu: RuntimeError at run.py:3 is gone", "P shows the report"),
+        "P",
+        sees("replay run.py on cpu: confirmed", "before: RuntimeError at run.py:3 after"),
+        "escape",
+        "u",
+        sees("(with other fixes than are accepted now)"),
+    )
+    assert script.read_text() == SCRIPT
+
+
+def test_what_was_refuted_is_said_before_writing(script: Path) -> None:
+    script.write_text("# torch\ndef right(x):\n    raise ValueError\nwrong = print\nwrong(1)\n")
+    driven("y", "p", sees("DVF101 refuted"), "w", sees("refuted by the replay: run.py:5 DVF101"))
+
+
+def test_a_replay_that_cannot_begin(script: Path) -> None:
+    def replays_nowhere(shown: Shown) -> None:
+        from devfix.replay import ReplayOptions
+
+        shown.app.main._replay_options = lambda: ReplayOptions(on="npu")
+
+    driven("y", replays_nowhere, "p", sees("replay: "), decided("y"), "q")
+
+
+def test_the_prompt_replays_too(tree: Path, script: Path, devfix: Devfix) -> None:
+    (tree / "second.py").write_text("# torch\nwrong = right = print\nwrong(2)\n")
+    code, out, _ = asked(devfix, "p y p n w n", "--on", "cpu")
+    assert code == 1
+    assert "nothing to replay: no fix is accepted" in out
+    assert "replay run.py on cpu: confirmed" in out
+
+
+def test_verdicts_of_what_was_judged_are_kept_by_finding(script: Path) -> None:
+    session = session_of()
+    driven("y", "p", session=session)
+    assert [judged.kind for judged in session.verdicts.values()] == ["confirmed"]
