@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from devfix.reporting.html import page
 from devfix.reporting.reports import FixVerdict, Report, Verdict
-from devfix.results import Checked, Failed, Note, Problem, Repair, Replacement, Result, Rewritten, Target
+from devfix.results import Cell, Checked, Failed, Note, Problem, Repair, Replacement, Result, Rewritten, Target
 from devfix.settings import Choice
+from devfix_codemods.notebooks.notebook import read
 from devfix_codemods.source import Span
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ..conftest import BUGGY, FIXED, Devfix
+from ..test_notebooks import small
 from .hostile import NAMES, PAYLOADS
 
 EDIT = Repair("safe", "Say `right`", (Replacement(Span(3, 4, 3, 9), "right"),))
@@ -150,7 +152,7 @@ class TestStructure:
             "by hand": "1",
             "errors": "1",
             "in the baseline": "7",
-            "torch, from": "2.4 (setup.py)",
+            "oldest torch": "2.4 (setup.py)",
         }
         assert texts(tree, "h1") == ["4 bugs in 2 files"]
         options = {
@@ -166,6 +168,15 @@ class TestStructure:
         values = [node.attributes["value"] for node in tree.css("input[name=folder]")]
         assert values == ["top0", "top1", "top2"]
         assert {node.attributes["data-folder"] for node in tree.css(".file")} == set(values)
+
+    def test_what_folders_share_is_said_once(self) -> None:
+        tree = parsed(*(checked(problem(), name=f"src/lib/{name}/a.py") for name in ("one", "two/three")))
+        assert texts(tree, "legend")[1] == "Folder in src/lib"
+        assert texts(tree, "fieldset:has(input[name=folder]) .value") == ["one", "two/three"]
+        assert [node.attributes["value"] for node in tree.css("input[name=folder]")] == [
+            "src/lib/one",
+            "src/lib/two/three",
+        ]
 
 
 class TestFinding:
@@ -276,6 +287,32 @@ class TestFinding:
         ]
         assert article.css("pre .k")
         assert not article.css("a")
+
+
+class TestNotebook:
+    def test_lines_are_those_of_the_cells(self) -> None:
+        data = small("import torch\nloader = 1", "# %%\n%time x\nx = wrong(loader)", "y = 1")
+        line = read("a.ipynb", data).parts[1].first + 2
+        repair = Repair("safe", "Say", (Replacement(Span(line, 0, line, 9), "y = 2\nx = right"),))
+        cells = (Cell(2, line - 2),)
+        found = problem(span=Span(line, 4, line, 17), repair=repair, cells=cells)
+        tree = parsed(Checked(Target("/x/a.ipynb", "a.ipynb", content=data), (found,)))
+        assert texts(tree, "h4 .place") == ["cell 2:3:5"]
+        assert texts(tree, ".diff .cell") == ["cell 2"]
+        assert texts(tree, ".diff i:not(.no)") == ["1", "1", "2", "2", "3", "3", "4"]
+        assert texts(tree, ".edit ins") == ["y = 2", "x = right(loader)"]
+
+    def test_a_fix_in_two_cells(self) -> None:
+        data = small("import torch", "x = wrong(loader)")
+        first, second = (part.first for part in read("a.ipynb", data).parts)
+        edits = (
+            Replacement(Span(first, 0, first, 0), "import os\n"),
+            Replacement(Span(second, 4, second, 9), "right"),
+        )
+        found = problem(span=Span(second, 4, second, 17), repair=Repair("safe", "Say", edits), cells=(Cell(2, second),))
+        tree = parsed(Checked(Target("/x/a.ipynb", "a.ipynb", content=data), (found,)))
+        assert texts(tree, ".diff .cell") == ["cell 1", "cell 2"]
+        assert texts(tree, ".diff i:not(.no)") == ["1", "1", "2", "1", "1"]
 
 
 class TestVerdicts:

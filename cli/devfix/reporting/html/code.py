@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from markupsafe import Markup, escape
@@ -29,6 +29,7 @@ _CLASSES: dict[_TokenType, str] = {
     Token.Name.Function: "f",
     Token.Operator.Word: "k",
 }
+_LEXER = PythonLexer()
 _STRINGS = re.compile(
     r'''#[^\n]*|(?P<quotes>"""|\'\'\')(?:\\.|[^\\])*?(?P=quotes)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*\'''', re.DOTALL
 )
@@ -49,7 +50,7 @@ class Strings:
 
 def highlighted(lines: Sequence[str], ranges: Sequence[Sequence[Range]], lead: Sequence[str] = ()) -> list[Markup]:
     """The lines, with the characters of the `ranges` of each marked; `lead` are lines before them that count."""
-    coloured = _by_line("\n".join(map(visible, [*lead, *lines])))
+    coloured = _by_line([visible(line) for line in (*lead, *lines)])
     return [markup(pieces, marked) for pieces, marked in zip(coloured[len(lead) :], ranges)]
 
 
@@ -98,16 +99,29 @@ def _cut(pieces: Iterable[Piece], edges: Iterable[int]) -> Iterator[tuple[int, s
         at += len(text)
 
 
-def _by_line(text: str) -> list[list[Piece]]:
+def _by_line(lines: Sequence[str]) -> list[tuple[Piece, ...]]:
+    """The pieces of each line. Without a string that goes over several, lines stand for themselves and are kept."""
+    text = "\n".join(lines)
+    if '"""' in text or "'''" in text:
+        return _pieces(text)
+    return [_alone(line) for line in lines]
+
+
+@lru_cache(maxsize=4096)
+def _alone(line: str) -> tuple[Piece, ...]:
+    return _pieces(line)[0]
+
+
+def _pieces(text: str) -> list[tuple[Piece, ...]]:
     lines: list[list[Piece]] = [[]]
-    for _, token, value in PythonLexer().get_tokens_unprocessed(text):
+    for _, token, value in _LEXER.get_tokens_unprocessed(text):
         kind = _class_of(token)
         for number, part in enumerate(value.split("\n")):
             if number:
                 lines.append([])
             if part:
                 _append(lines[-1], kind if not part.isspace() else "", part)
-    return lines
+    return list(map(tuple, lines))
 
 
 def _append(line: list[Piece], kind: str, text: str) -> None:

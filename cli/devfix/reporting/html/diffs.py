@@ -44,9 +44,10 @@ def parts(before: Text, edits: Sequence[Replacement]) -> tuple[Part, ...]:
 
 
 def _parts(hunk: Hunk, before: Text, after: Text) -> Iterator[Part]:
-    for cell, rows in groupby(hunk, key=lambda row: _cell(row, before, after)):
-        if cell is not None or not before.cells:
-            yield Part(cell, tuple(_blocks(tuple(rows), before, after)))
+    for cell, group in groupby(hunk, key=lambda row: _cell(row, before, after)):
+        rows = tuple(group)
+        if any(row.is_change for row in rows) and (cell is not None or not before.cells):
+            yield Part(cell, tuple(_blocks(rows, before, after)))
 
 
 def _cell(row: Row, before: Text, after: Text) -> int | None:

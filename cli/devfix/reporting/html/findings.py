@@ -133,11 +133,11 @@ def _place(problem: Problem, span: Span) -> str:
 
 
 def _stops(problem: Problem, text: Text | None) -> Iterator[Stop]:
-    """The trail, and at its end the sink where no stop of it lies there and no fix shows it."""
+    """The trail, and at its end the sink where no stop shows its line and no fix does."""
     for note in problem.trail:
         source = text if note.path is None else _other(note.path)
         yield Stop(_where(problem, note), note.text, _code(source, note.span), _is_in_sink(problem, note))
-    is_told = any(_is_in_sink(problem, note) for note in problem.trail)
+    is_told = any(note.path is None and note.span.line == problem.span.line for note in problem.trail)
     if not is_told and (problem.trail or not problem.fixable):
         yield Stop(_place(problem, problem.span), "", _code(text, problem.span), True)
 

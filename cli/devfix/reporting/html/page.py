@@ -17,7 +17,7 @@ from devfix import __version__
 from devfix.reporting.html.findings import FileEntries, files_of
 from devfix.reporting.html.rules import page_of
 from devfix.reporting.html.summary import facets, torch_targets, with_shared_folders
-from devfix.reporting.html.words import shown, ticked
+from devfix.reporting.html.words import path, shown, ticked
 from devfix.reporting.reports import Report
 from devfix.reporting.tally import Tally
 from devfix.reporting.text import count
@@ -40,7 +40,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["ticked"] = ticked
+    environment.filters |= {"ticked": ticked, "path": path}
     return environment.get_template("report.html.jinja")
 
 

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import commonpath, relpath
+from pathlib import Path
 
 from devfix.reporting.html.findings import BY_HAND, NOT_REPLAYED, Entry, FileEntries
 from devfix.reporting.reports import Report
@@ -21,6 +23,7 @@ class Option:
     """One value that findings can have, how many do, and what that is of the most frequent one, in per cent."""
 
     value: str
+    label: str
     note: str
     count: int
     share: int
@@ -41,36 +44,51 @@ def facets(files: Sequence[FileEntries], folders: Mapping[str, str]) -> list[Fac
     `folders` has the folder under which each folder is counted.
     """
     entries = [entry for file in files for entry in file.entries]
-    names = {entry.code: entry.name for entry in entries}
-    by_rule = Counter(entry.code for entry in entries)
-    by_folder = Counter(folders[file.folder] for file in files for _ in file.entries)
-    found = [
-        _facet("rule", "Rule", by_rule, names, sorted(by_rule, key=lambda code: (-by_rule[code], code))),
-        _facet("folder", "Folder", by_folder, {}, sorted(by_folder, key=lambda name: (-by_folder[name], name))),
-        _closed("safety", "Fix", entries, lambda entry: entry.safety, SAFETIES),
-    ]
     closed = [
         _closed("verdict", "Replay", entries, lambda entry: entry.verdict, VERDICTS),
         _closed("state", "State", entries, lambda entry: entry.state, STATES),
     ]
     usual = {NOT_REPLAYED, "open"}
-    return [*found, *(one for one in closed if {option.value for option in one.options} - usual)]
+    return [
+        _rules(entries),
+        _folders(Counter(folders[file.folder] for file in files for _ in file.entries)),
+        _closed("safety", "Fix", entries, lambda entry: entry.safety, SAFETIES),
+        *(one for one in closed if {option.value for option in one.options} - usual),
+    ]
+
+
+def _rules(entries: Sequence[Entry]) -> Facet:
+    names = {entry.code: entry.name for entry in entries}
+    return _facet("rule", "Rule", _most_first(Counter(entry.code for entry in entries)), notes=names)
+
+
+def _folders(counts: Counter[str]) -> Facet:
+    """What all folders have in common stands in the title alone."""
+    shared = commonpath(counts) if len(counts) > 1 and len({Path(name).is_absolute() for name in counts}) == 1 else ""
+    labels = {name: relpath(name, shared) for name in counts} if shared else {}
+    return _facet("folder", f"Folder in {shared}" if shared else "Folder", _most_first(counts), labels)
 
 
 def _closed(
     key: str, title: str, entries: Iterable[Entry], value: Callable[[Entry], str], order: Sequence[str]
 ) -> Facet:
     counts = Counter(map(value, entries))
-    return _facet(key, title, counts, {}, [one for one in order if one in counts])
+    return _facet(key, title, {one: counts[one] for one in order if one in counts})
 
 
-def _facet(key: str, title: str, counts: Counter[str], notes: dict[str, str], order: Sequence[str]) -> Facet:
+def _most_first(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _facet(
+    key: str, title: str, counts: Mapping[str, int], labels: Mapping[str, str] = {}, notes: Mapping[str, str] = {}
+) -> Facet:
     most = max(counts.values(), default=1)
-    return Facet(
-        key,
-        title,
-        tuple(Option(one, notes.get(one, ""), counts[one], max(round(100 * counts[one] / most), 1)) for one in order),
+    options = (
+        Option(value, labels.get(value, value), notes.get(value, ""), count, max(round(100 * count / most), 1))
+        for value, count in counts.items()
     )
+    return Facet(key, title, tuple(options))
 
 
 def torch_targets(report: Report) -> str:

@@ -20,3 +20,8 @@ def ticked(text: str) -> Markup:
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
     )
+
+
+def path(text: str) -> Markup:
+    """A path, which a line may end in behind a folder."""
+    return Markup("/<wbr>").join(one_line(text).split("/"))
