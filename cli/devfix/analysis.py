@@ -148,7 +148,7 @@ def _project(place: Place | None) -> Project | None:
     if key not in _projects:
         for other in [one for one in _projects if one[0] != place.run]:
             del _projects[other]
-        new = DiskFiles(place.top)
+        new = DiskFiles(place.top, unsaved=dict(place.unsaved))
         _projects[key] = (new, Project(new, place.room))
     files, project = _projects[key]
     files.callers[place.path] = place.importers

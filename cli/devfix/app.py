@@ -16,6 +16,7 @@ from devfix.commands.report import report
 from devfix.commands.review import review
 from devfix.commands.rewrite import rewrite
 from devfix.commands.rules import rule, rules
+from devfix.commands.server import server
 from devfix.commands.undo import undo
 from devfix.formats import Colour
 
@@ -47,5 +48,5 @@ def _devfix(
     """Finds, repairs and proves device-placement bugs in PyTorch code."""
 
 
-for command in (check, rewrite, review, report, replay, repair, explain, undo, baseline, rules, rule, audit):
+for command in (check, rewrite, review, report, replay, repair, explain, undo, baseline, rules, rule, audit, server):
     app.command()(command)

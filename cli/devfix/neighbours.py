@@ -54,19 +54,27 @@ class Basis(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass
 class DiskFiles:
-    """The files below `top`, as the library asks for them. `callers` are the importers that are known, by path."""
+    """The files below `top`, as the library asks for them. `callers` are the importers that are known, by path.
+
+    `unsaved` are texts that stand for what the disk has.
+    """
 
     top: str
     callers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unsaved: Mapping[str, bytes] = field(default_factory=dict)
     _listed: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def has(self, path: str) -> bool:
+        if path in self.unsaved:
+            return True
         folder, _, name = path.rpartition("/")
         if folder not in self._listed:
             self._listed[folder] = _listing(folder or "/")
         return name in self._listed[folder]
 
     def read(self, path: str) -> bytes | None:
+        if path in self.unsaved:
+            return self.unsaved[path]
         try:
             return Path(path).read_bytes() if self.has(path) and os.stat(path).st_size <= MOST_BYTES else None
         except OSError:

@@ -111,6 +111,15 @@ class Pool(Generic[Job, Answer]):
             for worker in self._busy + self._idle:
                 worker.end()
 
+    def ask(self, job: Job) -> Answer | Lost:
+        """The answer to one job. Its process stays for the next one, until `kill`."""
+        return next(answer for _, answer in self._answers(iter([(0, job)])))
+
+    def kill(self) -> None:
+        """End all processes, from whichever thread: who waits for an answer gets `Lost`."""
+        for worker in [*self._busy, *self._idle]:
+            worker.process.kill()
+
     def _answers(self, jobs: Iterator[tuple[int, Job]]) -> Iterator[tuple[_Worker[Job, Answer], Answer | Lost]]:
         following = next(jobs, None)
         while following is not None or self._busy:

@@ -104,7 +104,8 @@ class Target:
 class Place:
     """Where a file stands: the run, the folder above which nothing is imported from, and who imports the file.
 
-    `room` is how many bytes of source a process remembers for the files to come.
+    `room` is how many bytes of source a process remembers for the files to come. `unsaved` are texts of other files, by
+    path, that are newer than the disk's: an editor's. A run has the same ones from its first file to its last.
     """
 
     run: int
@@ -112,6 +113,7 @@ class Place:
     path: str
     importers: tuple[str, ...]
     room: int
+    unsaved: tuple[tuple[str, bytes], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""`devfix server`: diagnostics, quick fixes and rule pages for editors, over the language server protocol."""

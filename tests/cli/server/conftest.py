@@ -1,0 +1,146 @@
+"""An editor: a real client that talks with a real `devfix server` over its standard input and output."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+SECONDS = 60.0
+"""Long enough for any machine: what is waited for comes, or the test fails."""
+
+CAPABILITIES = types.ClientCapabilities(
+    workspace=types.WorkspaceClientCapabilities(
+        workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True)
+    ),
+    text_document=types.TextDocumentClientCapabilities(
+        code_action=types.CodeActionClientCapabilities(
+            resolve_support=types.ClientCodeActionResolveOptions(["edit"]), data_support=True
+        )
+    ),
+)
+PLAIN = types.ClientCapabilities()
+
+
+class Editor:
+    """Opens, changes and closes documents, and knows what it was told of them."""
+
+    def __init__(self) -> None:
+        self.client = LanguageClient("editor", "1")
+        self.told: list[types.PublishDiagnosticsParams] = []
+        self.messages: list[str] = []
+        self._news = asyncio.Condition()
+        self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(self._take())
+        self.client.feature(types.WINDOW_SHOW_MESSAGE)(lambda params: self.messages.append(params.message))
+        self.client.feature(types.WINDOW_LOG_MESSAGE)(lambda params: None)
+
+    def _take(self) -> Callable[[types.PublishDiagnosticsParams], Awaitable[None]]:
+        async def take(params: types.PublishDiagnosticsParams) -> None:
+            async with self._news:
+                self.told.append(params)
+                self._news.notify_all()
+
+        return take
+
+    async def start(self, root: Path, capabilities: types.ClientCapabilities) -> types.InitializeResult:
+        await self.client.start_io(sys.executable, "-m", "devfix", "server")
+        given = types.InitializeParams(capabilities, process_id=os.getpid(), root_uri=root.as_uri())
+        result = await self.client.initialize_async(given)
+        self.client.initialized(types.InitializedParams())
+        return result
+
+    async def stop(self) -> tuple[int, str]:
+        """The exit code, and what the server wrote on standard error."""
+        await self.client.shutdown_async(None)
+        self.client.exit(None)
+        process = self.process
+        assert process.stderr is not None
+        written = await process.stderr.read()
+        await self.client.stop()
+        assert process.returncode is not None
+        return process.returncode, written.decode()
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        process = self.client._server
+        assert process is not None
+        return process
+
+    def open(self, path: Path, text: str, version: int = 1) -> str:
+        document = types.TextDocumentItem(path.as_uri(), "python", version, text)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+        return document.uri
+
+    def change(self, uri: str, text: str, version: int) -> None:
+        document = types.VersionedTextDocumentIdentifier(uri=uri, version=version)
+        change = types.TextDocumentContentChangeWholeDocument(text)
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
+
+    def save(self, uri: str) -> None:
+        self.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    def close(self, uri: str) -> None:
+        self.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    async def diagnostics(
+        self, uri: str, wanted: Callable[[types.PublishDiagnosticsParams], bool] = lambda one: True
+    ) -> list[types.Diagnostic]:
+        """The first that is told of a document and is `wanted`, waited for; what came before it is dropped."""
+        async with asyncio.timeout(SECONDS), self._news:
+            while not (found := [one for one in self.told if one.uri == uri and wanted(one)]):
+                await self._news.wait()
+        del self.told[: self.told.index(found[0]) + 1]
+        return list(found[0].diagnostics)
+
+    async def actions(self, uri: str, where: types.Range, *only: str) -> list[types.CodeAction]:
+        context = types.CodeActionContext([], list(only) or None)
+        params = types.CodeActionParams(types.TextDocumentIdentifier(uri), where, context)
+        found = await self.client.text_document_code_action_async(params)
+        return [one for one in found or [] if isinstance(one, types.CodeAction)]
+
+    async def hover(self, uri: str, at: types.Position) -> types.Hover | None:
+        params = types.HoverParams(types.TextDocumentIdentifier(uri), at)
+        return await self.client.text_document_hover_async(params)
+
+
+Session = Callable[[Editor], Awaitable[None]]
+Edit = Callable[..., None]
+
+
+@pytest.fixture
+def edit(tree: Path) -> Edit:
+    """Runs a session of an editor that has the working directory open; the server has to end well and silent."""
+
+    def run(session: Session, capabilities: types.ClientCapabilities = CAPABILITIES) -> None:
+        async def main() -> None:
+            editor = Editor()
+            await editor.start(tree, capabilities)
+            await session(editor)
+            assert await editor.stop() == (0, "")
+
+        asyncio.run(main())
+
+    return run
+
+
+def applied(text: str, edit: types.WorkspaceEdit | None) -> str:
+    """`text` with an edit made, in UTF-16 as clients count by default."""
+    assert edit is not None
+    if edit.document_changes is not None:
+        (change,) = edit.document_changes
+        assert isinstance(change, types.TextDocumentEdit)
+        edits: list[Any] = list(change.edits)
+    else:
+        ((_, edits),) = ((uri, list(some)) for uri, some in (edit.changes or {}).items())
+    lines = text.split("\n")
+    starts = [sum(len(line.encode("utf-16-le")) + 2 for line in lines[:number]) for number in range(len(lines))]
+    data = text.encode("utf-16-le")
+    for one in sorted(edits, key=lambda one: one.range.start, reverse=True):
+        first, last = (starts[at.line] + 2 * at.character for at in (one.range.start, one.range.end))
+        data = data[:first] + one.new_text.encode("utf-16-le") + data[last:]
+    return data.decode("utf-16-le")
