@@ -5,17 +5,16 @@ The engine is imported when a file needs it: a run that the cache answers never 
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 import msgspec
 from devfix_codemods import outcomes
 from devfix_codemods.findings import Finding, Fix
 from devfix_codemods.flow.project import Project
 from devfix_codemods.notebooks.notebook import Notebook, is_notebook, read
-from devfix_codemods.outcomes import Options
 from devfix_codemods.source import Source
 
+from devfix.jobs import Job, Task
 from devfix.neighbours import DiskFiles
 from devfix.results import (
     Cell,
@@ -34,28 +33,6 @@ from devfix.results import (
 
 RECURSION_LIMIT = 20_000
 """Long chains of calls and sums nest deeply; the default limit of 1 000 is for runaway recursion."""
-
-
-class Task(StrEnum):
-    CHECK = "check"
-    REWRITE = "rewrite"
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker needs. `detailed` asks for the text of each edit, which costs a parse with libcst."""
-
-    target: Target
-    data: bytes
-    options: Options
-    task: Task
-    detailed: bool = True
-    place: Place | None = None
-
-    @property
-    def source(self) -> Source:
-        """The file under the name that its project knows it by."""
-        return Source(self.place.path if self.place is not None else self.target.label, self.data)
 
 
 def analyse(job: Job) -> Result:

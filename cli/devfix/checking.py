@@ -1,19 +1,21 @@
 """`devfix check`: what is wrong, and why. `devfix baseline`: accept it for now."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from devfix import baselines
-from devfix.analysis import Task
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome, gather
-from devfix.reporting import json, statistics, text
+from devfix.jobs import Task
+from devfix.reporting import text
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress
 from devfix.reporting.reports import Report, Verdict, rendered
 from devfix.reporting.terminal import Printer, err, one_line, out
 from devfix.running import Request, run
-from devfix.selection import options_of
+
+if TYPE_CHECKING:
+    from devfix.baselines import Entry
 
 STALE_SHOWN = 5
 
@@ -52,6 +54,8 @@ def baseline(ask: Ask, file: str) -> int:
     """
     if ask.reads_standard_input:
         raise UsageError("a baseline is of files, not of `-`")
+    from devfix import baselines
+
     outcome = look_through(ask)
     recorded = baselines.record(file, outcome.results)
     if not ask.quiet:
@@ -81,6 +85,9 @@ def new_ones(ask: Ask, outcome: Outcome) -> Outcome:
     file = ask.baseline()
     if file is None:
         return outcome
+    from devfix import baselines
+    from devfix.selection import options_of
+
     asked = {code for one in outcome.found.files for code in options_of(one.choice).select}
     sifted = baselines.sift(file, outcome.results, asked)
     if sifted.stale and not ask.quiet:
@@ -88,7 +95,7 @@ def new_ones(ask: Ask, outcome: Outcome) -> Outcome:
     return replace(outcome, results=tuple(sifted.results), known=sifted.known)
 
 
-def _tell_stale(file: str, stale: tuple[baselines.Entry, ...]) -> None:
+def _tell_stale(file: str, stale: "tuple[Entry, ...]") -> None:
     entries = f"{len(stale)} entries are" if len(stale) > 1 else "1 entry is"
     err().line((f"baseline {one_line(file)}: {entries} stale; `devfix baseline` records it anew", "unsafe"))
     for entry in stale[:STALE_SHOWN]:
@@ -98,6 +105,8 @@ def _tell_stale(file: str, stale: tuple[baselines.Entry, ...]) -> None:
 
 
 def _counted(ask: Ask, outcome: Outcome) -> str:
+    from devfix.reporting import json, statistics
+
     rows = statistics.count(outcome.results)
     if ask.output_format is ReportFormat.JSON:
         errors = json.errors_of(outcome.errors)

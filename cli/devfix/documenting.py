@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from devfix.analysis import Task
 from devfix.checking import look_through, new_ones, report_of
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome
+from devfix.jobs import Task
 from devfix.reporting import text
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress

@@ -13,13 +13,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from devfix_codemods import rules
-from devfix_codemods.rules import Rule, RuleError
-
 from devfix.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    from devfix_codemods.rules import Rule
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -34,7 +33,7 @@ class Plugin:
 
     title: str
     module: str
-    rule: Rule
+    rule: "Rule"
 
     def places(self) -> Iterator[str]:
         """The folders or files that the rule's code lies in: the package around it, as far as it is a regular one."""
@@ -55,6 +54,16 @@ def load(isolated: bool = False) -> None:
     """
     global _in_use
     found = () if isolated else _installed()
+    if found or _in_use:
+        _join(found)
+    _in_use = found
+
+
+def _join(found: tuple[Plugin, ...]) -> None:
+    """Let these rules, and no others, join devfix's own."""
+    from devfix_codemods import rules
+    from devfix_codemods.rules import RuleError
+
     accepted: list[Plugin] = []
     for plugin in found:
         try:
@@ -62,9 +71,8 @@ def load(isolated: bool = False) -> None:
         except RuleError as error:
             raise _broken(plugin.title, plugin.module, str(error)) from error
         accepted.append(plugin)
-    if not accepted and rules.other_rules():
+    if not accepted:
         rules.use(())
-    _in_use = found
 
 
 _in_use: tuple[Plugin, ...] = ()
@@ -120,6 +128,8 @@ def _says_so(metadata: str) -> bool:
 
 
 def _loaded(entry: "EntryPoint") -> Plugin:
+    from devfix_codemods.rules import Rule
+
     title = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.name
     try:
         what = entry.load()

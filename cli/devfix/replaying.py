@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from devfix.analysis import Task
 from devfix.discovery import Discovery, discover, label_of
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome
+from devfix.jobs import Task
 from devfix.replay import (
     BackendError,
     Change,

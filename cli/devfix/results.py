@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-from devfix_codemods.findings import Finding
 from devfix_codemods.source import Span
+
+if TYPE_CHECKING:
+    from devfix_codemods.findings import Finding
 
 
 class Replacement(msgspec.Struct, frozen=True, array_like=True):
@@ -142,7 +145,7 @@ class Rewritten:
     after: bytes
     fixed: tuple[Problem, ...]
     left: tuple[Problem, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: "tuple[Finding, ...]" = ()
     place: Place | None = None
 
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 from devfix_codemods.findings import Finding
 
 from devfix import journal
-from devfix.analysis import Job, Task, with_only
+from devfix.analysis import with_only
 from devfix.discovery import Discovery, label_of
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
 from devfix.inputs import Ask, Outcome, gather
+from devfix.jobs import Job, Task
 from devfix.reporting import diff, json, text
 from devfix.reporting.columns import side_by_side
 from devfix.reporting.destination import destination

@@ -9,15 +9,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from devfix import plugins
-from devfix.analysis import Job, Task, analyse
 from devfix.cache import Cache, Entry
 from devfix.discovery import File
+from devfix.jobs import Job, Task
 from devfix.neighbours import Basis, Neighbours, path_of
-from devfix.pool import Lost, Pool, forks
 from devfix.reporting.progress import Advance
 from devfix.results import Checked, Failed, Place, Result, Skipped
+
+if TYPE_CHECKING:
+    from devfix.pool import Lost
 
 SECONDS_PER_FILE = 60.0
 _ROOM = 10_000_000
@@ -133,18 +136,23 @@ class _Run:
         """A file with findings has to be rewritten from the start; one without has nothing to rewrite."""
         return self._request.task is Task.CHECK or not known.problems
 
-    def _answers(self, jobs: Iterator[tuple[int, Job]]) -> Iterator[tuple[int, Result | Lost]]:
+    def _answers(self, jobs: Iterator[tuple[int, Job]]) -> Iterator[tuple[int, "Result | Lost"]]:
         first = next(jobs, None)
         if first is None:
             return iter(())
         from devfix_codemods import engine as _engine  # noqa: F401 - once here, not in each fork
+
+        from devfix.analysis import analyse
+        from devfix.pool import Pool, forks
 
         jobs = chain([first], jobs)
         if not forks() and sum(file.size for file in self._files) < _FEW_BYTES:
             return ((number, analyse(job)) for number, job in jobs)
         return Pool(plugins.carried(analyse), self._size, self._request.seconds).run(jobs)
 
-    def _received(self, number: int, answer: Result | Lost) -> Result:
+    def _received(self, number: int, answer: "Result | Lost") -> Result:
+        from devfix.pool import Lost
+
         job = self._pending.pop(number)
         if isinstance(answer, Lost):
             return Failed(job.target, answer.reason)

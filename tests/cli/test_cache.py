@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from devfix import cache, running
+from devfix import analysis, cache
+from devfix.jobs import Job
 
 from .conftest import BUGGY, FIXED, Devfix
 
@@ -22,14 +23,14 @@ Analysed = Callable[[], list[str]]
 def analysed(monkeypatch: pytest.MonkeyPatch) -> Analysed:
     """The names of the files that were analysed since the last call."""
     seen: list[str] = []
-    honest = running.analyse
+    honest = analysis.analyse
 
-    def watched(job: running.Job) -> object:
+    def watched(job: Job) -> object:
         seen.append(job.target.label)
         return honest(job)
 
-    monkeypatch.setattr(running, "analyse", watched)
-    monkeypatch.setattr(running, "forks", lambda: False)
+    monkeypatch.setattr("devfix.analysis.analyse", watched)
+    monkeypatch.setattr("devfix.pool.forks", lambda: False)
 
     def since() -> list[str]:
         names = list(seen)

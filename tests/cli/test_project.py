@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from devfix import running
+from devfix import analysis
+from devfix.jobs import Job
 
 from .conftest import Devfix, git
 
@@ -65,14 +66,14 @@ OTHER = "import torch\n\nx = torch.zeros(2)\nx.to('cuda')\n"
 def analysed(monkeypatch: pytest.MonkeyPatch) -> Analysed:
     """The names of the files that were analysed since the last call."""
     seen: list[str] = []
-    honest = running.analyse
+    honest = analysis.analyse
 
-    def watched(job: running.Job) -> object:
+    def watched(job: Job) -> object:
         seen.append(job.target.label)
         return honest(job)
 
-    monkeypatch.setattr(running, "analyse", watched)
-    monkeypatch.setattr(running, "forks", lambda: False)
+    monkeypatch.setattr("devfix.analysis.analyse", watched)
+    monkeypatch.setattr("devfix.pool.forks", lambda: False)
 
     def since() -> list[str]:
         names = list(seen)

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from devfix import running
-from devfix.analysis import Task
 from devfix.cache import no_cache
 from devfix.discovery import discover
+from devfix.jobs import Task
 from devfix.results import Checked, Failed
 from devfix.running import Request, run
 from devfix.settings import Overrides
@@ -32,7 +31,7 @@ def test_results_come_in_the_order_of_the_files(jobs: int, tree: Path) -> None:
 def test_what_cannot_concern_a_rule_is_not_parsed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "a.py").write_text("import torch  # not a word of it\n")
     (tree / "b.py").write_text("wrong(\n")
-    monkeypatch.setattr(running, "analyse", lambda job: pytest.fail("analysed"))
+    monkeypatch.setattr("devfix.analysis.analyse", lambda job: pytest.fail("analysed"))
     found = discover(["."], Overrides())
     results = run(found.files, Request(Task.CHECK), no_cache(), lambda done, total: None)
     assert all(isinstance(result, Checked) for result in results)
@@ -55,8 +54,8 @@ def test_a_file_that_takes_too_long(tree: Path) -> None:
 
 def test_a_few_bytes_are_not_worth_a_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "a.py").write_text(BUGGY)
-    monkeypatch.setattr(running, "forks", lambda: False)
-    monkeypatch.setattr(running, "Pool", lambda *arguments: pytest.fail("a pool"))
+    monkeypatch.setattr("devfix.pool.forks", lambda: False)
+    monkeypatch.setattr("devfix.pool.Pool", lambda *arguments: pytest.fail("a pool"))
     [result] = run(discover(["."], Overrides()).files, Request(Task.CHECK), no_cache(), lambda done, total: None)
     assert isinstance(result, Checked)
 

@@ -1,13 +1,10 @@
-"""The report for people."""
+"""The report for people. What shows code is imported when there is something to show."""
 
 from collections.abc import Sequence
 
-from devfix_codemods.notebooks.cells import ForeignNotebookError
-from devfix_codemods.notebooks.notebook import is_notebook, read
 from devfix_codemods.source import Source, SourceError
 
 from devfix.discovery import label_of
-from devfix.reporting.frame import code_frame, fix_frame, split_lines
 from devfix.reporting.tally import Tally, has_fix, is_guard, remaining
 from devfix.reporting.terminal import Line, Printer, one_line
 from devfix.results import Checked, Failed, Note, Problem, Repair, Result, Rewritten, Skipped, Target
@@ -27,6 +24,8 @@ def report_findings(results: Sequence[Result], printer: Printer) -> None:
 
 def finding(label: str, problem: Problem, text: str | None, width: int) -> list[Line]:
     """One finding. Without `text` (the file is gone) it has no lines of code."""
+    from devfix.reporting.frame import code_frame, split_lines
+
     lines = [headline(label, problem)]
     if text is not None:
         lines += code_frame(split_lines(text), problem, width)
@@ -98,6 +97,9 @@ def report_errors(errors: Sequence[Failed], printer: Printer) -> None:
 
 def text_of(target: Target) -> str | None:
     """The text of a file for its code frames, or None where it cannot be had any more. Of a notebook, its program's."""
+    from devfix_codemods.notebooks.cells import ForeignNotebookError
+    from devfix_codemods.notebooks.notebook import is_notebook, read
+
     try:
         source = Source(target.label, target.read())
         return read(source.path, source.data).source.text if is_notebook(source.path) else source.text
@@ -171,6 +173,8 @@ def _remedy(problem: Problem, text: str | None, width: int) -> list[Line]:
     if repair is None or not problem.fixable:
         advice = problem.advice or (repair.title if repair is not None else None)
         return [[("  = advice: ", "fix"), (one_line(advice), "")]] if advice else []
+    from devfix.reporting.frame import fix_frame
+
     lines = [_fix_title(repair)]
     if text is not None:
         lines += [[("  ", ""), *line] for line in fix_frame(text, repair.edits, width - 2, problem.cells)]

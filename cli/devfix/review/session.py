@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devfix import baselines, journal
-from devfix.analysis import Job, Task
 from devfix.checking import look_through, new_ones
 from devfix.discovery import File, label_of
 from devfix.errors import UsageError
 from devfix.inputs import Ask, Outcome
+from devfix.jobs import Job, Task
 from devfix.pool import Lost, Pool
 from devfix.reporting import diff
 from devfix.reporting.progress import Advance
