@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from devfix import baselines
-from devfix.analysis import Job, Task, analyse, with_chosen
+from devfix.analysis import analyse, with_chosen
 from devfix.cache import cache_for
 from devfix.discovery import File, choice_of, discover
 from devfix.errors import UsageError
+from devfix.jobs import Job, Task
 from devfix.pool import Lost, Pool
 from devfix.results import Checked, Failed, Problem, Result, Target
 from devfix.running import SECONDS_PER_FILE, jobs_of
