@@ -14,6 +14,7 @@ Baseline = Annotated[
     str | None, typer.Option("--baseline", metavar="FILE", help="Leave out the findings that this baseline has.")
 ]
 NoBaseline = Annotated[bool, typer.Option("--no-baseline", help="Report what the baseline of the settings has, too.")]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Check again whenever a file or a setting changes.")]
 
 
 @grouped
@@ -23,6 +24,7 @@ def check(
     statistics: Statistics = False,
     baseline: Baseline = None,
     no_baseline: NoBaseline = False,
+    watch: Watch = False,
     analysis: options.PathOptions,
 ) -> int:
     """Say what is wrong, and why. Changes nothing."""
@@ -31,4 +33,8 @@ def check(
     if baseline is not None and no_baseline:
         raise UsageError("--baseline and --no-baseline contradict each other")
     ask = replace(analysis.ask_for(paths), baseline_file=baseline, use_baseline=not no_baseline)
+    if watch:
+        from devfix.watching import watch as run_again
+
+        return run_again(ask, statistics)
     return run(ask, statistics)
