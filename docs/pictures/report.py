@@ -22,8 +22,9 @@ SCHEMES = ("light", "dark")
 def main(code: str, folder: str) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         page = Path(temporary, "report.html")
-        command = [sys.executable, "-m", "devfix", "report", code, "--output-file", str(page)]
-        if subprocess.run(command, check=False).returncode == 2:
+        command = [sys.executable, "-m", "devfix", "report", "--output-file", str(page)]
+        subprocess.run(command, cwd=code, check=False)
+        if not page.exists():
             raise SystemExit(2)
         Path(folder).mkdir(parents=True, exist_ok=True)
         take(page, Path(folder))

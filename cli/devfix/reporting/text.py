@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from devfix_codemods.source import Source, SourceError
+from devfix_codemods.source import Source, SourceError, Span
 
 from devfix.discovery import label_of
 from devfix.reporting.tally import Tally, has_fix, is_guard, remaining
@@ -36,7 +36,7 @@ def finding(label: str, problem: Problem, text: str | None, width: int) -> list[
 
 
 def headline(label: str, problem: Problem) -> Line:
-    place = f"{one_line(label)}:{_place(problem)}: "
+    place = f"{one_line(label)}:{place_of(problem, problem.span)}: "
     words = (f"{problem.code} ", "code"), (f"{problem.name}", "name"), (f": {one_line(problem.message)}", "message")
     return [(place, "path"), *words]
 
@@ -107,10 +107,10 @@ def text_of(target: Target) -> str | None:
         return None
 
 
-def _place(problem: Problem) -> str:
-    """`21:16`, or `cell 3:4:1` in a notebook."""
-    cell, line = problem.place(problem.span.line)
-    return f"{'' if cell is None else f'cell {cell}:'}{line}:{problem.span.column + 1}"
+def place_of(problem: Problem, span: Span) -> str:
+    """Where a span of the finding's file begins: `21:16`, or `cell 3:4:1` in a notebook."""
+    cell, line = problem.place(span.line)
+    return f"{'' if cell is None else f'cell {cell}:'}{line}:{span.column + 1}"
 
 
 def _told(problem: Problem, note: Note) -> Line:
@@ -149,7 +149,7 @@ def _left_line(problem: Problem, unsafe: bool) -> Line:
 
 
 def _short(problem: Problem) -> Line:
-    return [(f"{_place(problem)} ", "faint"), (f"{problem.code} ", "code"), (problem.name, "name")]
+    return [(f"{place_of(problem, problem.span)} ", "faint"), (f"{problem.code} ", "code"), (problem.name, "name")]
 
 
 def _checked(tally: Tally) -> str:

@@ -88,11 +88,30 @@ class TestHostile:
         assert len(shown) == len(str(path.relative_to(tree)))
         assert not set("\u202e\n\x1b\udcff") & set(shown)
 
-    def test_what_hides_or_turns_text_is_replaced(self) -> None:
-        text = "import torch\n# \u202e\u2066\u200b\x07\x1b\nx = wrong(loader)\n"
-        tree = parsed(checked(problem(message="a\u202eb c\x00"), text=text))
-        assert not set("\u202e\u2066\u200b\x07\x1b\u0085\x00") & set(tree.html or "")
-        assert texts(tree, ".message") == ["a\ufffdb c\ufffd"]
+    @pytest.mark.parametrize("code", ["x = 1 <img> wrong(y)", "x = a <b & c> wrong(d)", "<script>wrong(1)</script>"])
+    def test_code_is_text(self, code: str) -> None:
+        at = code.index("wrong")
+        repair = Repair("safe", "Say", (Replacement(Span(1, at, 1, at + 5), "right"),))
+        span = Span(1, at, 1, at + 8)
+        tree = parsed(checked(problem(span=span, trail=(Note(span, ""),), repair=repair), text=code))
+        assert [node.text() for node in tree.css(".trail code, .edit del")] == [code, code]
+
+    def test_what_hides_or_turns_text_is_replaced_everywhere(self) -> None:
+        bad = "a\u202e\u2066\u200b\x07\x1b\x00\udcffz"
+        tree = parsed(
+            checked(
+                problem(message=bad, name=bad, trail=(Note(SINK, bad, "/" + bad.replace("\x00", "")),)),
+                problem(repair=None, advice=bad),
+                name=f"{bad}/{bad}.py",
+                text=f"import torch\n# {bad[:-2]}\nx = wrong(loader)\n",
+            ),
+            errors=[Failed(target(bad), bad)],
+            verdicts=(Verdict(f"/x/{bad}/{bad}.py", bad, (bad,), (FixVerdict("DVF101", bad, SINK, bad, bad),)),),
+            choices=frozenset({Choice(target_torch=(2, 4), declared_by=bad)}),
+        )
+        everything = tree.html or ""
+        assert everything.count("a\ufffd\ufffd") >= 15
+        assert not {letter for letter in bad if letter not in "az"} & set(everything)
 
     def test_only_the_page_itself_may_do_anything(self) -> None:
         tree = parsed(checked(problem()))

@@ -1,6 +1,6 @@
 """The findings as the page shows them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,10 +14,14 @@ from devfix.reporting.html.diffs import Part, parts
 from devfix.reporting.html.sources import Text, text_of
 from devfix.reporting.reports import FixVerdict, Report, Verdict
 from devfix.reporting.tally import is_guard
+from devfix.reporting.text import place_of
 from devfix.results import Checked, Note, Problem, Result, Rewritten, Target
 
 BY_HAND = "by hand"
 NOT_REPLAYED = "not replayed"
+
+Reader = Callable[[str], Text | None]
+"""The text at a path, if it can be had."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,12 @@ class FileEntries:
 def files_of(report: Report) -> list[FileEntries]:
     """Every file that has findings, in the order of the run."""
     verdicts = {verdict.path: verdict for verdict in report.verdicts}
+    other = lru_cache(maxsize=64)(_read)
     files: list[FileEntries] = []
     number = 1
     for result in report.results:
         verdict = verdicts.get(result.target.path)
-        entries = tuple(_entries(result, verdict, number))
+        entries = tuple(_entries(result, verdict, number, other))
         number += len(entries)
         if entries:
             folder = str(Path(result.target.label).parent)
@@ -74,22 +79,30 @@ def files_of(report: Report) -> list[FileEntries]:
     return files
 
 
-def _entries(result: Result, verdict: Verdict | None, first: int) -> Iterator[Entry]:
+@dataclass(frozen=True)
+class _Found:
+    """A finding, the text that it is about, and what became of it."""
+
+    problem: Problem
+    text: Text | None
+    state: str
+
+
+def _entries(result: Result, verdict: Verdict | None, first: int, other: Reader) -> Iterator[Entry]:
     fixes = verdict.fixes if verdict is not None else ()
-    for number, (problem, text, state) in enumerate(_problems(result), first):
-        yield _entry(number, problem, text, state, _fix_verdict(problem, fixes))
+    for number, found in enumerate(_found_in(result), first):
+        yield _entry(number, found, _fix_verdict(found.problem, fixes), other)
 
 
-def _problems(result: Result) -> Iterator[tuple[Problem, Text | None, str]]:
-    """Each finding with the text that it is about, and what became of it."""
+def _found_in(result: Result) -> Iterator[_Found]:
     label = result.target.label
     if isinstance(result, Rewritten):
         before, after = text_of(label, result.before), text_of(label, result.after)
-        yield from ((problem, before, "added" if is_guard(problem) else "fixed") for problem in result.fixed)
-        yield from ((problem, after, "open") for problem in result.left)
+        yield from (_Found(problem, before, "added" if is_guard(problem) else "fixed") for problem in result.fixed)
+        yield from (_Found(problem, after, "open") for problem in result.left)
     elif isinstance(result, Checked) and result.problems:
         text = _text_in(result.target)
-        yield from ((problem, text, "open") for problem in result.problems)
+        yield from (_Found(problem, text, "open") for problem in result.problems)
 
 
 def _text_in(target: Target) -> Text | None:
@@ -106,40 +119,35 @@ def _fix_verdict(problem: Problem, fixes: Sequence[FixVerdict]) -> FixVerdict | 
     return next(at_hand, next((fix for fix in alike if fix.kind == "refuted"), None))
 
 
-def _entry(number: int, problem: Problem, text: Text | None, state: str, told: FixVerdict | None) -> Entry:
+def _entry(number: int, found: _Found, told: FixVerdict | None, other: Reader) -> Entry:
+    problem, text = found.problem, found.text
     repair = problem.repair if problem.fixable else None
     advice = problem.advice or (problem.repair.title if problem.repair is not None else None)
     return Entry(
         number=number,
-        place=_place(problem, problem.span),
+        place=place_of(problem, problem.span),
         code=problem.code,
         name=problem.name,
         message=problem.message,
         safety=repair.safety if repair is not None else BY_HAND,
         title=repair.title if repair is not None else None,
         advice=advice if repair is None else None,
-        stops=tuple(_stops(problem, text)),
+        stops=tuple(_stops(problem, text, other)),
         parts=parts(text, repair.edits) if repair is not None and text is not None else (),
         verdict=told.kind.replace("_", " ") if told is not None else NOT_REPLAYED,
         reason=told.reason if told is not None else "",
-        state=state,
+        state=found.state,
     )
 
 
-def _place(problem: Problem, span: Span) -> str:
-    """`21:16`, or `cell 3:4:1` in a notebook."""
-    cell, line = problem.place(span.line)
-    return f"{'' if cell is None else f'cell {cell}:'}{line}:{span.column + 1}"
-
-
-def _stops(problem: Problem, text: Text | None) -> Iterator[Stop]:
+def _stops(problem: Problem, text: Text | None, other: Reader) -> Iterator[Stop]:
     """The trail, and at its end the sink where no stop shows its line and no fix does."""
     for note in problem.trail:
-        source = text if note.path is None else _other(note.path)
+        source = text if note.path is None else other(note.path)
         yield Stop(_where(problem, note), note.text, _code(source, note.span), _is_in_sink(problem, note))
     is_told = any(note.path is None and note.span.line == problem.span.line for note in problem.trail)
     if not is_told and (problem.trail or not problem.fixable):
-        yield Stop(_place(problem, problem.span), "", _code(text, problem.span), True)
+        yield Stop(place_of(problem, problem.span), "", _code(text, problem.span), True)
 
 
 def _is_in_sink(problem: Problem, note: Note) -> bool:
@@ -148,12 +156,11 @@ def _is_in_sink(problem: Problem, note: Note) -> bool:
 
 def _where(problem: Problem, note: Note) -> str:
     if note.path is None:
-        return _place(problem, note.span)
+        return place_of(problem, note.span)
     return f"{label_of(note.path)}:{note.span.line}:{note.span.column + 1}"
 
 
-@lru_cache(maxsize=64)
-def _other(path: str) -> Text | None:
+def _read(path: str) -> Text | None:
     """Another file that a trail leads through."""
     try:
         return text_of(path, Path(path).read_bytes())
