@@ -321,6 +321,14 @@ class TestNotebook:
         assert texts(tree, ".diff i:not(.no)") == ["1", "1", "2", "2", "3", "3", "4"]
         assert texts(tree, ".edit ins") == ["y = 2", "x = right(loader)"]
 
+    def test_magics_are_shown_as_they_are_written(self) -> None:
+        data = small("import torch\nif x:\n    %time x\n    x = wrong(loader)\n    !ls")
+        line = read("a.ipynb", data).parts[0].first + 3
+        repair = Repair("safe", "Say", (Replacement(Span(line, 8, line, 13), "right"),))
+        found = problem(span=Span(line, 8, line, 21), repair=repair, cells=(Cell(1, line - 3),))
+        tree = parsed(Checked(Target("/x/a.ipynb", "a.ipynb", content=data), (found,)))
+        assert [node.text() for node in tree.css(".same code")][4::2] == ["    %time x", "    !ls"]
+
     def test_a_fix_in_two_cells(self) -> None:
         data = small("import torch", "x = wrong(loader)")
         first, second = (part.first for part in read("a.ipynb", data).parts)

@@ -76,17 +76,17 @@ def _indent(rows: Hunk) -> str:
 
 
 def _side(sides: Sequence[Side | None], text: Text, indent: str, lead: Sequence[str]) -> Iterator[Line | None]:
-    there = [_without(side, indent) for side in sides if side is not None]
+    there = [_without(side, text.shown(side.text), indent) for side in sides if side is not None]
     codes = iter(highlighted([side.text for side in there], [side.changed for side in there], lead))
     for side in sides:
         yield None if side is None else Line(_number(side, text), escape(indent), next(codes))
 
 
-def _without(side: Side, indent: str) -> Side:
-    """The line without the indentation; of an empty line nothing is left."""
+def _without(side: Side, shown: str, indent: str) -> Side:
+    """The line as it is shown, without the indentation; of an empty line nothing is left."""
     width = len(indent)
     changed = [(max(start - width, 0), end - width) for start, end in side.changed if end > width]
-    return Side(side.number, side.text[width:], tuple(changed))
+    return Side(side.number, shown.removeprefix(indent) if shown.strip() else "", tuple(changed))
 
 
 def _number(side: Side, text: Text) -> int:

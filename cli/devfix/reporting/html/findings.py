@@ -172,7 +172,7 @@ def _code(text: Text | None, span: Span) -> Markup | None:
     """The line where a span begins, with its part of the span marked."""
     if text is None or span.line > len(text.lines):
         return None
-    line = text.lines[span.line - 1]
+    line = text.shown(text.lines[span.line - 1])
     indent = len(line) - len(line.lstrip())
     end = span.end_column if span.end_line == span.line else len(line)
     first = max(span.column - indent, 0)

@@ -1,7 +1,8 @@
 """A file as the page shows it: its lines, and in a notebook the cells that they lie in."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from devfix_codemods.notebooks.cells import ForeignNotebookError
@@ -27,10 +28,14 @@ class CellLines:
 
 @dataclass(frozen=True)
 class Text:
-    """The text of a file, of a notebook that of its program."""
+    """The text of a file, of a notebook that of its program.
+
+    `magics` are the lines of a notebook that are no Python, by those that stand for them in its program.
+    """
 
     text: str
     cells: tuple[CellLines, ...] = ()
+    magics: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -39,6 +44,10 @@ class Text:
     @cached_property
     def strings(self) -> Strings:
         return Strings(self.lines)
+
+    def shown(self, line: str) -> str:
+        """A line of the text as its author wrote it."""
+        return self.magics.get(line, line)
 
     def cell(self, line: int) -> CellLines | None:
         """The cell that a line lies in; None between cells, and where there are none."""
@@ -51,7 +60,7 @@ class Text:
         heads = [lines.index(self.lines[cell.first - 1 - _HEAD]) for cell in self.cells]
         ends = [*heads[1:], len(lines) - 1]
         cells = [CellLines(cell.number, head + 1 + _HEAD, end) for cell, head, end in zip(self.cells, heads, ends)]
-        return Text(text, tuple(cells))
+        return Text(text, tuple(cells), self.magics)
 
 
 def text_of(label: str, data: bytes) -> Text | None:
@@ -60,7 +69,7 @@ def text_of(label: str, data: bytes) -> Text | None:
         if not is_notebook(label):
             return Text(Source(label, data).text)
         notebook = read(label, data)
-        return Text(notebook.source.text, tuple(_cells(notebook)))
+        return Text(notebook.source.text, tuple(_cells(notebook)), _magics(notebook))
     except (SourceError, ForeignNotebookError):
         return None
 
@@ -69,3 +78,9 @@ def _cells(notebook: Notebook) -> list[CellLines]:
     firsts = [part.first for part in notebook.parts]
     lasts = [first - 1 - _HEAD for first in firsts[1:]] + [len(split_lines(notebook.source.text)) - 1]
     return [CellLines(part.cell.number, part.first, last) for part, last in zip(notebook.parts, lasts)]
+
+
+def _magics(notebook: Notebook) -> dict[str, str]:
+    stands_for = re.compile(rf"# {re.escape(notebook.token)}(\d+)$")
+    lines = split_lines(notebook.source.text)
+    return {line: notebook.hidden[int(found[1])] for line in lines if (found := stands_for.search(line))}
