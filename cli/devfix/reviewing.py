@@ -1,7 +1,7 @@
 """`devfix review`: which front end it has, and how it ends."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,8 +42,8 @@ def review(ask: Ask, mode: Mode) -> int:
     if not session.review.items:
         return _nothing(session)
     is_plain = mode.plain or plain.is_due(sys.stdout.isatty())
-    _resume(session, mode, asks_later=not is_plain)
-    return _end(session, _by_prompt(session, mode) if is_plain else _on_screen(session, mode))
+    told = _resume(session, mode, asks_later=not is_plain)
+    return _end(session, _by_prompt(session, mode, told) if is_plain else _on_screen(session, mode, told))
 
 
 def _nothing(session: Session) -> int:
@@ -53,26 +53,28 @@ def _nothing(session: Session) -> int:
     return 2 if session.errors else 0
 
 
-def _resume(session: Session, mode: Mode, asks_later: bool) -> None:
+def _resume(session: Session, mode: Mode, asks_later: bool) -> list[str]:
+    """Bring back what was decided, if it shall be. Answers what there is to say of it."""
     kept = session.memory.load()
     if mode.restart or (not kept and not mode.resume):
-        return
+        return []
     if not kept:
         others = "; ".join(" ".join(names) for names in session.memory.others())
         where = f" (there is one of: {visible(others)})" if others else ""
-        err().line((f"No interrupted review of these paths{where}: this one begins.", "faint"))
-    elif mode.resume:
+        return [f"No interrupted review of these paths{where}: this one begins."]
+    if mode.resume:
         lost = session.resume(kept)
-        for line in [f"{count(len(kept) - len(lost), 'decision')} brought back.", *telling.lost_lines(lost)]:
-            err().line((line, "faint"))
-    elif not asks_later:
-        decided = count(len(kept), "decision")
-        what = f"an interrupted review of these paths has {decided}"
+        return [f"{count(len(kept) - len(lost), 'decision')} brought back.", *telling.lost_lines(lost)]
+    if not asks_later:
+        what = f"an interrupted review of these paths has {count(len(kept), 'decision')}"
         raise UsageError(f"{what}: --resume goes on with it, --restart drops it")
+    return []
 
 
-def _by_prompt(session: Session, mode: Mode) -> Plan | None:
+def _by_prompt(session: Session, mode: Mode, told: Sequence[str]) -> Plan | None:
     """What is to be written; None where the user left."""
+    for line in told:
+        err().line((line, "faint"))
     prompt = plain.Prompt(session, out(), mode.replay)
     if prompt.decide() is plain.Ending.QUIT:
         return None
@@ -90,15 +92,20 @@ def _refuse_dirty(session: Session, plan: Plan) -> None:
         raise UsageError(str(error), [*error.details, telling.left_line(session)]) from error
 
 
-def _on_screen(session: Session, mode: Mode) -> Plan | None:
+def _on_screen(session: Session, mode: Mode, told: Sequence[str]) -> Plan | None:
     try:
         import textual as _textual  # noqa: F401
     except ImportError as error:
         what = "devfix review needs textual: pip install 'devfix[review]'"
         raise UsageError(f"{what}; --plain asks line by line") from error
-    from devfix.review.screens.app import ReviewApp
+    from devfix.review.screens.app import INTERRUPTED, ReviewApp
 
-    return ReviewApp(session, mode.replay, asks_to_resume=not (mode.resume or mode.restart)).run()
+    app = ReviewApp(session, mode.replay, asks_to_resume=not (mode.resume or mode.restart), notice=" ".join(told))
+    plan = app.run()
+    if app.return_code == INTERRUPTED:
+        out().line((telling.left_line(session), ""))
+        raise KeyboardInterrupt
+    return plan
 
 
 def _end(session: Session, plan: Plan | None) -> int:

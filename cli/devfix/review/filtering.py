@@ -1,5 +1,7 @@
 """Which of the findings are shown."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from devfix.review.deciding import Decision
@@ -29,11 +31,36 @@ class Filter:
     def searching(self, text: str) -> "Filter":
         return replace(self, text=text)
 
+    def choosing(self, key: str) -> "Filter":
+        """The filter with one of the `choices` besides."""
+        kind, _, word = key.partition(" ")
+        match kind:
+            case "code":
+                return replace(self, code=word)
+            case "safety":
+                return replace(self, safety=word)
+            case "state":
+                return replace(self, state=word)
+            case _:
+                return Filter()
+
     @property
     def words(self) -> str:
         """What it says, for people; empty where it shows everything."""
         text = f"“{self.text}”" if self.text else ""
         return " · ".join(part for part in (text, self.code, self.safety, self.state) if part)
+
+
+def choices(items: Sequence[Item]) -> list[tuple[str, str]]:
+    """What to choose from: keys, and the words for them."""
+    rules = Counter((item.code, item.problem.name) for item in items)
+    found = {item.safety for item in items}
+    return [
+        ("all", "everything"),
+        *((f"code {code}", f"{code} {name} ({number})") for (code, name), number in sorted(rules.items())),
+        *((f"safety {word}", word) for word in ("safe", "unsafe", "advice") if word in found),
+        *((f"state {word}", word) for word in (UNDECIDED, *Decision)),
+    ]
 
 
 def state_of(decision: Decision | None) -> str:

@@ -139,8 +139,10 @@ class Session:
     # Files
 
     def renew(self, document: Document) -> Renewed | Failed:
-        """Read and analyse a file anew, as after an edit."""
+        """Read and analyse a file anew, as after an edit. What a replay said of other text is forgotten."""
         fresh = _read_anew(document.file, self.ask)
+        if not isinstance(fresh, Document) or fresh.data != document.data:
+            self.verdicts.clear()
         renewed = self.review.renew(document.path, items([fresh]) if isinstance(fresh, Document) else [])
         self._make = None
         self._combined.clear()

@@ -1,13 +1,15 @@
 """The accepted fixes are run from within the review; each has its verdict then."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from devfix.review.screens.app import ReviewApp
 
 from ..conftest import Devfix
 from .conftest import Shown, driven, session_of
-from .test_plain import asked
-from .test_screen import decided, sees
+from .test_plain import asked, editor_that
+from .test_screen import decided, sees, sees_not
 
 pytestmark = pytest.mark.usefixtures("library")
 
@@ -39,6 +41,15 @@ def test_the_verdict_is_shown_with_the_fix(script: Path) -> None:
         sees("(with other fixes than are accepted now)"),
     )
     assert script.read_text() == SCRIPT
+
+
+def test_after_an_edit_a_verdict_says_nothing(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReviewApp, "suspend", lambda _app: nullcontext())
+    editor_that(script.parent, monkeypatch, "path.read_text()")
+    confirmed = sees("DVF101 confirmed")
+    driven("y", "p", confirmed, "e", confirmed)
+    editor_that(script.parent, monkeypatch, "path.write_text(path.read_text() + '# more\\n')")
+    driven("y", "p", confirmed, "e", sees_not("confirmed"), decided("y"))
 
 
 def test_what_was_refuted_is_said_before_writing(script: Path) -> None:

@@ -4,10 +4,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from devfix.review import plain
+from devfix.review.deciding import Decision
 from devfix.review.screens.app import ReviewApp
 from devfix.review.screens.dialogs import Confirm
 
-from ..conftest import BUGGY, FIXED, commit
+from ..conftest import BUGGY, FIXED, Devfix, commit
 from .conftest import NARROW, Shown, Step, driven, session_of
 from .test_plain import editor_that
 
@@ -209,12 +211,12 @@ def test_the_page_of_the_rule(three: Path, back: str) -> None:
 
 @pytest.mark.parametrize("size", [NARROW, (200, 60)])
 def test_the_help_names_every_key(three: Path, size: tuple[int, int]) -> None:
-    from devfix.review.screens.main import HELP, MainScreen
+    from devfix.review.screens.keys import BINDINGS, HELP
 
     names = {"question_mark": "?", "slash": "/", "right_square_bracket": "]", "left_square_bracket": "["}
     names |= {"greater_than_sign": ">", "less_than_sign": "<", "pagedown": "pgdn", "pageup": "pgup", "escape": "esc"}
     names |= {"shift+tab": "shift"}
-    keys = {binding.key for binding in MainScreen.BINDINGS}  # type: ignore[union-attr]
+    keys = {binding.key for binding in BINDINGS}  # type: ignore[union-attr]
     missing = [key for key in keys - {"question_mark"} if f" {names.get(key, key)}" not in HELP.replace("(", " ")]
     assert not missing
     assert max(map(len, HELP.splitlines())) <= 68
@@ -316,6 +318,30 @@ def test_the_combined_diff_scrolls(tree: Path) -> None:
 
     keys: list[Step] = ["j", offset(1), "down", offset(2), "pagedown", offset(12), "space", offset(22)]
     driven("a", "w", *keys, "pageup", offset(12), "k", offset(11), "up", offset(10), size=NARROW)
+
+
+# Leaving
+
+
+@pytest.mark.parametrize("before", [[], ["w"], ["f"], ["slash"], ["question_mark"], ["r"]])
+def test_an_interruption_ends_it_from_anywhere_and_loses_nothing(three: Path, before: list[str]) -> None:
+    session = session_of()
+    codes: list[int | None] = []
+    driven("y", *before, "ctrl+c", lambda shown: codes.append(shown.app.return_code), session=session)
+    assert codes == [130]
+    assert len(session.memory.load()) == 1
+
+
+def test_an_interruption_is_told_by_the_exit_code(three: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(app: ReviewApp) -> None:
+        app.session.decide(app.session.review.items[:1], Decision.ACCEPTED)
+        app.exit(None, return_code=130)
+
+    monkeypatch.setattr(plain, "is_due", lambda _terminal: False)
+    monkeypatch.setattr(ReviewApp, "run", interrupted)
+    ran = devfix("review")
+    assert (ran.code, ran.err) == (130, "devfix: interrupted\n")
+    assert "1 of 5 decisions are kept: devfix review --resume ." in ran.out
 
 
 # Resuming

@@ -10,10 +10,12 @@ from devfix.review.screens.dialogs import Question
 from devfix.review.screens.main import MainScreen
 from devfix.review.session import Plan, Session
 from textual.app import App
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 
 if TYPE_CHECKING:
     from devfix.replay import ReplayOptions
+
+INTERRUPTED = 130
 
 
 class ReviewApp(App[Plan]):
@@ -21,10 +23,10 @@ class ReviewApp(App[Plan]):
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "devfix review"
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "interrupt", show=False, priority=True)]
 
     def __init__(
-        self, session: Session, replay: "Callable[[], ReplayOptions]", *, asks_to_resume: bool = False
+        self, session: Session, replay: "Callable[[], ReplayOptions]", *, asks_to_resume: bool = False, notice: str = ""
     ) -> None:
         super().__init__()
         if os.name != "nt":
@@ -32,14 +34,20 @@ class ReviewApp(App[Plan]):
         self.session = session
         self.replay = replay
         self._asks_to_resume = asks_to_resume
+        self._notice = notice
 
     def on_mount(self) -> None:
-        self.push_screen(MainScreen(self.session, self.replay))
+        self.push_screen(MainScreen(self.session, self.replay, self._notice))
         kept = self.session.memory.load() if self._asks_to_resume else ()
         if kept:
             text = f"An interrupted review of these paths has {len(kept)} decisions."
             answers = [("r", "go on with it"), ("n", "begin anew, and drop them"), ("q", "quit")]
             self.push_screen(Question(text, answers), self._resumed)
+
+    def action_interrupt(self) -> None:
+        """End at once; `return_code` says why."""
+        self.main.workers.cancel_all()
+        self.exit(None, return_code=INTERRUPTED)
 
     def _resumed(self, answer: str | None) -> None:
         if answer == "q":

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, Static
+from textual.widgets import Markdown, OptionList, Static
 from textual.widgets.option_list import Option
 
 _STYLES = {"path": "bold", "unsafe": "$text-warning", "error": "bold $text-error", "good": "$text-success"}
@@ -18,22 +18,27 @@ _PATCH = {"+": "$text-success on $success 12%", "-": "$text-error on $error 12%"
 
 
 class Page(ModalScreen[None]):
-    """Text to read."""
+    """Text to read; Markdown where it says so."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,r,question_mark,P,enter", "dismiss", "Back")]
     DEFAULT_CSS = """
     Page { align: center middle; }
     Page > VerticalScroll { width: 90%; max-width: 104; height: 90%; border: round $primary; padding: 0 1; }
+    Page Markdown { padding: 0; background: transparent; }
     """
 
-    def __init__(self, body: Content | str) -> None:
+    def __init__(self, body: str, is_markdown: bool = False) -> None:
         super().__init__()
         self._body = body
+        self._is_markdown = is_markdown
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as pane:
             pane.border_subtitle = "esc: back"
-            yield Static(self._body, markup=False)
+            if self._is_markdown:
+                yield Markdown(self._body, open_links=False)
+            else:
+                yield Static(self._body, markup=False)
 
 
 class Choices(ModalScreen[str | None]):

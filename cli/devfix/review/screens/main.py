@@ -2,28 +2,27 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from devfix.errors import UsageError
-from devfix.reporting.terminal import cells_of
 from devfix.results import Failed
 from devfix.review import telling
-from devfix.review.changes import blocks
 from devfix.review.deciding import Decision, as_safe_as
 from devfix.review.documents import Item
 from devfix.review.editor import EditorError, edit
-from devfix.review.filtering import UNDECIDED, Filter
-from devfix.review.screens.code import harmless, side_by_side, unified
+from devfix.review.filtering import Filter, choices
+from devfix.review.screens.code import harmless
 from devfix.review.screens.dialogs import Choices, Confirm, Page
+from devfix.review.screens.keys import BINDINGS, HELP
+from devfix.review.screens.panes import ChangePane, Pane
 from devfix.review.screens.reasons import reasons
 from devfix.review.screens.tree import FindingsTree
 from devfix.review.session import Plan, Session
 from devfix.rulepages import page_named
 from textual.app import ComposeResult, SuspendNotSupported
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
+from textual.containers import Horizontal, Vertical
 from textual.events import Resize
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, Tree
 from textual.worker import Worker, WorkerState, get_current_worker
@@ -31,100 +30,43 @@ from textual.worker import Worker, WorkerState, get_current_worker
 if TYPE_CHECKING:
     from devfix.replay import ReplayOptions
 
-WIDE = 110
-"""From so many columns for the change on, it is shown side by side unless the user says otherwise."""
-
-HELP = """\
-Decide
-  y  accept this fix              n  refuse it
-  a  accept the file's rest too   d  refuse the file's rest too
-  A  accept the rule's rest too   D  refuse the rule's rest too
-  i  ignore it by a comment       x  make it undecided again
-  u  undo                         U  redo
-On a file, y and n are about all of it that is undecided.
-Unsafe fixes are taken along only by an unsafe one.
-
-Move
-  j k ↓ ↑  next, previous         tab  next undecided (shift: back)
-  ] [      next, previous file    pgdn pgup  scroll the change
-  enter    fold or open a file    < >        scroll the reason
-
-Look
-  s  side by side, or unified     z  hide or show the tree
-  r  the page of the rule         /  search
-  f  only a rule, safety, state   esc  show everything again
-
-Do
-  e  open in $EDITOR; the file is then analysed anew
-  p  replay what is accepted      P  the report of that
-  w  look at what would be written, then write it
-  q  quit; `devfix review --resume` goes on
-
-✓ accepted  ✗ refused  # ignored  · undecided   ! unsafe  ? advice"""
-
 
 class _ReplayStoppedError(Exception):
     """The user has left."""
 
 
+class Told(Message):
+    """What a thread has to say. It does not wait until that is shown: the screen may be an editor's for long."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
 class MainScreen(Screen[None]):
     """Everything but the dialogs."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "decide('accepted')", "Accept"),
-        Binding("n", "decide('refused')", "Refuse"),
-        Binding("i", "decide('ignored')", "Ignore"),
-        Binding("u", "undo", "Undo"),
-        Binding("w", "write", "Write"),
-        Binding("slash", "search", "Search"),
-        Binding("f", "filter", "Filter"),
-        Binding("q", "quit", "Quit"),
-        Binding("question_mark", "help", "Help"),
-        Binding("a", "rest_of_file('accepted')", show=False),
-        Binding("d", "rest_of_file('refused')", show=False),
-        Binding("A", "rest_of_rule('accepted')", show=False),
-        Binding("D", "rest_of_rule('refused')", show=False),
-        Binding("x", "clear", show=False),
-        Binding("U", "redo", show=False),
-        Binding("j", "move(1)", show=False),
-        Binding("k", "move(-1)", show=False),
-        Binding("tab", "undecided(1)", show=False, priority=True),
-        Binding("shift+tab", "undecided(-1)", show=False, priority=True),
-        Binding("right_square_bracket", "file(1)", show=False),
-        Binding("left_square_bracket", "file(-1)", show=False),
-        Binding("pagedown", "scroll_change(1)", show=False, priority=True),
-        Binding("pageup", "scroll_change(-1)", show=False, priority=True),
-        Binding("greater_than_sign", "scroll_reason(1)", show=False),
-        Binding("less_than_sign", "scroll_reason(-1)", show=False),
-        Binding("z", "zoom", show=False),
-        Binding("s", "side_by_side", show=False),
-        Binding("r", "page", show=False),
-        Binding("e", "edit", show=False),
-        Binding("p", "replay", show=False),
-        Binding("P", "report", show=False),
-        Binding("escape", "everything", show=False, priority=True),
-    ]
+    BINDINGS = BINDINGS
     DEFAULT_CSS = """
     MainScreen #head { height: 1; background: $primary; color: $text; padding: 0 1; }
     MainScreen #findings { width: 34%; min-width: 26; max-width: 64; border-right: solid $primary;
         overflow-x: hidden; scrollbar-size-vertical: 1; }
     MainScreen.zoomed #findings { display: none; }
-    MainScreen #change { height: 3fr; scrollbar-size-vertical: 1; }
-    MainScreen #reason { height: 2fr; border-top: solid $primary; padding: 0 1; scrollbar-size-vertical: 1; }
+    MainScreen #change { height: 3fr; }
+    MainScreen #reason { height: 2fr; border-top: solid $primary; padding: 0 1; }
     MainScreen #search { height: 1; border: none; padding: 0 1; display: none; }
     MainScreen #search.open { display: block; }
     MainScreen #status { height: 1; padding: 0 1; color: $text-warning; }
     """
 
-    def __init__(self, session: Session, replay: "Callable[[], ReplayOptions]") -> None:
+    def __init__(self, session: Session, replay: "Callable[[], ReplayOptions]", notice: str) -> None:
         super().__init__()
+        self._notice = notice
         self._session = session
         self._review = session.review
         self._replay_options = replay
         self._filter = Filter()
-        self._side_by_side: bool | None = None
         self._report: list[str] = []
-        self._shown: tuple[object, ...] = ()
         self._planning: Worker[Plan] | None = None
         self._planned_for: list[tuple[Item, Decision]] = []
         self._replaying: Worker[list[str]] | None = None
@@ -134,10 +76,8 @@ class MainScreen(Screen[None]):
         with Horizontal():
             yield FindingsTree(self._told)
             with Vertical():
-                with VerticalScroll(id="change", can_focus=False):
-                    yield Static(id="change-text", markup=False)
-                with VerticalScroll(id="reason", can_focus=False):
-                    yield Static(id="reason-text", markup=False)
+                yield ChangePane()
+                yield Pane("reason")
         yield Static(id="status", markup=False)
         yield Input(id="search", placeholder="search in files, rules, messages and code", compact=True)
         yield Footer(show_command_palette=False, compact=True)
@@ -145,6 +85,7 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         self.refill()
         self.findings.focus()
+        self.say(self._notice)
 
     @property
     def findings(self) -> FindingsTree:
@@ -153,6 +94,10 @@ class MainScreen(Screen[None]):
     def say(self, text: str) -> None:
         """Put one line where the user reads what a key did."""
         self.query_one("#status", Static).update(harmless(self._session.trouble or text))
+
+    def on_told(self, message: Told) -> None:
+        if any(worker.is_running for worker in (self._planning, self._replaying) if worker is not None):
+            self.say(message.text)
 
     def refill(self) -> None:
         """Show all findings that the filter lets through."""
@@ -175,37 +120,23 @@ class MainScreen(Screen[None]):
         return self._review.decision(item), judged.words if judged is not None else ""
 
     def _head(self) -> None:
-        parts = ["devfix review", telling.tally(self._session)]
-        if self._filter.words:
-            parts.append(f"only {self._filter.words}: {len(self.findings.numbers)} shown")
+        shown = [f"only {self._filter.words}: {len(self.findings.numbers)} shown"] if self._filter.words else []
+        parts = ["devfix review", *shown, telling.tally(self._session)]
         self.query_one("#head", Static).update(harmless("  ·  ".join(parts)))
 
     def _show(self) -> None:
         """The change and the reason of the finding under the cursor."""
-        change, reason = self.query_one("#change-text", Static), self.query_one("#reason-text", Static)
         item = self.findings.current
-        pane = self.query_one("#change", VerticalScroll)
-        width = pane.scrollable_content_region.width
-        if item is None or width <= 0:
-            change.update("Nothing is shown." if item is None else "")
-            reason.update("")
-            self._shown = ()
+        change, reason = self.query_one(ChangePane), self.query_one("#reason", Pane)
+        if change.show(item):
+            reason.scroll_home(animate=False)
+        if item is None:
+            reason.text.update("")
             return
-        is_wide = self._side_by_side if self._side_by_side is not None else width >= WIDE
-        state = (item, width, is_wide)
-        if state != self._shown:
-            same_item = bool(self._shown) and self._shown[0] == item
-            self._shown = state
-            draw = side_by_side if is_wide else unified
-            title = Content.styled(_ending(f"{harmless(item.document.label)}:{item.place}", width), "bold")
-            change.update(Content("\n").join([title, draw(item, blocks(item), width)]))
-            if not same_item:
-                pane.scroll_home(animate=False)
-                self.query_one("#reason", VerticalScroll).scroll_home(animate=False)
         judged = self._session.verdicts.get(item.number)
         accepted = {one.number for one in self._review.those(Decision.ACCEPTED)}
         is_stale = judged is not None and judged.together != accepted
-        reason.update(reasons(item, self._review.decision(item), judged, is_stale))
+        reason.text.update(reasons(item, self._review.decision(item), judged, is_stale))
 
     def _renew(self, changed: Sequence[Item]) -> None:
         self.findings.renew(changed)
@@ -309,22 +240,20 @@ class MainScreen(Screen[None]):
             self.say("everything shown is decided: w writes")
 
     def action_scroll_change(self, step: int) -> None:
-        pane = self.query_one("#change", VerticalScroll)
-        pane.scroll_relative(y=step * max(pane.size.height - 2, 1), animate=False)
+        self.query_one(ChangePane).turn(step)
 
     def action_scroll_reason(self, step: int) -> None:
-        pane = self.query_one("#reason", VerticalScroll)
-        pane.scroll_relative(y=step * max(pane.size.height - 2, 1), animate=False)
+        self.query_one("#reason", Pane).turn(step)
 
     def action_zoom(self) -> None:
         self.toggle_class("zoomed")
         self.call_after_refresh(self._show)
 
     def action_side_by_side(self) -> None:
-        width = self.query_one("#change", VerticalScroll).scrollable_content_region.width
-        was = self._side_by_side if self._side_by_side is not None else width >= WIDE
-        self._side_by_side = not was
+        change = self.query_one(ChangePane)
+        change.toggle()
         self._show()
+        self.say("too narrow for two columns: z hides the tree" if change.is_too_narrow else "")
 
     # Searching
 
@@ -354,38 +283,12 @@ class MainScreen(Screen[None]):
         self.findings.focus()
 
     def action_filter(self) -> None:
-        self.app.push_screen(Choices(self._choices()), self._chosen)
-
-    def _choices(self) -> list[tuple[str, str]]:
-        rules: dict[str, int] = {}
-        names: dict[str, str] = {}
-        for item in self._review.items:
-            rules[item.code] = rules.get(item.code, 0) + 1
-            names[item.code] = item.problem.name
-        safeties = [word for word in ("safe", "unsafe", "advice") if any(i.safety == word for i in self._review.items)]
-        states = [UNDECIDED, *Decision]
-        return [
-            ("all", "everything"),
-            *((f"code {code}", f"{code} {names[code]} ({rules[code]})") for code in sorted(rules)),
-            *((f"safety {word}", word) for word in safeties),
-            *((f"state {word}", word) for word in states),
-        ]
+        self.app.push_screen(Choices(choices(self._review.items)), self._chosen)
 
     def _chosen(self, key: str | None) -> None:
-        if key is None:
-            return
-        kind, _, word = key.partition(" ")
-        text = self._filter.text
-        match kind:
-            case "code":
-                self._filter = Filter(text, word, self._filter.safety, self._filter.state)
-            case "safety":
-                self._filter = Filter(text, self._filter.code, word, self._filter.state)
-            case "state":
-                self._filter = Filter(text, self._filter.code, self._filter.safety, word)
-            case _:
-                self._filter = Filter()
-        self.refill()
+        if key is not None:
+            self._filter = self._filter.choosing(key)
+            self.refill()
 
     # Pages
 
@@ -396,7 +299,7 @@ class MainScreen(Screen[None]):
         item = self.findings.current
         page = page_named(item.code) if item is not None else None
         if page is not None:
-            self.app.push_screen(Page(f"{page.code} {page.name}\n\n{page.text}"))
+            self.app.push_screen(Page(f"# {page.code} {page.name}\n\n{page.text}", is_markdown=True))
 
     def action_report(self) -> None:
         if self._report:
@@ -443,7 +346,7 @@ class MainScreen(Screen[None]):
         def tell(path: Path, step: str, seconds: float) -> None:
             if worker.is_cancelled:
                 raise _ReplayStoppedError
-            self.app.call_from_thread(self.say, f"replay {path.name}: {step}, {seconds:.0f} s")
+            self.post_message(Told(f"replay {path.name}: {step}, {seconds:.0f} s"))
 
         return self._session.replay(self._replay_options(), tell)
 
@@ -469,7 +372,7 @@ class MainScreen(Screen[None]):
     def _plan(self) -> Plan:
         def advance(done: int, total: int) -> None:
             if total > 1:
-                self.app.call_from_thread(self.say, f"putting together: {done} of {total} files")
+                self.post_message(Told(f"putting together: {done} of {total} files"))
 
         return self._session.plan(advance)
 
@@ -515,8 +418,3 @@ class MainScreen(Screen[None]):
     def action_quit(self) -> None:
         self.workers.cancel_all()
         self.app.exit(None)
-
-
-def _ending(text: str, width: int) -> str:
-    """The end of `text` that fits."""
-    return text if cells_of(text) <= width else f"…{text[max(len(text) - width + 1, 1) :]}"
