@@ -412,14 +412,45 @@ FORGOTTEN = {
         "return torch.tensor([1, 2], dtype=a.w.dtype, device=a.w.device)",
     ),
     "a legacy constructor": (
-        "return torch.Tensor(range(len(x))).to(torch.long)",
-        "return torch.Tensor(range(len(x))).to(x.device).to(torch.long)",
+        "return torch.Tensor(x.size(0), 2).to(torch.long)",
+        "return torch.Tensor(x.size(0), 2).to(x.device).to(torch.long)",
     ),
     "the place of a tensor": (
         "x = torch.tensor(float(a)); return x",
         "x = torch.tensor(float(a), device=x.device); return x",
     ),
 }
+
+
+NOT_OF_AN_INPUT = {
+    "on the host on purpose": "def copy(x: torch.Tensor):\n        return torch.empty(x.shape, pin_memory=x.is_cuda)",
+    "one number": "def scaled(x: torch.Tensor):\n        n = x.shape[-1]\n        return 2 / torch.tensor(n).sqrt()",
+    "views of an index": (
+        "def rows(x: torch.Tensor, i):\n        n = x.shape[0]\n"
+        "        return x[torch.arange(n)[:, None], torch.arange(n).unsqueeze(1), i]"
+    ),
+}
+
+
+@pytest.mark.parametrize("method", NOT_OF_AN_INPUT.values(), ids=NOT_OF_AN_INPUT)
+def test_what_may_be_on_the_host_fits_as_it_is(rule, method: str) -> None:
+    assert rule.findings(f"import torch\nclass Net(torch.nn.Module):\n    {method}\n") == ()
+
+
+def test_what_fits_a_tensor_is_told(rule) -> None:
+    program = """
+        import torch
+        class Policy(torch.nn.Module):
+            def next_skill(self, masks: torch.Tensor):
+                return torch.zeros(masks.shape[0], dtype=torch.bool)
+    """
+    finding = rule.finding(program)
+    assert finding.message == "`torch.zeros(…)` is made to fit `masks`, and makes its tensor on the host"
+    assert (finding.fix, finding.advice) == (None, "give `torch.zeros` the device of what its tensor goes with")
+    (fixed,) = rule.findings(program.replace("next_skill", "forward"))
+    assert fixed.fix is not None
+    drawn = program.replace("next_skill", "forward").replace("zeros(", "randint(3, size=(")
+    assert rule.findings(drawn.replace("dtype=torch.bool", ")"))[0].fix is None
 
 
 def test_a_neighbour_with_a_device_is_told_and_not_followed(rule) -> None:
@@ -453,7 +484,7 @@ def test_losses_are_summed_where_they_are(rule) -> None:
 
 @pytest.mark.parametrize(("before", "after"), FORGOTTEN.values(), ids=FORGOTTEN)
 def test_what_fits_a_tensor_goes_with_it_as_a_choice(rule, before: str, after: str) -> None:
-    head = "import torch\ndef f(x: torch.Tensor, a):\n    "
+    head = "import torch\nclass Net(torch.nn.Module):\n  def forward(self, x: torch.Tensor, a):\n    "
     assert rule.unchanged_unless_unsafe(f"{head}{before}\n") == f"{head}{after}\n"
 
 
@@ -715,7 +746,7 @@ def test_rows_are_picked_from_tensors_only(rule) -> None:
                 left = left[worse]
             return order
     """
-    assert ".to(ranked.device).to(torch.long)" in rule.unchanged_unless_unsafe(program)
+    assert rule.finding(program).message.startswith("`torch.Tensor(…)` is made to fit `ranked`")
     assert rule.findings(program.replace("[order, :]", "[order]")) == ()
 
 
@@ -815,9 +846,10 @@ def test_what_a_transposed_tensor_meets_is_made_beside_it(rule) -> None:
 def test_the_tensor_that_gives_the_dtype_comes_before_that_which_gives_the_size(rule) -> None:
     program = """
         import torch
-        def joined(index: torch.Tensor, rows: torch.Tensor):
-            result = torch.zeros(index.size(0), 3, dtype=rows.dtype)
-            return spread(result, index, rows)
+        class Join(torch.nn.Module):
+            def forward(self, index: torch.Tensor, rows: torch.Tensor):
+                result = torch.zeros(index.size(0), 3, dtype=rows.dtype)
+                return spread(result, index, rows)
     """
     assert "dtype=rows.dtype, device=rows.device)" in rule.unchanged_unless_unsafe(program)
 

@@ -217,7 +217,14 @@ _RANDOM = frozenset({"rand", "randn", "randint", "normal"})
 
 
 def is_index(program: Program, node: ast.expr) -> bool:
-    """An index on the host suits every tensor."""
+    """An index on the host suits every tensor, as do views of one: `x[torch.arange(3)[:, None], y.unsqueeze(1)]`."""
     parent = program.names.parent(node)
-    parent = program.names.parent(parent) if isinstance(parent, ast.Tuple) else parent
-    return isinstance(parent, ast.Subscript) and parent.value is not node
+    while isinstance(parent, ast.expr):
+        if isinstance(parent, ast.Subscript) and parent.value is not node:
+            return True
+        if isinstance(parent, ast.Call) and parent.func is not node:
+            return False
+        if not isinstance(parent, (ast.Subscript, ast.Attribute, ast.Call, ast.Tuple)):
+            return False
+        node, parent = parent, program.names.parent(parent)
+    return False

@@ -1,8 +1,9 @@
 """Factories on the host whose arguments or neighbours say where their tensor belongs, though nothing there meets it.
 
-`torch.ones(x.shape[0])` takes its size from a tensor, `torch.zeros(n, dtype=x.dtype)` its dtype: what is made to fit a
-tensor goes with it, as a choice. `torch.zeros(3)` beside `torch.ones(3, device=device)` may be the one that was
-forgotten, or the one that is on the host on purpose: half of those read in libraries were. That is told, not edited.
+`torch.ones(x.shape[0])` takes its size from a tensor, `torch.zeros(n, dtype=x.dtype)` its dtype: what is made to fit an
+input of a module's `forward`, or what the program moved, goes with it, as a choice. Anywhere else it may be on the host
+on purpose, as may `torch.zeros(3)` beside `torch.ones(3, device=device)`: a third of those read in libraries were. That
+is told, not edited.
 """
 
 import ast
@@ -15,6 +16,7 @@ from devfix_codemods import scope
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import attributes_set, dotted
+from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
@@ -41,7 +43,8 @@ def forgotten(program: Program) -> Iterator[Sized]:
     found = list(_told(program))
     hinted = {one.call for one in found}
     found = [one for one in found if _BESIDE not in one.reason or not others_left(program, one.call, hinted)]
-    kept = parted(program, {one.call for one in found if one.repair is not None and one.reason not in _NOT_PARTED})
+    goes = (one for one in found if one.repair is not None or one.reason.startswith(_FIT))
+    kept = parted(program, {one.call for one in goes if one.reason not in _NOT_PARTED})
     yield from (one for one in found if one.call not in kept)
 
 
@@ -50,6 +53,7 @@ _PUT = "becomes a part of a tensor that is where the caller's is"
 _REBUILT = "replaces a tensor that is not on the device asked for"
 _NOT_PARTED = frozenset({_IN_PLACE, _PUT, _REBUILT})
 _BESIDE = "has neighbours on"
+_FIT = "is made to fit"
 
 
 def _told(program: Program) -> Iterator[Sized]:
@@ -58,7 +62,7 @@ def _told(program: Program) -> Iterator[Sized]:
     for call in program.names.calls:
         name = tables.canonical(program.names.qualified(call.func) or "")
         function = scope.function_around(program, call)
-        if name not in _MAKES or function is None or any(one.arg in {"device", "out", None} for one in call.keywords):
+        if name not in _MAKES or function is None or any(one.arg in _PLACING for one in call.keywords):
             continue
         if (asked := _asked_for(program, function, call)) is not None:
             yield asked
@@ -76,7 +80,11 @@ def _told(program: Program) -> Iterator[Sized]:
             device, reason = found
             edit = placed(program, call, device)
             if edit is not None:
-                sure = not reason.startswith(_BESIDE)
+                sure = not reason.startswith(_BESIDE) and (
+                    not reason.startswith(_FIT)
+                    or _is_moved(program, call, device)
+                    or _is_for_input(program, function, call, device)
+                )
                 yield Sized(call, reason, Following(device, (edit,), Safety.UNSAFE) if sure else None)
 
 
@@ -91,6 +99,7 @@ def _asked_for(program: Program, function: scope.Function, call: ast.Call) -> Si
     return None
 
 
+_PLACING = frozenset({"device", "out", "pin_memory", None})
 _MAKES = (
     tables.FACTORIES - {"torch.as_tensor", "torch.asarray", "torch.randperm", "torch.normal"}
     | tables.LEGACY_CONSTRUCTORS
@@ -102,17 +111,38 @@ _MAKES = (
 
 def _by_argument(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
     """The tensor from which a factory takes its size or its dtype."""
+    if _is_number_of(program, function, call):
+        return None
     bound = scope.bound_at(program, program.names.statement(call))
     kinds = [one.value for one in call.keywords if one.arg == "dtype"]  # of what it will hold, before its size
     for part in (*kinds, *scope.given_to(call)):
         for node in ast.walk(part):
             if (tensor := _measured(program, function, node, call)) is not None:
-                return f"{tensor}.device", f"is made to fit `{tensor}`"
+                return f"{tensor}.device", f"{_FIT} `{tensor}`"
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in bound:
                 tensor = _of_local(program, function, node.id, call)
                 if tensor is not None and tensor.partition(".")[0].partition("[")[0] in {*bound, "self"}:
-                    return f"{tensor}.device", f"is made to fit `{tensor}`"
+                    return f"{tensor}.device", f"{_FIT} `{tensor}`"
     return None
+
+
+def _is_moved(program: Program, call: ast.Call, device: str) -> bool:
+    """Whether the program itself puts the tensor on a device, wherever the factory is called."""
+    tensor, facts = device.removesuffix(".device"), program.facts
+    hands = facts.births.get(call, {}).values()
+    places = [place for hand in hands for name, place in hand.tensors if name == tensor]
+    return bool(places) and all(may_be_device(facts.shared(one)) for one in places)
+
+
+def _is_for_input(program: Program, function: scope.Function, call: ast.Call, device: str) -> bool:
+    """Whether it is made in the `forward` of a module, with the size or the dtype of what that is given."""
+    owner, root = scope.class_around(program, call), device.partition(".")[0]
+    if owner is None or function.name != "forward" or is_random(call) or root not in scope.parameters(function):
+        return False
+    name = tables.canonical(program.names.qualified(call.func) or "")
+    listed = any(isinstance(one, (ast.List, ast.ListComp)) for each in call.args for one in ast.walk(each))
+    sized = (name in _MAKES - {"torch.tensor"} and not listed) or any(one.arg == "dtype" for one in call.keywords)
+    return sized and root not in {"self", "cls"} and program.unit.classes.is_module(owner)
 
 
 def _of_local(program: Program, function: scope.Function, name: str, call: ast.Call) -> str | None:
@@ -133,6 +163,20 @@ def _of_local(program: Program, function: scope.Function, name: str, call: ast.C
     here = (statement.lineno, statement.col_offset)
     later = any((one.lineno, one.col_offset) > here for one in scope.stores(function, root))
     return None if later else found[0]
+
+
+def _is_number_of(program: Program, function: scope.Function, call: ast.Call) -> bool:
+    """`n = x.shape[0]; torch.tensor(n)`: a 0-dim tensor may be on the host."""
+    match call.func, call.args:
+        case ast.Attribute(attr="tensor") | ast.Name(id="tensor"), [ast.Name(id=name)]:
+            return _of_local(program, function, name, call) is not None and not any(
+                _is_whole_shape(one) for one in _assigned(program, function, name)
+            )
+    return False
+
+
+def _is_whole_shape(value: ast.expr) -> bool:
+    return isinstance(value, ast.Attribute) or (isinstance(value, ast.Call) and not value.args)
 
 
 def _measured(program: Program, function: scope.Function, node: ast.AST, call: ast.Call) -> str | None:

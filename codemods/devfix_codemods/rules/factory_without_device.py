@@ -30,9 +30,10 @@ Factories know nothing of the tensors around them. As soon as the caller's tenso
 ## Fix safety
 
 Safe: a tensor that must be where another one is follows that one, which changes nothing where both are on the host.
-Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its size, its
-dtype or its neighbours tell where it belongs. 0-dim tensors in arithmetic,
-values on the way to numpy, datasets, collate functions and attributes of `self` are left alone.
+Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its size or its
+dtype tells where it belongs: that of an input of a module's `forward`, or of a tensor that the program moved. What fits
+another tensor, or has neighbours on a device, is told without an edit. 0-dim tensors in arithmetic, indices, values on
+the way to numpy, datasets, collate functions and attributes of `self` are left alone.
 
 ## Since torch
 
