@@ -1,5 +1,6 @@
 """The command line. Commands import what they need when they run, so that the start stays quick."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ from devfix.commands import options
 from devfix.commands.audit import audit
 from devfix.commands.baseline import baseline
 from devfix.commands.check import check
+from devfix.commands.completion import COMPLETION, completion
 from devfix.commands.explain import explain
 from devfix.commands.repair import repair
 from devfix.commands.replay import replay
@@ -25,7 +27,7 @@ app = typer.Typer(
     help="Finds, repairs and proves device-placement bugs in PyTorch code.",
     epilog="Exit codes: 0 nothing left to do, 1 something is, 2 wrong usage or a file that could not be handled.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=COMPLETION in os.environ,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -48,5 +50,9 @@ def _devfix(
     """Finds, repairs and proves device-placement bugs in PyTorch code."""
 
 
-for command in (check, rewrite, review, report, replay, repair, explain, undo, baseline, rules, rule, audit, server):
+_COMMANDS = (
+    *(check, rewrite, review, report, replay, repair, explain, undo),
+    *(baseline, rules, rule, audit, server, completion),
+)
+for command in _COMMANDS:
     app.command()(command)

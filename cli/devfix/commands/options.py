@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from devfix_codemods.preferences import Prefer
 
+from devfix.commands import completing
 from devfix.errors import UsageError
 from devfix.formats import Colour, OutputFormat, ReportFormat
 
@@ -19,9 +20,17 @@ Paths = Annotated[
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option("--select", metavar="RULE", help="Only these rules: codes, prefixes (DVF1) or names."),
+    typer.Option(
+        "--select",
+        metavar="RULE",
+        help="Only these rules: codes, prefixes (DVF1) or names.",
+        autocompletion=completing.rule_selectors,
+    ),
 ]
-Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="RULE", help="Not these rules.")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="RULE", help="Not these rules.", autocompletion=completing.rule_selectors),
+]
 Unsafe = Annotated[
     bool | None, typer.Option("--unsafe/--no-unsafe", help="Count fixes that are a choice or have a visible effect.")
 ]

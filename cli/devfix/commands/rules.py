@@ -4,10 +4,15 @@ from typing import Annotated
 
 import typer
 
-from devfix.commands import options
+from devfix.commands import completing, options
 from devfix.formats import OutputFormat
 
-Code = Annotated[str, typer.Argument(metavar="CODE", help="A code or a name: DVF101, batch-not-moved.")]
+Code = Annotated[
+    str,
+    typer.Argument(
+        metavar="CODE", help="A code or a name: DVF101, batch-not-moved.", autocompletion=completing.rule_words
+    ),
+]
 
 
 def rules(output_format: options.Format = OutputFormat.TEXT) -> int:
