@@ -353,3 +353,34 @@ def test_a_parameter_that_is_a_tensor_in_another_function(rule, use: str) -> Non
 def test_an_annotated_parameter_is_what_it_says(rule) -> None:
     program = PARAMETERS.format(annotation="", use="y.flatten()").replace("place(y,", "place(y: Batch,")
     assert rule.findings(program) == ()
+
+
+def test_parameters_that_a_loop_goes_over_are_not_moved_by_another_name(rule) -> None:
+    program = """
+        import torch
+        class Net(torch.nn.Module):
+            def to(self, device):
+                for param in self.parameters():
+                    if param.device.type != "meta":
+                        param.to(device)
+                return self
+    """
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert finding.advice == "assign the result to `param.data`, or move `self`, which holds it"
+
+
+def test_a_loop_variable_that_the_rest_of_the_round_does_not_read(rule) -> None:
+    program = """
+        import torch
+        def calibrate(model, rows, device):
+            batches = torch.stack(rows)
+            for batch in batches:
+                model(batch.to(device))
+                batch.to("cpu")
+            for batch in rows:
+                print(batch)
+    """
+    assert rule.findings(program) == ()
+    read = program.replace('batch.to("cpu")', "batch.to(device)\n                print(batch + 1)")
+    assert "batch = batch.to(device)" in rule.fixed(read)

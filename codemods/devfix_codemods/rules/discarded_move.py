@@ -25,8 +25,10 @@ for `x.type_as(y)`, which only tensors have.
 Safe for moves to a device. Unsafe for `type_as`, where only another function says that the parameter is a tensor, for
 moves to the host, where the tensor is also turned into a numpy array (which needs the host), and beside another
 discarded move of something that may be no tensor. A tensor that requires grad gets advice only: its moved copy is no
-leaf. Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place. So are
-moves that are the point themselves: in the body of a `try`, or of a value that is never read again.
+leaf. So do the parameters and buffers that a loop goes over: another name for the loop variable moves none of them.
+Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place. So are
+moves that are the point themselves: in the body of a `try`, or of a value that is never read again, as a loop variable
+is not once its loop goes on.
 
 ## Since torch
 
@@ -104,9 +106,13 @@ def _read_later(program: Program, move: Move) -> bool:
     if name is None or "." in name:
         return True
     item = isinstance(move.receiver, ast.Name) and _item_target(program, move, name)
-    around = move.context.function or program.tree
-    looped = any(isinstance(one, (ast.For, ast.While)) for one in program.names.ancestors(move.node))
-    return bool(item) or any(
+    loop = _loop_over(program, move)
+    around = loop or move.context.function or program.tree
+    looped = any(
+        isinstance(one, (ast.For, ast.While)) and one is not loop and within(program, one, around)
+        for one in program.names.ancestors(move.node)
+    )
+    return bool(item or _owner(loop)) or any(
         isinstance(node, ast.Name)
         and node.id == name
         and isinstance(node.ctx, ast.Load)
@@ -116,6 +122,28 @@ def _read_later(program: Program, move: Move) -> bool:
         )
         for node in ast.walk(around)
     )
+
+
+def _loop_over(program: Program, move: Move) -> ast.For | None:
+    """The loop whose variable is moved: it is bound anew in each round."""
+    name = move.receiver.id if isinstance(move.receiver, ast.Name) else None
+    for around in program.names.ancestors(move.node):
+        if isinstance(around, scope.Function):
+            break
+        if isinstance(around, ast.For) and name in set(scope.stored(around.target)):
+            return around
+    return None
+
+
+def _owner(loop: ast.For | None) -> str | None:
+    """The module whose parameters or buffers a loop goes over."""
+    match loop:
+        case ast.For(iter=ast.Call(func=ast.Attribute(value=owner, attr=attr))) if attr.removeprefix("named_") in _HELD:
+            return dotted(owner)
+    return None
+
+
+_HELD = frozenset({"parameters", "buffers"})
 
 
 def _is_tensor(program: Program, move: Move) -> bool:
@@ -219,6 +247,8 @@ def _finding(program: Program, move: Move) -> Finding:
 def _advice(program: Program, move: Move, name: str) -> str:
     if _is_leaf(program, move, name):
         return f"make `{name}` on the device where it is created: a moved copy is no leaf and gets no gradient"
+    if (owner := _owner(_loop_over(program, move))) is not None:
+        return f"assign the result to `{name}.data`, or move `{owner}`, which holds it"
     return f"assign the result to `{name}`"
 
 
@@ -226,6 +256,8 @@ def _fix(program: Program, move: Move, name: str) -> Fix | None:
     statement = program.names.statement(move.node)
     target = _target(program, move)
     if not isinstance(statement, ast.Expr) or target is None or _is_leaf(program, move, name):
+        return None
+    if _owner(_loop_over(program, move)) is not None:
         return None
     code = f"{target} = {program.source.segment(program.source.span(move.node))}"
     edit = ReplaceStatement(program.source.span(statement), code)
