@@ -382,7 +382,7 @@ def test_copied_to_the_host(rule, program, wanted):
     assert wanted in rule.fixed(dedent(program))
 
 
-def test_what_stands_beside_is_copied_too(rule):
+def test_what_stands_beside_may_be_anywhere(rule):
     program = """
     import torch
     def losses(model, converter, batch):
@@ -397,8 +397,41 @@ def test_what_stands_beside_is_copied_too(rule):
     """
     fixed = rule.fixed(dedent(program))
     assert "loss[0].detach().cpu().numpy()" in fixed
-    assert "skipped[0].cpu().numpy()" in fixed
+    assert "skipped[0].numpy()" in fixed
     assert "converter(batch).numpy()" in fixed
+
+
+BROUGHT = {
+    "elements that were brought": """
+    import torch
+    def act(actor, states, device):
+        actions = {}
+        for key, state in states.items():
+            actions[key] = actor(state.to(device)).detach().cpu()
+        return {key: actor.rescaled(actions[key]).numpy() for key in actions}
+    """,
+    "by a lambda": """
+    import torch
+    def columns(self, rewards, values, device):
+        rewards_t, values_t = (t.to(device="cpu") for t in (rewards.to(device), values.to(device)))
+        return map(lambda t: t.view(-1, 1).numpy(), (rewards_t, values_t))
+    """,
+    "of a function whose name ends as that of a model": """
+    import torch
+    def infer_on_torch_model(model, data):
+        return data.frame, model(data.rows)
+    def evaluate(model, test_data, device):
+        frame, end = infer_on_torch_model(model, test_data)
+        if test_data.scale:
+            end = test_data.unscaled(end)
+        return end[:, 0].numpy()
+    """,
+}
+
+
+@pytest.mark.parametrize("program", BROUGHT.values(), ids=BROUGHT)
+def test_what_was_brought_to_the_host_elsewhere(rule, program: str) -> None:
+    assert rule.findings(dedent(program)) == ()
 
 
 # Once for a loop

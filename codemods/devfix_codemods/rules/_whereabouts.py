@@ -13,6 +13,7 @@ from functools import cached_property
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import Evidence, dotted
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Binding, Bindings
 
@@ -72,7 +73,7 @@ class Whereabouts:
                 return self._attribute(node)
             case ast.Name():
                 return self._name(node)
-            case ast.Subscript(slice=index) if moves_to_host(index):
+            case ast.Subscript(slice=index) if moves_to_host(index) or self._is_filled_on_host(node):
                 return Made.HOST
             case ast.Subscript(slice=ast.Constant(value=str())):
                 return self._least(node.value)
@@ -89,6 +90,19 @@ class Whereabouts:
             case ast.Constant():
                 return Made.HOST
         return Made.UNKNOWN
+
+    def _is_filled_on_host(self, node: ast.expr) -> bool:
+        """`parts[key]`, where `parts[other] = y.cpu()` stands before it: somebody has thought of it."""
+        around = scope.function_around(self._program, node) or self._program.tree
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            return False
+        return any(
+            isinstance(one, ast.Assign)
+            and (one.lineno, one.col_offset) < (node.lineno, node.col_offset)
+            and moves_to_host(one.value)
+            and any(isinstance(each, ast.Subscript) and dotted(each.value) == node.value.id for each in one.targets)
+            for one in walk(around)
+        )
 
     def _is_size(self, node: ast.expr) -> bool:
         """`torch.Size(...)`: what it is added to is one as well."""
@@ -116,7 +130,13 @@ class Whereabouts:
             if dotted(node.func) is not None and self._is_module(node.func):
                 return Made.MODEL
             return self._method(node, node.func)
-        return Made.MODEL if isinstance(node.func, ast.Name) and self._is_module(node.func) else Made.UNKNOWN
+        if not isinstance(node.func, ast.Name) or self._is_function(node.func.id):
+            return Made.UNKNOWN
+        return Made.MODEL if self._is_module(node.func) else Made.UNKNOWN
+
+    def _is_function(self, name: str) -> bool:
+        """Whether the file has a function of this name, as `run_model`, which is no model."""
+        return any(isinstance(one, scope.Function) and one.name == name for one in self._program.tree.body)
 
     def _makes_on_host(self, node: ast.Call) -> bool:
         """Whether a plain name is one function of the file, and all that this returns is made on the host."""
@@ -164,7 +184,8 @@ class Whereabouts:
     def _method(self, node: ast.Call, function: ast.Attribute) -> Made:
         """What a method gives is where its tensor is; `model.encode(x)` is a module's."""
         if self._is_module(function.value):
-            return Made.MODEL
+            brought = all(moves_to_host(one) or self._is_filled_on_host(one) for one in node.args)
+            return Made.HOST if node.args and brought else Made.MODEL
         if function.attr.islower() and _is_attribute_of_self(function) and not self._is_own_method(function):
             return Made.OWNED
         if function.attr == "to" and self._goes_back_to_host(node):
@@ -281,6 +302,9 @@ class Whereabouts:
         if node in self._arguments:
             return self._arguments[node]
         if isinstance(node, ast.arg):
+            lambdas = [one for one in self._names.ancestors(node) if isinstance(one, (ast.Lambda, *_FUNCTIONS))][:1]
+            if any(isinstance(one, ast.Lambda) for one in lambdas):
+                return Made.UNKNOWN
             if self._callers_bring_to_host(node):
                 return Made.HOST
             return Made.GIVEN if self._is_tensor(binding, node) else Made.UNKNOWN
@@ -373,6 +397,7 @@ _COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.
 _NO_TENSORS = frozenset(
     {"torch._shape_as_tensor", "torch.Size", "torch.broadcast_shapes", "torch.numel", "torch.is_tensor", "torch.finfo"}
 )
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NUMBERS = frozenset({"ndim", "size", "numel", "dim", "item", "tolist", "element_size", "nelement", "ndimension"})
 """Methods and attributes of tensors that give no tensor."""
 _SHAPES = frozenset(

@@ -133,8 +133,6 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
         if not _is_guarded(program, lengths):
             yield lengths, "`pack_padded_sequence`"
     has_devices = _DEVICES.search(program.source.text) is not None
-    repaired: set[scope.Function | None] = set()
-    unsure: list[tuple[scope.Function | None, ast.expr]] = []
     for call in calls:
         if _is_data(program, classes, call) or _is_guarded(program, call) or _says_host(program, call):
             continue
@@ -145,14 +143,9 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             yield from ((one, f"`{dotted(call.func)}`") for one in read)
             continue
         assert isinstance(call.func, ast.Attribute)
-        tensor, function = call.func.value, scope.function_around(program, call)
-        source = whereabouts.source(tensor)
-        if _may_be_elsewhere(source, tensor, has_devices):
-            repaired.add(function)
+        tensor = call.func.value
+        if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices):
             yield tensor, "`.numpy()`"
-        elif source is Made.UNKNOWN and function is not None:
-            unsure.append((function, tensor))
-    yield from ((tensor, "`.numpy()`") for function, tensor in unsure if function in repaired)
 
 
 def _says_host(program: Program, call: ast.Call) -> bool:
