@@ -905,3 +905,28 @@ def test_the_parameter_to_follow_is_the_same_each_time(rule) -> None:
                 return gate * c + self.theta * self.iota * self.alpha
     """
     assert "self.zeta.device" in rule.fixed(program)
+
+
+WEAK = {
+    "a number of shifted bits": """
+        import torch
+        def rounded(x: torch.Tensor, bits: int):
+            mask = bias(bits) << 23
+            low = torch.tensor(mask, dtype=torch.int32).view(torch.float32)
+            return x + low
+    """,
+    "a mask of itself": """
+        import torch
+        from sizes import arange
+        def negatives(x, high):
+            sizes = arange(x).unsqueeze(-1).flatten()
+            picked = torch.randint(low=0, high=high, size=(4, high))
+            picked[picked >= sizes] += 1
+            return picked
+    """,
+}
+
+
+@pytest.mark.parametrize("program", WEAK.values(), ids=WEAK)
+def test_what_may_be_on_the_host_with_what_it_meets(rule, program: str) -> None:
+    assert rule.findings(program) == ()

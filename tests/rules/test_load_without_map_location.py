@@ -415,3 +415,32 @@ def test_advice_where_the_model_keeps_a_part(rule):
 
 def test_the_options_of_a_load_stay(rule):
     assert "weights_only" not in rule.fixed("import torch\nmodel.load_state_dict(torch.load(p))\n")
+
+
+def test_what_is_copied_to_the_host_is_loaded_there(rule):
+    program = """
+        import torch
+        class Agent:
+            def __init__(self, device):
+                self.device = device
+            def restore(self, path):
+                state = torch.load(path)["actor"]
+                state = {key: value.detach().cpu() for key, value in state.items()}
+                self.shards.put(self.actor, state)
+    """
+    assert 'torch.load(path, map_location="cpu")' in rule.fixed(program, unsafe=True)
+
+
+def test_what_becomes_attributes_goes_to_the_device_of_the_object(rule):
+    program = """
+        import torch
+        class Memory:
+            def __init__(self, device):
+                self.device = device
+            def load(self, path, rows):
+                data = torch.load(path)
+                for name in rows:
+                    setattr(self, name, data[name])
+                self.rows = torch.tensor(rows)
+    """
+    assert "torch.load(path, map_location=self.device)" in rule.fixed(program, unsafe=True)

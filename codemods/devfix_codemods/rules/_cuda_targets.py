@@ -148,9 +148,11 @@ class Targets:
         if function is None or self._is_managed_file or function.name in _FOR_DATA or "collate" in function.name:
             return None
         made = _made_from(site, statement)
-        beside = any(
-            one.call in self._met and scope.function_around(self._program, one.call) is function for one in self._sites
-        )
+        beside = {
+            self._met[one.call]
+            for one in self._sites
+            if one.call in self._met and scope.function_around(self._program, one.call) is function
+        }
         excluded = _moved_in(function) | _roots(site) | optional_parameters(function)
         for text in self._candidates(site, statement, function):
             root = text.removeprefix("next(").partition(".")[0]
@@ -159,7 +161,7 @@ class Targets:
             if text.startswith("next("):
                 if _feeds(function, site, made, root):
                     return text
-            elif function.name == "forward" or beside or _goes_with(function, site, made, root):
+            elif function.name == "forward" or text in beside or _goes_with(function, site, made, root):
                 return text
         return None
 

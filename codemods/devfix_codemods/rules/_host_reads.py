@@ -209,6 +209,8 @@ def _is_number(
     match value:
         case ast.Constant(value=constant):
             return isinstance(constant, (int, float))
+        case ast.BinOp(op=ast.LShift() | ast.RShift()):
+            return True
         case ast.BinOp(left=left, right=right):
             return all(_is_number(program, function, one, open_names) for one in (left, right))
         case ast.UnaryOp(operand=operand):

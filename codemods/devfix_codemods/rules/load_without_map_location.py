@@ -53,6 +53,7 @@ from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
 from devfix_codemods.rules._looks import loads_to_anywhere
+from devfix_codemods.rules._whereabouts import moves_to_host
 
 _LOADERS = {
     "torch.load": 1,
@@ -153,6 +154,8 @@ class _Chooser:
         if Use.STATES in uses.kinds:
             return None
         device = self._at_hand(call)
+        if device is not None and self._copies_to_host(call):
+            return _Choice(self._host, Safety.UNSAFE, "its tensors are copied to the host")
         if device is not None and self._works_on_host(call, device):
             return _Choice(self._host, Safety.UNSAFE, "it goes with tensors that are made on the host")
         if device is not None:
@@ -200,6 +203,12 @@ class _Chooser:
         loading = owner is not None and any(one.endswith("PreTrainedModel") for one in self._classes.named_bases(owner))
         return found.text if found is not None and not (loading and found.text == "self.device") else None
 
+    def _copies_to_host(self, call: ast.Call) -> bool:
+        """`{key: value.cpu() for key, value in state.items()}`, in the function around."""
+        around = scope.function_around(self._program, call)
+        mappings = [one for one in ast.walk(around) if isinstance(one, ast.DictComp)] if around is not None else []
+        return any(moves_to_host(one) for each in mappings for one in ast.walk(each.value) if isinstance(one, ast.expr))
+
     def _works_on_host(self, call: ast.Call, device: str) -> bool:
         """Whether the function around never uses the device, and makes tensors without one."""
         function = scope.function_around(self._program, call)
@@ -207,7 +216,9 @@ class _Chooser:
             return False
         if any(isinstance(one, ast.Name | ast.Attribute) and dotted(one) == device for one in ast.walk(function)):
             return False
-        makes = (one for one in ast.walk(function) if isinstance(one, ast.Call))
+        makes = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
+        if device.startswith("self.") and any(ast.unparse(one).startswith("setattr(self,") for one in makes):
+            return False
         return any(
             self._names.qualified(one.func) in FACTORIES and not any(each.arg == "device" for each in one.keywords)
             for one in makes
