@@ -14,7 +14,7 @@ from devfix.formats import ReportFormat
 from devfix.replay import ReplayOptions
 from devfix.review.screens.app import ReviewApp
 from devfix.review.session import Plan, Session, prepare
-from textual.worker import WorkerFailed
+from textual.worker import WorkerCancelled, WorkerFailed
 
 _TEXT = re.compile(r'<text class="[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>', re.DOTALL)
 Step = str | Callable[["Shown"], Any]
@@ -67,7 +67,7 @@ async def _driven(app: ReviewApp, steps: Sequence[Step], size: tuple[int, int]) 
                 step(shown)
                 continue
             await pilot.press(step)
-            with suppress(WorkerFailed):
+            with suppress(WorkerFailed, WorkerCancelled):
                 await app.workers.wait_for_complete(list(app.workers))
             await pilot.pause()
     return app.return_value

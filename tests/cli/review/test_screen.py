@@ -1,5 +1,7 @@
 """The full screen, key by key."""
 
+import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from devfix.review import plain
 from devfix.review.deciding import Decision
 from devfix.review.screens.app import ReviewApp
 from devfix.review.screens.dialogs import Confirm
+from devfix.review.session import Session
 
 from ..conftest import BUGGY, FIXED, Devfix, commit
 from .conftest import NARROW, Shown, Step, driven, session_of
@@ -330,6 +333,24 @@ def test_an_interruption_ends_it_from_anywhere_and_loses_nothing(three: Path, be
     driven("y", *before, "ctrl+c", lambda shown: codes.append(shown.app.return_code), session=session)
     assert codes == [130]
     assert len(session.memory.load()) == 1
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c"])
+def test_leaving_ends_what_goes_on_behind(three: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    ended: list[bool] = []
+
+    def long(_session: Session, advance: Callable[[int, int], None]) -> None:
+        try:
+            for _ in range(1000):
+                advance(1, 2)
+                time.sleep(0.01)
+        except Exception:
+            ended.append(True)
+            raise
+
+    monkeypatch.setattr(Session, "plan", long)
+    driven("y", lambda shown: shown.app.main.action_write(), key)
+    assert ended == [True]
 
 
 def test_an_interruption_is_told_by_the_exit_code(three: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch) -> None:

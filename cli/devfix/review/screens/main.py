@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from devfix.replay import ReplayOptions
 
 
-class _ReplayStoppedError(Exception):
+class _LeftError(Exception):
     """The user has left."""
 
 
@@ -345,7 +345,7 @@ class MainScreen(Screen[None]):
 
         def tell(path: Path, step: str, seconds: float) -> None:
             if worker.is_cancelled:
-                raise _ReplayStoppedError
+                raise _LeftError
             self.post_message(Told(f"replay {path.name}: {step}, {seconds:.0f} s"))
 
         return self._session.replay(self._replay_options(), tell)
@@ -370,7 +370,11 @@ class MainScreen(Screen[None]):
         self._planning = self.run_worker(self._plan, thread=True, group="plan", exit_on_error=False)
 
     def _plan(self) -> Plan:
+        worker = get_current_worker()
+
         def advance(done: int, total: int) -> None:
+            if worker.is_cancelled:
+                raise _LeftError
             if total > 1:
                 self.post_message(Told(f"putting together: {done} of {total} files"))
 
