@@ -116,6 +116,7 @@ def _end(session: Session, plan: Plan | None) -> int:
     else:
         written = session.write(plan)
         telling.report_written(written, session, printer, err())
+        printer.lines(telling.missed_lines(plan))
         if written.run is None and not written.errors:
             printer.line(("Nothing to write", "good"), (f" ({telling.tally(session)}).", ""))
     if session.trouble is not None:

@@ -45,15 +45,21 @@ def plan_lines(plan: Plan) -> list[Line]:
 
 def shortfalls(plan: Plan) -> list[Line]:
     """What was decided and does not come true, and what goes beyond it."""
-    lines: list[Line] = []
-    for one, missed in plan.missed:
-        place = f"{one_line(one.target.label)}:{_place(missed.problem)} {missed.problem.code}"
-        lines.append([("not done: ", "unsafe"), (place, "path"), (f": {missed.reason}", "")])
+    lines = missed_lines(plan)
     for one, note in plan.notes:
         lines.append([("note: ", "unsafe"), (one_line(one.target.label), "path"), (f": {one_line(note)}", "")])
     for error in plan.errors:
         line: Line = [("error: ", "error"), (one_line(error.target.label), "path"), (f": {one_line(error.reason)}", "")]
         lines.append(line)
+    return lines
+
+
+def missed_lines(plan: Plan) -> list[Line]:
+    """What was decided and does not come true."""
+    lines: list[Line] = []
+    for one, missed in plan.missed:
+        place = f"{one_line(one.target.label)}:{_place(missed.problem)} {missed.problem.code}"
+        lines.append([("not done: ", "unsafe"), (place, "path"), (f": {missed.reason}", "")])
     return lines
 
 
