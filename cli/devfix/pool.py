@@ -21,6 +21,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
+from devfix.plugins import carried
+
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
@@ -85,13 +87,14 @@ class _Worker(Generic[Job, Answer]):
 class Pool(Generic[Job, Answer]):
     """Runs `function` in at most `size` processes, with at most `seconds` of processor time for each job.
 
-    By the clock, a job may take `clock` seconds. Processes are started when there is a job and none is idle.
+    By the clock, a job may take `clock` seconds. Processes are started when there is a job and none is idle. They have
+    the plug-ins of this one, forks or not.
     """
 
     def __init__(
         self, function: Callable[[Job], Answer], size: int, seconds: float, clock: float = CLOCK_SECONDS
     ) -> None:
-        self._new_worker: Callable[[], _Worker[Job, Answer]] = lambda: _Worker(function, seconds, clock)
+        self._new_worker: Callable[[], _Worker[Job, Answer]] = lambda: _Worker(carried(function), seconds, clock)
         self._size = size
         self._busy: list[_Worker[Job, Answer]] = []
         self._idle: list[_Worker[Job, Answer]] = []

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from devfix import plugins
 from devfix.cache import Cache, Entry
 from devfix.discovery import File
 from devfix.jobs import Job, Task
@@ -148,7 +147,7 @@ class _Run:
         jobs = chain([first], jobs)
         if not forks() and sum(file.size for file in self._files) < _FEW_BYTES:
             return ((number, analyse(job)) for number, job in jobs)
-        return Pool(plugins.carried(analyse), self._size, self._request.seconds).run(jobs)
+        return Pool(analyse, self._size, self._request.seconds).run(jobs)
 
     def _received(self, number: int, answer: "Result | Lost") -> Result:
         from devfix.pool import Lost

@@ -87,7 +87,7 @@ def acme(site: Path) -> Path:
 def test_a_broken_one_is_one_line(site: Path, tree: Path, devfix: Devfix, text: str, reason: str) -> None:
     install(site, text)
     (tree / "a.py").write_text(CODE)
-    for command in (["check"], ["rewrite", "--diff"], ["rules"], ["rule", "DVF101"]):
+    for command in (["check"], ["rewrite", "--diff"], ["rules"], ["rule", "DVF101"], ["server"]):
         ran = devfix(*command)
         assert (ran.code, ran.out) == (2, "")
         assert ran.err.startswith(f"devfix: error: the plug-in other 1.0 (plug_other) does not work: {reason}")
