@@ -86,6 +86,8 @@ class Analyst:
             return Found(text) if file is None else self._analysed(text, file, others, epoch)
         except UsageError as error:
             return Found(text, trouble=" ".join((str(error), *error.details)))
+        except Exception as error:  # what was found before must not stay as if it held
+            return Found(text, trouble=f"a defect of devfix, please report it: {type(error).__name__}: {error}")
 
     def _analysed(self, text: OpenText, file: File, others: Sequence[OpenText], epoch: int) -> Found:
         job = replace(jobs_of([file], self._cache)(file, file.target.read()), task=Task.CHECK)

@@ -33,7 +33,7 @@ class DevfixServer(LanguageServer):
         self._shown: dict[str, Shown] = {}
         self._tasks: dict[str, asyncio.Task[Shown | None]] = {}
         self._epoch = 0
-        self._told: set[str] = set()
+        self._troubles: dict[str, str] = {}
 
     def start(self) -> None:
         """Analyse from now on, from the working directory as it is."""
@@ -60,6 +60,7 @@ class DevfixServer(LanguageServer):
         """Forget a document, and take its diagnostics away."""
         if (task := self._tasks.pop(uri, None)) is not None:
             task.cancel()
+        self._troubles.pop(uri, None)
         resting = self._resting_on(uri)
         if self._shown.pop(uri, None) is not None:
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
@@ -113,9 +114,9 @@ class DevfixServer(LanguageServer):
         shown = Shown(found, told, text.positions(codec), versioned)
         if not self._holds(shown):
             return None
-        self._shown[uri] = shown
+        before, self._shown[uri] = self._shown.get(uri), shown
+        self._tell(found, before)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, told, text.version))
-        self._tell(found)
         return shown
 
     def _text(self, uri: str) -> OpenText:
@@ -138,15 +139,14 @@ class DevfixServer(LanguageServer):
         document = self.workspace.text_documents.get(text.uri)
         return document is not None and document.version == text.version and document.source == text.text
 
-    def _tell(self, found: Found) -> None:
-        """What keeps a document from being analysed, once."""
-        for message, kind in ((found.trouble, types.MessageType.Error), (found.reason, types.MessageType.Log)):
-            if message is None or message in self._told:
-                continue
-            self._told.add(message)
-            if kind is types.MessageType.Error:
-                self.window_show_message(types.ShowMessageParams(kind, f"devfix: {message}"))
-            else:
-                self.window_log_message(types.LogMessageParams(kind, f"{found.text.label}: {message}"))
-        if found.trouble is None:
-            self._told.clear()
+    def _tell(self, found: Found, before: Shown | None) -> None:
+        """What keeps a document from being analysed, not again for each change of it."""
+        uri, trouble, reason = found.text.uri, found.trouble, found.reason
+        if trouble is not None and trouble not in self._troubles.values():
+            message = types.ShowMessageParams(types.MessageType.Error, f"devfix: {trouble}")
+            self.window_show_message(message)
+        self._troubles.pop(uri, None)
+        if trouble is not None:
+            self._troubles[uri] = trouble
+        if reason is not None and (before is None or before.found.reason != reason):
+            self.window_log_message(types.LogMessageParams(types.MessageType.Log, f"{found.text.label}: {reason}"))

@@ -34,10 +34,11 @@ class Editor:
         self.client = LanguageClient("editor", "1")
         self.told: list[types.PublishDiagnosticsParams] = []
         self.messages: list[str] = []
+        self.logged: list[str] = []
         self._news = asyncio.Condition()
         self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(self._take())
         self.client.feature(types.WINDOW_SHOW_MESSAGE)(lambda params: self.messages.append(params.message))
-        self.client.feature(types.WINDOW_LOG_MESSAGE)(lambda params: None)
+        self.client.feature(types.WINDOW_LOG_MESSAGE)(lambda params: self.logged.append(params.message))
 
     def _take(self) -> Callable[[types.PublishDiagnosticsParams], Awaitable[None]]:
         async def take(params: types.PublishDiagnosticsParams) -> None:

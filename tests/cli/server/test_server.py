@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,6 +58,15 @@ def test_a_text_that_cannot_be_parsed_keeps_no_diagnostics(tree: Path, edit: Edi
         for version, text in enumerate(broken, 2):
             editor.change(uri, text, version)
             assert len(await editor.diagnostics(uri)) == (text == BUGGY)
+        editor.change(uri, BUGGY + "def (\n", 10)
+        editor.change(uri, BUGGY + "def (\n\n", 11)
+        assert await editor.diagnostics(uri, lambda one: one.version == 11) == []
+        assert await editor.actions(uri, EVERYWHERE) == []
+        assert [message.partition(": ")[2][:12] for message in editor.logged] == [
+            "syntax error",
+            "unknown or c",
+            "syntax error",
+        ]
 
     edit(session)
 
@@ -113,6 +123,19 @@ def test_settings_rules_baseline_and_mistakes(tree: Path, edit: Edit, devfix: De
         assert await editor.diagnostics(uri) == []
 
     settings(tree, 'ignore = ["DVF101"]')
+    edit(session)
+
+
+def test_findings_do_not_stay_where_an_analysis_breaks_off(tree: Path, edit: Edit) -> None:
+    async def session(editor: Editor) -> None:
+        uri = editor.open(tree / "train.py", BUGGY)
+        assert len(await editor.diagnostics(uri)) == 1
+        shutil.rmtree(tree)  # and with it the working directory of the server
+        editor.change(uri, BUGGY + "\n", 2)
+        assert await editor.diagnostics(uri) == []
+        (message,) = editor.messages
+        assert "FileNotFoundError" in message
+
     edit(session)
 
 
