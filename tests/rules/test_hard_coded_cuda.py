@@ -755,3 +755,16 @@ def test_the_device_is_kept_above_what_needs_it(rule) -> None:
     parts = {"parameter": "device", "first": '"""Reads."""', "more": ""}
     after = rule.unchanged_unless_unsafe(CONSTRUCTOR.format(**parts))
     assert '        """Reads."""\n        self.device = device\n        self.sigma' in after
+
+
+def test_a_tensor_that_is_read_as_numbers_says_nothing_of_a_place(rule) -> None:
+    program = """
+        import torch
+        class Flow(torch.nn.Module):
+            def reinforce(self, rows: torch.Tensor, sizes: torch.Tensor):
+                baseline = torch.zeros(3).cuda() + sizes
+                for i in range(sizes[0]):
+                    rows[i].reward(torch.full((1,), i).cuda())
+                return baseline
+    """
+    assert "torch.full((1,), i).to(sizes.device)" not in rule.fixed(program, unsafe=True)

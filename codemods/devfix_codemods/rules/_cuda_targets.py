@@ -153,7 +153,7 @@ class Targets:
             for one in self._sites
             if one.call in self._met and scope.function_around(self._program, one.call) is function
         }
-        excluded = _moved_in(function) | _roots(site) | optional_parameters(function)
+        excluded = _moved_in(function) | _counted_in(function) | _roots(site) | optional_parameters(function)
         for text in self._candidates(site, statement, function):
             root = text.removeprefix("next(").partition(".")[0]
             if root in excluded:
@@ -241,6 +241,17 @@ def _moved_in(function: scope.Function) -> set[str]:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in {"cuda", "to", "cpu", "numpy"}
         and isinstance(node.func.value, ast.Name)
+    }
+
+
+def _counted_in(function: scope.Function) -> set[str]:
+    """Names whose items the function reads as numbers, `range(sizes[0])`: such tensors are on the host as a rule."""
+    return {
+        item.value.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"int", "range"}
+        for item in node.args
+        if isinstance(item, ast.Subscript) and isinstance(item.value, ast.Name)
     }
 
 
