@@ -66,8 +66,9 @@ from devfix_codemods.rules._following import (
     with_device,
 )
 from devfix_codemods.rules._host_company import joined_before
-from devfix_codemods.rules._host_reads import comes_to, is_plain_number, is_read_by_private
+from devfix_codemods.rules._host_reads import comes_to, is_read_by_private
 from devfix_codemods.rules._legacy_device import Given, given_devices
+from devfix_codemods.rules._met_anywhere import is_number, picks_of_itself
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
 from devfix_codemods.rules._sized import Sized, forgotten
@@ -189,7 +190,7 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
         return False
     if meeting.anchor.place == UNKNOWN and (meeting.context.function is None or _of_array(program, meeting)):
         return False
-    if _is_test(meeting) or _is_read_on_host(program, meeting) or _is_number(program, meeting):
+    if _is_test(meeting) or _is_read_on_host(program, meeting) or is_number(program, meeting):
         return False
     if "ctc" in meeting.operation.lower() or ast.unparse(meeting.anchor.node) == "super()":
         return False  # targets and lengths of the one may be on the host, the other is no module with a place
@@ -201,7 +202,7 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
         return False
     if _move_discarded(program, meeting) or _moved_by_maker(program, meeting):
         return False
-    if is_replaced_first(program, meeting) or _is_element(program, meeting) or _picks_of_itself(program, meeting):
+    if is_replaced_first(program, meeting) or _is_element(program, meeting) or picks_of_itself(program, meeting):
         return False
     if is_moved_if_asked(program, meeting.misplaced.node) or is_read_by_private(program, meeting.anchor.node):
         return False
@@ -227,41 +228,6 @@ def _is_element(program: Program, meeting: Meeting) -> bool:
     return any(
         isinstance(one, held) for each in meeting.misplaced.value.sources for one in program.names.ancestors(each)
     )
-
-
-def _is_number(program: Program, meeting: Meeting) -> bool:
-    """`torch.randint(2, [])`, `torch.tensor(1 << n)`, of no dimension: in arithmetic it may be on the host."""
-    if may_be_device(meeting.anchor.place):
-        return False
-    arithmetic = not any(one.isalpha() for one in meeting.operation)
-    return all(
-        _is_empty_shape(one) or (arithmetic and _is_of_number(program, one)) for one in meeting.misplaced.value.sources
-    )
-
-
-def _is_empty_shape(call: ast.Call) -> bool:
-    return (dotted(call.func) or "").rpartition(".")[2] in _SHAPED and any(
-        isinstance(each, (ast.List, ast.Tuple)) and not each.elts for each in call.args
-    )
-
-
-def _is_of_number(program: Program, call: ast.Call) -> bool:
-    function = function_around(program, call)
-    return function is not None and is_plain_number(program, function, call)
-
-
-def _picks_of_itself(program: Program, meeting: Meeting) -> bool:
-    """`x[x > y]` where `x` and `y` may both be on the host: a moved copy of `x` would pick of what stays there."""
-    inner, part = meeting.node, program.names.parent(meeting.node)
-    return (
-        not may_be_device(meeting.anchor.place)
-        and isinstance(part, ast.Subscript)
-        and part.slice is inner
-        and ast.unparse(part.value) == ast.unparse(meeting.misplaced.node)
-    )
-
-
-_SHAPED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "randint"})
 
 
 def _is_beside_itself(program: Program, meeting: Meeting, where: Callable[[], SureWhereabouts]) -> bool:
