@@ -13,8 +13,10 @@ from pathlib import Path
 import msgspec
 
 from devfix.errors import UsageError
-from devfix.fingerprints import Surroundings, surroundings
+from devfix.fingerprints import surroundings
 from devfix.reporting.frame import split_lines
+from devfix.reporting.json import plain
+from devfix.reporting.tally import remaining
 from devfix.reporting.text import text_of
 from devfix.results import Checked, Problem, Result, Target
 from devfix.writing import put
@@ -92,7 +94,7 @@ def sift(file: str, results: Sequence[Result], asked: Collection[str]) -> Sifted
     for entry in load(file):
         books[entry.path].entries.append(entry)
     sifted = [_without_known(folder, books, result) for result in results]
-    known = sum(len(_problems(old)) - len(_problems(new)) for old, new in zip(results, sifted))
+    known = sum(len(remaining(old)) - len(remaining(new)) for old, new in zip(results, sifted))
     seen = {_relative(folder, result.target) for result in results if isinstance(result, Checked)}
     stale = [
         entry
@@ -129,15 +131,13 @@ def _without_known(folder: str, books: dict[str, _Book], result: Result) -> Resu
 
 
 def _entries(folder: str, result: Checked) -> Iterator[tuple[Entry, Problem]]:
+    if not result.problems:
+        return
     path, lines = _relative(folder, result.target), split_lines(text_of(result.target) or "")
     for problem in result.problems:
-        around: Surroundings = surroundings(problem, lines)
-        texts = (_plain(text) for text in (around.text, around.before, around.after))
+        around = surroundings(problem, lines)
+        texts = (plain(text) for text in (around.text, around.before, around.after))
         yield Entry(path, problem.code, *texts), problem
-
-
-def _problems(result: Result) -> tuple[Problem, ...]:
-    return result.problems if isinstance(result, Checked) else ()
 
 
 def _folder(file: str) -> str:
@@ -146,9 +146,4 @@ def _folder(file: str) -> str:
 
 def _relative(folder: str, target: Target) -> str:
     path = target.path or os.path.realpath(target.label)
-    return _plain(os.path.relpath(path, folder).replace(os.sep, "/"))
-
-
-def _plain(text: str) -> str:
-    """Names and texts may hold what JSON cannot: lone surrogates."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return plain(os.path.relpath(path, folder).replace(os.sep, "/"))

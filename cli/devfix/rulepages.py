@@ -1,6 +1,7 @@
 """The pages of the rules: their docstrings. What reports name though no rule finds it has one, too."""
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import guards, suppressions
@@ -16,16 +17,14 @@ class RulePage:
     text: str
 
 
+def all_pages() -> Iterator[RulePage]:
+    """Every page."""
+    for other in (suppressions, guards):
+        yield RulePage(other.CODE, other.NAME, inspect.cleandoc(other.__doc__ or ""))
+    for rule in all_rules():
+        yield RulePage(rule.code, rule.name, inspect.cleandoc(rule.documentation))
+
+
 def page_named(word: str) -> RulePage | None:
     """The page of that code or name, in whatever case; None where there is none."""
-    for other in (suppressions, guards):
-        if _names(word, other.CODE, other.NAME):
-            return RulePage(other.CODE, other.NAME, inspect.cleandoc(other.__doc__ or ""))
-    for rule in all_rules():
-        if _names(word, rule.code, rule.name):
-            return RulePage(rule.code, rule.name, inspect.cleandoc(rule.documentation))
-    return None
-
-
-def _names(word: str, code: str, name: str) -> bool:
-    return word.upper() == code or word.lower() == name
+    return next((page for page in all_pages() if word.upper() == page.code or word.lower() == page.name), None)

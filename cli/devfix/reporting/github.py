@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from devfix.reporting.tally import remaining
 from devfix.reporting.terminal import visible
+from devfix.reporting.text import remedy_of
 from devfix.results import Failed, Problem, Result
 
 
@@ -28,13 +29,8 @@ def _finding(label: str, problem: Problem) -> str:
             "endColumn": str(problem.span.end_column + 1),
         }
     where = f"{label}:{line}:{problem.span.column + 1}" if cell is None else f"{label}: cell {cell}, line {line}"
-    return _command("warning", place, f"{where}: {problem.message}{_remedy(problem)}")
-
-
-def _remedy(problem: Problem) -> str:
-    if problem.repair is not None and problem.fixable:
-        return f"\nfix ({problem.repair.safety}): {problem.repair.title}"
-    return f"\nadvice: {problem.advice}" if problem.advice else ""
+    lines = [f"{where}: {problem.message}", remedy_of(problem)]
+    return _command("warning", place, "\n".join(filter(None, lines)))
 
 
 def _errors(errors: Sequence[Failed]) -> Iterator[str]:

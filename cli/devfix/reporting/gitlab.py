@@ -7,11 +7,8 @@ The members are those that GitLab documents for a custom tool: `description`, `c
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from devfix.fingerprints import fingerprints
 from devfix.reporting import json
-from devfix.reporting.frame import split_lines
-from devfix.reporting.tally import remaining
-from devfix.reporting.text import text_of
+from devfix.reporting.identified import identified
 from devfix.results import Failed, Problem, Result
 
 
@@ -21,12 +18,8 @@ def document(results: Sequence[Result], errors: Sequence[Failed]) -> str:
 
 
 def _issues(result: Result) -> Iterator[dict[str, Any]]:
-    problems = remaining(result)
-    if not problems:
-        return
     label = result.target.label
-    lines = split_lines(text_of(result.target) or "")
-    for problem, known_by in zip(problems, fingerprints(label, problems, lines)):
+    for problem, known_by in identified(result):
         told = f"{problem.code} {problem.name}: {problem.message}"
         yield _issue(told, problem.code, known_by, "major", _location(label, problem))
 

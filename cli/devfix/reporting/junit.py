@@ -5,6 +5,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from devfix.reporting.tally import remaining
 from devfix.reporting.terminal import one_line
+from devfix.reporting.text import place_of, remedy_of
 from devfix.results import Checked, Failed, Problem, Result, Rewritten
 
 
@@ -25,11 +26,12 @@ def _suite(root: Element, label: str, problems: Sequence[Problem]) -> None:
     name = one_line(label)
     suite = SubElement(root, "testsuite", name=name, package="devfix")
     for problem in problems:
-        place = _place(problem)
+        place = place_of(problem, problem.span)
         case = SubElement(suite, "testcase", name=f"{problem.code} at {place}", classname=name, file=name)
         message = one_line(problem.message)
         failure = SubElement(case, "failure", message=message, type=problem.code)
-        failure.text = "\n".join([f"{name}:{place}: {problem.code} {problem.name}: {message}", *_remedy(problem)])
+        told = f"{name}:{place}: {problem.code} {problem.name}: {message}"
+        failure.text = "\n".join(filter(None, [told, one_line(remedy_of(problem))]))
     if not problems:
         SubElement(suite, "testcase", name="devfix", classname=name, file=name)
     _count(suite, suite.iter("testcase"))
@@ -48,14 +50,3 @@ def _count(element: Element, cases: Iterable[Element]) -> None:
     element.set("tests", str(len(found)))
     element.set("failures", str(sum(case.find("failure") is not None for case in found)))
     element.set("errors", str(sum(case.find("error") is not None for case in found)))
-
-
-def _place(problem: Problem) -> str:
-    cell, line = problem.place(problem.span.line)
-    return f"{'' if cell is None else f'cell {cell}:'}{line}:{problem.span.column + 1}"
-
-
-def _remedy(problem: Problem) -> list[str]:
-    if problem.repair is not None and problem.fixable:
-        return [f"fix ({problem.repair.safety}): {one_line(problem.repair.title)}"]
-    return [f"advice: {one_line(problem.advice)}"] if problem.advice else []

@@ -3,23 +3,18 @@
 Columns count characters. Places in a notebook have no region: that of its JSON text would tell a reader nothing.
 """
 
-import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from devfix_codemods import guards, suppressions
-from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Span
 
 from devfix import __version__
 from devfix.discovery import label_of
-from devfix.fingerprints import fingerprints
 from devfix.reporting import json
-from devfix.reporting.frame import split_lines
-from devfix.reporting.tally import remaining
-from devfix.reporting.text import text_of
+from devfix.reporting.identified import identified
 from devfix.results import Failed, Note, Problem, Repair, Replacement, Result
+from devfix.rulepages import RulePage, all_pages
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "devfix/v1"
@@ -41,19 +36,16 @@ def document(results: Sequence[Result], errors: Sequence[Failed]) -> str:
 
 
 def _rules() -> list[dict[str, Any]]:
-    pages = [(rule.code, rule.name, rule.documentation) for rule in all_rules()]
-    pages += [(one.CODE, one.NAME, one.__doc__ or "") for one in (suppressions, guards)]
-    return [_rule(*page) for page in sorted(pages)]
+    return [_rule(page) for page in sorted(all_pages(), key=lambda page: page.code)]
 
 
-def _rule(code: str, name: str, documentation: str) -> dict[str, Any]:
-    page = inspect.cleandoc(documentation)
+def _rule(page: RulePage) -> dict[str, Any]:
     return {
-        "id": code,
-        "name": "".join(word.capitalize() for word in name.split("-")),
-        "shortDescription": {"text": page.partition("\n")[0]},
-        "fullDescription": {"text": page},
-        "help": {"text": page, "markdown": page},
+        "id": page.code,
+        "name": "".join(word.capitalize() for word in page.name.split("-")),
+        "shortDescription": {"text": page.text.partition("\n")[0]},
+        "fullDescription": {"text": page.text},
+        "help": {"text": page.text, "markdown": page.text},
         "defaultConfiguration": {"level": "warning"},
     }
 
@@ -64,12 +56,8 @@ def _notification(error: Failed) -> dict[str, Any]:
 
 
 def _results(result: Result, numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
-    problems = remaining(result)
-    if not problems:
-        return
     label = result.target.label
-    lines = split_lines(text_of(result.target) or "")
-    for problem, known_by in zip(problems, fingerprints(label, problems, lines)):
+    for problem, known_by in identified(result):
         entry = {
             "ruleId": problem.code,
             "ruleIndex": numbers.get(problem.code, -1),
@@ -87,13 +75,12 @@ def _results(result: Result, numbers: dict[str, int]) -> Iterator[dict[str, Any]
 
 
 def _told(problem: Problem) -> str:
-    advice = f" {problem.advice}" if problem.advice else ""
-    return json.plain(f"{problem.message}.{advice}" if advice else problem.message)
+    return json.plain(f"{problem.message}. {problem.advice}" if problem.advice else problem.message)
 
 
 def _flow(label: str, problem: Problem) -> dict[str, Any]:
-    stops = [*(_stop(label, problem, note) for note in problem.trail)]
-    return {"threadFlows": [{"locations": [{"location": stop} for stop in stops]}]}
+    stops = [{"location": _stop(label, problem, note)} for note in problem.trail]
+    return {"threadFlows": [{"locations": stops}]}
 
 
 def _stop(label: str, problem: Problem, note: Note) -> dict[str, Any]:

@@ -113,6 +113,13 @@ def place_of(problem: Problem, span: Span) -> str:
     return f"{'' if cell is None else f'cell {cell}:'}{line}:{span.column + 1}"
 
 
+def remedy_of(problem: Problem) -> str:
+    """`fix (safe): Move it`, or `advice: …` where there is no edit; empty where there is neither."""
+    if problem.repair is not None and problem.fixable:
+        return f"fix ({problem.repair.safety}): {problem.repair.title}"
+    return f"advice: {problem.advice}" if problem.advice else ""
+
+
 def _told(problem: Problem, note: Note) -> Line:
     """A stop of the trail without its code."""
     cell, line = problem.place(note.span.line)

@@ -15,6 +15,7 @@ from devfix.discovery import File, choice_of, discover
 from devfix.errors import UsageError
 from devfix.jobs import Job, Task
 from devfix.pool import Lost, Pool
+from devfix.reporting.tally import remaining
 from devfix.results import Checked, Failed, Problem, Result, Target
 from devfix.running import SECONDS_PER_FILE, jobs_of
 from devfix.selection import options_of
@@ -136,8 +137,4 @@ def _without_known(file: File, checked: Checked) -> Checked:
     if baseline is None:
         return checked
     sifted = baselines.sift(baseline, [checked], options_of(file.choice).select)
-    return replace(checked, problems=tuple(one for result in sifted.results for one in _problems(result)))
-
-
-def _problems(result: Result) -> tuple[Problem, ...]:
-    return result.problems if isinstance(result, Checked) else ()
+    return replace(checked, problems=tuple(one for result in sifted.results for one in remaining(result)))
