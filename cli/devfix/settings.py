@@ -119,7 +119,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Overrides:
-    """The command line's part: None where an option was not given."""
+    """The command line's part: None where an option was not given. Above the folder `top` no settings are read."""
 
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
@@ -132,6 +132,7 @@ class Overrides:
     force_exclude: bool = False
     config: str | None = None
     isolated: bool = False
+    top: str | None = None
 
     def over(self, settings: Settings) -> Settings:
         """`settings` with what the command line says instead."""
@@ -165,7 +166,8 @@ class SettingsTree:
             return self._fixed
         if folder not in self._found:
             parent = os.path.dirname(folder)
-            inherited = self.of(parent) if parent != folder else self._overrides.over(Settings())
+            is_top = folder in (parent, self._overrides.top)
+            inherited = self._overrides.over(Settings()) if is_top else self.of(parent)
             self._found[folder] = self._read(folder, _entries(folder) if names is None else names, inherited)
         return self._found[folder]
 

@@ -146,8 +146,8 @@ class Stop(msgspec.Struct, frozen=True):
 class Fix(msgspec.Struct, frozen=True):
     """A finding that `rewrite` repaired: its place before, its trail, and what the runs say of it.
 
-    `verdict` is that of a replay, None where nothing was run. `dropped` says why it was taken back, None where it was
-    not.
+    Of a notebook, `line` is that in the cell with the number `cell`. `verdict` is that of a replay, None where nothing
+    was run. `dropped` says why it was taken back, None where it was not.
     """
 
     path: str
@@ -158,6 +158,7 @@ class Fix(msgspec.Struct, frozen=True):
     message: str
     safety: str
     title: str
+    cell: int | None = None
     trail: tuple[Stop, ...] = ()
     verdict: str | None = None
     dropped: str | None = None
