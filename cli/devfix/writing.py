@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from devfix.ignoring import repository_of
 
@@ -50,15 +51,31 @@ def put(file: str, data: bytes) -> None:
     Raises:
         OSError: the file cannot be written.
     """
+    with replacing(file) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def replacing(file: str) -> Iterator[IO[bytes]]:
+    """A stream that becomes the file's content when the block ends: whole, or not at all where it raises.
+
+    What is no regular file, such as a pipe, is written to as it goes.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     path = Path(file)
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
+        with path.open("wb") as stream:
+            yield stream
         return
     path = path.resolve()
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as temporary:
-            temporary.write(data)
+            yield temporary
+            temporary.flush()
+            os.fsync(temporary.fileno())
         Path(name).chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask())
         Path(name).replace(path)
     except BaseException:
