@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from devfix_codemods.preferences import Prefer
 
+from devfix.bounds import LEAST_TIMEOUT
 from devfix.declarations import Declared, Version, declared_torch
 from devfix.errors import UsageError, close_match
 
@@ -260,7 +261,7 @@ def _size_key(value: int | str, path: str, key: str = "max-file-size") -> int:
 
 
 def _replay_key(read: _ReplayTable, path: str) -> ReplaySettings:
-    for key, least in (("devices", 1), ("steps", 1), ("timeout", 0.1)):
+    for key, least in (("devices", 1), ("steps", 1), ("timeout", LEAST_TIMEOUT)):
         value = getattr(read, key)
         if value is not None and value < least:
             raise _mistake(path, f"replay.{key}", f"must be at least {least}, not {value}")

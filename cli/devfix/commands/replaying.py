@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from devfix.bounds import LEAST_MEMORY, LEAST_TIMEOUT, MOST_DEVICES, MOST_SEED
 from devfix.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
     from devfix.settings import Overrides, ReplaySettings
 
 T = TypeVar("T")
-
-LEAST_MEMORY = 128 << 20
-MOST_SEED = 2**32 - 1
-"""What numpy and the hashes of Python take."""
 
 
 class On(StrEnum):
@@ -38,7 +35,7 @@ Where = Annotated[
     On | None, typer.Option("--on", help="Where to run; auto is an accelerator, or else a simulated one.")
 ]
 Devices = Annotated[
-    int | None, typer.Option("--devices", metavar="N", min=1, max=64, help="How many devices are simulated.")
+    int | None, typer.Option("--devices", metavar="N", min=1, max=MOST_DEVICES, help="How many devices are simulated.")
 ]
 Steps = Annotated[
     int | None, typer.Option("--steps", metavar="N", min=1, help="End training after N steps of an optimizer.")
@@ -53,7 +50,7 @@ Python = Annotated[
 Env = Annotated[list[str] | None, typer.Option("--env", metavar="KEY=VALUE", help="Set a variable for the script.")]
 Cwd = Annotated[str | None, typer.Option("--cwd", metavar="FOLDER", help="The folder of the project to run in.")]
 Timeout = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="The limit for each run (300).")
+    float | None, typer.Option("--timeout", metavar="SECONDS", min=LEAST_TIMEOUT, help="The limit for each run (300).")
 ]
 Memory = Annotated[
     str | None, typer.Option("--memory", metavar="SIZE", help="The limit for each process, such as 8GiB.")

@@ -28,11 +28,32 @@ class Program:
     module: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line as it is written: `target` is the name of a script, or the dotted one of a module."""
+
+    target: str
+    arguments: tuple[str, ...]
+    is_module: bool = False
+
+
 def parse_command(command: str, folder: Path, python_path: str | None = None) -> Program:
     """What the command line `command`, typed in `folder`, runs.
 
     Raises:
         ProgramError: it is no `python SCRIPT …` or `python -m MODULE …`, or the script is not there.
+    """
+    read = read_command(command)
+    if read.is_module:
+        return _of_module(read, folder, python_path)
+    return Program(_script(read.target, folder), read.arguments)
+
+
+def read_command(command: str) -> Command:
+    """What `command` names, wherever it may be typed.
+
+    Raises:
+        ProgramError: it is no `python SCRIPT …` or `python -m MODULE …`.
     """
     try:
         words = shlex.split(command)
@@ -44,25 +65,31 @@ def parse_command(command: str, folder: Path, python_path: str | None = None) ->
     if _ASSIGNMENT.match(words[0]):
         raise ProgramError(f"{words[0]!r} is no program; set variables with --env {words[0]}")
     if name in _LAUNCHERS:
-        raise ProgramError(f"{name} starts a program on several processes; name the program: python SCRIPT …")
+        raise ProgramError(_starts_several(name))
     if _PYTHON.fullmatch(name):
-        return _of_python(words[1:], folder, python_path)
+        return _of_python(words[1:])
     if name.endswith(".py"):
-        return Program(_script(words[0], folder), tuple(words[1:]))
+        return Command(words[0], tuple(words[1:]))
     raise ProgramError(f"{words[0]!r} cannot be replayed; write python SCRIPT … or python -m MODULE …")
 
 
-def _of_python(words: Sequence[str], folder: Path, python_path: str | None) -> Program:
+def _of_python(words: Sequence[str]) -> Command:
     words = list(words)
     while words and words[0] in _HARMLESS_OPTIONS:
         words.pop(0)
     if not words:
         raise ProgramError("the command names no script: python SCRIPT … or python -m MODULE …")
     if words[0] == "-m" and len(words) > 1:
-        return _of_module(words[1], words[2:], folder, python_path)
+        if words[1] in _LAUNCHING_MODULES:
+            raise ProgramError(_starts_several(words[1]))
+        return Command(words[1], tuple(words[2:]), is_module=True)
     if words[0].startswith("-"):
         raise ProgramError(f"the interpreter's option {words[0]} is not replayed; write python SCRIPT …")
-    return Program(_script(words[0], folder), tuple(words[1:]))
+    return Command(words[0], tuple(words[1:]))
+
+
+def _starts_several(launcher: str) -> str:
+    return f"{launcher} starts a program on several processes; name the program: python SCRIPT …"
 
 
 def _script(name: str, folder: Path) -> Path:
@@ -74,17 +101,16 @@ def _script(name: str, folder: Path) -> Path:
     return path
 
 
-def _of_module(name: str, arguments: Sequence[str], folder: Path, python_path: str | None) -> Program:
-    if name in _LAUNCHING_MODULES:
-        raise ProgramError(f"{name} starts a program on several processes; name the program: python SCRIPT …")
+def _of_module(read: Command, folder: Path, python_path: str | None) -> Program:
+    name = read.target
     parts = name.split(".")
     for base in _bases(folder, python_path):
         if (base.joinpath(*parts) / "__main__.py").is_file():
             script = base.joinpath(*parts) / "__main__.py"
-            return Program(script.resolve(), tuple(arguments), f"{name}.__main__")
+            return Program(script.resolve(), read.arguments, f"{name}.__main__")
         if base.joinpath(*parts).with_suffix(".py").is_file():
             script = base.joinpath(*parts).with_suffix(".py")
-            return Program(script.resolve(), tuple(arguments), name)
+            return Program(script.resolve(), read.arguments, name)
     raise ProgramError(f"no module {name} in {folder} or on PYTHONPATH; only code of the project is replayed")
 
 

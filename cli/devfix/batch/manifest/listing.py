@@ -1,0 +1,60 @@
+"""Manifests that are no TOML: a list of sources, and a folder of checkouts."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from devfix.batch.manifest import places, values
+from devfix.batch.manifest.gathering import Wanted
+from devfix.batch.manifest.mistakes import Mistakes, Place, RefusedError
+from devfix.batch.sources import is_repository, is_url
+from devfix.errors import UsageError
+from devfix.reporting.terminal import visible
+
+
+def listed(data: bytes, mistakes: Mistakes) -> Iterator[Wanted]:
+    """What a list names, one source on a line, with a revision after it where one is wanted."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        place = Place(mistakes, number=number)
+        with suppress(RefusedError):
+            if words := _words(line.rstrip(b"\r"), place):
+                yield Wanted(place, _fields(words, place))
+
+
+def checkouts(folder: Path, mistakes: Mistakes) -> Iterator[Wanted]:
+    """The repositories directly below a folder, or the folder itself where it is one.
+
+    Raises:
+        UsageError: the folder cannot be listed.
+    """
+    try:
+        found = [folder] if is_repository(folder) else sorted(child for child in folder.iterdir() if child.is_dir())
+    except OSError as error:
+        raise UsageError(f"{visible(str(folder))}: cannot be listed: {error.strerror}") from error
+    for child in found:
+        if is_repository(child):
+            with suppress(RefusedError):
+                place = Place(mistakes, owner=child.name)
+                yield Wanted(place, {"source": values.text(str(child.resolve()), place)})
+
+
+def _words(line: bytes, place: Place) -> list[str]:
+    """The words before a comment."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        place.refuse("not UTF-8")
+    if text.strip():
+        values.text(text.replace("\t", " "), place)
+    words = text.split()
+    comment = next((at for at, word in enumerate(words) if word.startswith("#")), len(words))
+    return words[:comment]
+
+
+def _fields(words: list[str], place: Place) -> dict[str, str]:
+    source, *rest = words
+    if len(rest) > 1:
+        place.refuse("more than a source and a revision; a path with blanks goes into a TOML manifest")
+    is_address = is_url(source) or source.startswith("-")
+    read = places.url(source, place) if is_address else places.path(Path.cwd())(source, place)
+    return {"source": read} | ({"revision": places.revision(rest[0], place)} if rest else {})
