@@ -13,3 +13,7 @@ class RepositoryError(Exception):
     @property
     def record(self) -> Error:
         return Error(self.kind, str(self))
+
+
+class BranchTakenError(Exception):
+    """The source has the branch already, it is not of this run, and `Existing.SKIP` was asked for."""

@@ -1,0 +1,180 @@
+"""The bare clone of a source, which all entries of the manifest with that source share.
+
+It holds no more history than it must. Whoever runs git in it holds its lock, and so does every git that is started, so
+that one which outlives a killed run is waited for.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from devfix.batch.errors import RepositoryError
+from devfix.batch.git import SECONDS, Git, upload_pack
+from devfix.batch.identity import digest
+from devfix.batch.remotes import Wanted, url_of
+from devfix.batch.sources import shown
+
+_POLL_SECONDS = 0.05
+_NEEDS_HISTORY = ("revision not found", "git failed")
+"""How servers fail that give no single commits: https://git-scm.com/docs/git-config, uploadpack.allowAnySHA1InWant."""
+_EVERYTHING = ("+refs/heads/*:refs/devfix-all/heads/*", "+refs/tags/*:refs/devfix-all/tags/*")
+_ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
+"""Wins over every .gitattributes: what is on the disk is what is in the commit, byte for byte."""
+
+
+class Clone:
+    """The bare clone of `source` in `folder`. `prepare` makes it where there is none."""
+
+    def __init__(self, clones: Path, source: str, git: Git) -> None:
+        clones.mkdir(parents=True, exist_ok=True)
+        self.source = source
+        self.folder = clones / f"{_readable(source)}-{digest(source)}.git"
+        self._lock = self.folder.with_suffix(".lock")
+        self._git = git
+        self._held: int | None = None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else uses the clone meanwhile; what a killed git left locked in it is free again.
+
+        Raises:
+            RepositoryError: another one keeps it for too long.
+        """
+        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _wait_for(handle, self.folder)
+            self._held = handle
+            for left in [*self.folder.glob("*.lock"), *self.folder.glob("refs/**/*.lock")]:
+                left.unlink(missing_ok=True)
+            yield
+        finally:
+            self._held = None
+            os.close(handle)
+
+    def run(self, *arguments: str, data: bytes = b"", environment: dict[str, str] | None = None) -> bytes:
+        """git on the clone itself, as `Git.run`; for what changes it, under its lock."""
+        around = {"GIT_DIR": str(self.folder), **(environment or {})}
+        held = () if self._held is None else (self._held,)
+        return self._git.run(*arguments, folder=self.folder, data=data, environment=around, inherit=held)
+
+    def prepare(self, wanted: Wanted) -> None:
+        """Make the clone, whole or not at all, where there is none."""
+        if self.folder.exists():
+            return
+        new = self.folder.with_suffix(".new")
+        remove(new)
+        form = "sha256" if len(wanted.name) == 64 else "sha1"
+        self._git.run(
+            *("init", "--quiet", "--bare", "--template=", "--initial-branch=none", f"--object-format={form}", str(new)),
+            folder=new.parent,
+        )
+        # For the git of a repository's own tools; ours is told anyway.
+        self._git.run("config", "core.symlinks", "false", folder=new, environment={"GIT_DIR": str(new)})
+        (new / "info").mkdir(exist_ok=True)
+        (new / "info" / "attributes").write_text(_ATTRIBUTES, encoding="ascii")
+        new.rename(self.folder)
+
+    def fetch(self, wanted: Wanted, own: str) -> str:
+        """Bring the wanted commit in, keep it at the ref `own`, and return its name."""
+        if wanted.ref is None:
+            return self._fetch_commit(wanted.name, own)
+        if self._at(own) != wanted.name:
+            self._fetch_shallow(f"+{wanted.ref}:{own}")
+        return self._commit_at(own, wanted)
+
+    def fetch_branch(self, branch: str, to: str) -> bytes:
+        """Bring in the tip of a branch of the source, keep it at the ref `to`, and return it as git stores it."""
+        self._fetch_shallow(f"+refs/heads/{branch}:{to}")
+        return self.run("cat-file", "commit", to)
+
+    def _fetch_commit(self, name: str, own: str) -> str:
+        wanted = Wanted(name, None, None, None)
+        if wanted.is_whole and self._at(f"{name}^{{commit}}") is None:
+            self._fetch_shallow(f"+{name}:{own}", instead=_EVERYTHING)
+        elif not wanted.is_whole:
+            self._fetch(*_EVERYTHING)
+        return self._commit_at(name, wanted, own)
+
+    def _fetch_shallow(self, refspec: str, instead: Sequence[str] = ()) -> None:
+        """Without history, or with it where the server cannot otherwise."""
+        try:
+            self._fetch(refspec, shallow=True)
+        except RepositoryError as error:
+            if error.kind not in _NEEDS_HISTORY:
+                raise
+            self._fetch(*(instead or (refspec,)))
+
+    def _fetch(self, *refspecs: str, shallow: bool = False) -> None:
+        options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
+        if shallow:
+            options.append("--depth=1")
+        elif (self.folder / "shallow").exists():
+            options.append("--unshallow")
+        else:
+            options.append("--update-shallow")
+        self.run("fetch", *options, *upload_pack(self.source), "--", url_of(self.source), *refspecs)
+
+    def _at(self, ref: str) -> str | None:
+        with suppress(RepositoryError):
+            return self.run("rev-parse", "--verify", "--quiet", "--end-of-options", ref).decode().strip()
+        return None
+
+    def _commit_at(self, name: str, wanted: Wanted, keep: str | None = None) -> str:
+        commit = self._at(f"{name}^{{commit}}")
+        if commit is None:
+            raise RepositoryError("revision not found", f"{shown(self.source)} has no commit {wanted.name!r}")
+        if keep is not None:
+            self.run("update-ref", keep, commit)
+        return commit
+
+    def forget(self, tree: Path) -> None:
+        """Take the worktree at `tree` out of the books, and all whose trees are gone."""
+        for entry in self._worktrees():
+            with suppress(OSError):
+                place = Path(os.fsdecode((entry / "gitdir").read_bytes().rstrip(b"\n")))
+                if place != tree / ".git" and place.exists():
+                    continue
+            shutil.rmtree(entry, ignore_errors=True)
+
+    @property
+    def is_in_use(self) -> bool:
+        return bool(self._worktrees())
+
+    def _worktrees(self) -> Sequence[Path]:
+        return sorted((self.folder / "worktrees").glob("*"))
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder whatever its depth, which `shutil.rmtree` cannot, and whatever its permissions.
+
+    Raises:
+        RepositoryError: it cannot be removed.
+    """
+    for command in (["rm", "-rf", "--"], ["chmod", "-R", "u+rwx", "--"], ["rm", "-rf", "--"]):
+        if not os.path.lexists(path):
+            return
+        subprocess.run([*command, str(path)], capture_output=True, check=False)
+    if os.path.lexists(path):
+        raise RepositoryError("left-overs", f"{path} cannot be removed")
+
+
+def _wait_for(handle: int, folder: Path) -> None:
+    until = time.monotonic() + SECONDS
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        if time.monotonic() > until:
+            raise RepositoryError("time limit", f"{folder} was in use for {SECONDS:g} s")
+        time.sleep(_POLL_SECONDS)
+
+
+def _readable(source: str) -> str:
+    last = re.split(r"[/:]", shown(source).rstrip("/"))[-1].removesuffix(".git")
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", last)[:40].strip("-") or "repository"

@@ -1,0 +1,69 @@
+"""A wanted revision of a repository on the disk, to be worked on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from devfix.batch.bare import Clone, remove
+from devfix.batch.errors import BranchTakenError, RepositoryError
+from devfix.batch.git import Git
+from devfix.batch.identity import Identity, branch_of, digest, identity_of
+from devfix.batch.records import Existing, Plan, Publish, Repository
+from devfix.batch.remotes import Wanted, look_up
+from devfix.batch.sources import shown
+from devfix.batch.worktrees import Checkout, open_worktree
+
+
+@contextmanager
+def checkout(plan: Plan, repository: Repository, git: Git) -> Iterator[Checkout]:
+    """A worktree of the wanted revision, on a branch of its own, in `work/<name>/tree` of the run's folder.
+
+    `work/<name>` is made anew, and is removed with all that is in it on leaving. The branch stays in the clone; where
+    the plan keeps no clones, the clone goes with the last worktree that it has at that moment.
+
+    Raises:
+        BranchTakenError: the source has the branch already, the plan would publish there, and it is not to be replaced.
+        RepositoryError: the source, the revision or the subfolder cannot be had.
+    """
+    branch, identity = branch_of(plan, repository), identity_of(plan, repository)
+    clone = Clone(Path(plan.folder, "clones"), repository.source, git)
+    work = Path(plan.folder, "work", repository.name)
+    wanted = look_up(repository, branch, git, clone.folder.parent)
+    own = f"refs/devfix/{digest(repository.name)}"
+    try:
+        with clone.locked():
+            clone.prepare(wanted)
+            _refuse_taken(plan, wanted, identity, clone, branch, own)
+            commit = _fetched(clone, wanted, own)
+            tree = open_worktree(clone, work, commit, branch)
+        yield Checkout(clone, work, commit, wanted, branch, identity, tree, repository.subfolder)
+    finally:
+        with clone.locked():
+            clone.forget(work / "tree")
+            with suppress(RepositoryError):  # what cannot be removed now is removed, or told, by the next run
+                remove(work)
+                if not plan.keep_clones and not clone.is_in_use:
+                    remove(clone.folder)
+
+
+def _refuse_taken(plan: Plan, wanted: Wanted, identity: Identity, clone: Clone, branch: str, own: str) -> None:
+    """A branch that this run pushed before it was cut short is no obstacle: its last commit says whose it is."""
+    is_asked = plan.publish in (Publish.PUSH, Publish.PR) and plan.existing is Existing.SKIP
+    if not is_asked or wanted.existing is None:
+        return
+    if not identity.is_author_of(clone.fetch_branch(branch, f"{own}-existing")):
+        raise BranchTakenError(f"{shown(clone.source)} has the branch {branch} already")
+
+
+def _fetched(clone: Clone, wanted: Wanted, own: str) -> str:
+    """The wanted commit, in a clone that is whole: a damaged one is made anew, unless somebody else uses it."""
+    try:
+        commit = clone.fetch(wanted, own)
+        clone.run("rev-list", "--objects", "--quiet", "--max-count=1", commit)
+    except RepositoryError as error:
+        if error.kind != "git failed" or clone.is_in_use:
+            raise
+        remove(clone.folder)
+        clone.prepare(wanted)
+        commit = clone.fetch(wanted, own)
+    return commit
