@@ -1722,6 +1722,24 @@ def test_methods_that_are_not_alike(rule, test: str, body: str, after: str) -> N
     assert rule.findings(STEPS.format(test=test, body=body, after=after)) == ()
 
 
+def test_what_one_branch_computes_on_the_host_is_moved_there_alone(rule) -> None:
+    program = """
+        import torch
+        class Learner:
+            def losses(self, batch, values):
+                if self.traces:
+                    values = values.cpu()
+                    gains = torch.zeros(len(values))
+                    for i, reward in enumerate(batch.rewards_on_host):
+                        gains[i] = reward - values[i]
+                    gains = gains.to(self.device)
+                else:
+                    gains = batch.gains
+                return (gains - gains.mean()).abs()
+    """
+    assert rule.findings(program) == ()
+
+
 def test_a_method_without_the_branch_that_moves(rule) -> None:
     program = STEPS.format(test="self.processor is not None", body="self.processor.preprocess(sample)", after="# run")
     expected = (

@@ -342,6 +342,64 @@ SILENT = {
             host = torch.linalg.eigvals(companion) / x.cpu()
             return y, host.to(device)
     """,
+    "read by numpy further on, without a copy": """
+        import torch
+        def annotate(image, boxes: torch.Tensor, convert, box_convert):
+            h, w, _ = image.shape
+            boxes = boxes * torch.Tensor([w, h, w, h])
+            corners = box_convert(boxes=boxes).numpy()
+            return convert(corners)
+    """,
+    "made by numpy of what it meets": """
+        import torch
+        from atoms import Atoms, neighbors
+        def shifts(positions: torch.Tensor, cell: torch.Tensor, cutoff):
+            atoms = Atoms(positions=positions, cell=cell)
+            i, j, steps = neighbors("ijS", atoms, cutoff)
+            steps = torch.from_numpy(steps).to(dtype=positions.dtype)
+            return i, j, torch.mm(steps, cell)
+    """,
+    "summed up on the host, where the results were brought": """
+        import torch
+        import torch.nn.functional as F
+        class Detector:
+            def fit(self, loader, device):
+                kept = [[] for _ in range(9)]
+                for x, y in loader:
+                    kept[int(y)].append(self.features(x.to(device)).cpu())
+                low, high, sums = [None] * 9, [None] * 9, []
+                for c in range(9):
+                    rows = torch.cat(kept[c])
+                    low[c], high[c] = rows.min(dim=0).values, rows.max(dim=0).values
+                for c in range(9):
+                    rows = torch.cat(kept[c])
+                    total = torch.zeros(len(rows))
+                    for part in range(3):
+                        total += self.deviation(rows[part], low[c], high[c])
+                    sums.append(total)
+                return torch.cat(sums)
+            @staticmethod
+            def deviation(rows: torch.Tensor, low: torch.Tensor, high: torch.Tensor):
+                away = (F.relu(low - rows) / torch.abs(low)).sum(dim=1)
+                return away + F.relu(rows - high).sum(dim=1)
+    """,
+    "in a test, where nothing leaves the host": """
+        import unittest
+        import torch
+        import layers
+        def product(a, b):
+            return torch.einsum("ab,cd->acbd", a, b).view(a.size(0) * b.size(0), a.size(1))
+        def vec(a):
+            return a.t().flatten() if len(a.shape) > 1 else a
+        class ProductTest(unittest.TestCase):
+            def both(self, n):
+                x = torch.randn(n)
+                layer = layers.Product(n)
+                result = layer(x)
+                k = product(layer.left, layer.right)
+                x = vec(x)
+                return x, result, k @ x
+    """,
     "a name that is no import": """
         def f(torch, x):
             return x.unsqueeze(0) + torch.ones(3)
@@ -435,6 +493,23 @@ NOT_OF_AN_INPUT = {
 @pytest.mark.parametrize("method", NOT_OF_AN_INPUT.values(), ids=NOT_OF_AN_INPUT)
 def test_what_may_be_on_the_host_fits_as_it_is(rule, method: str) -> None:
     assert rule.findings(f"import torch\nclass Net(torch.nn.Module):\n    {method}\n") == ()
+
+
+def test_what_is_joined_twice_is_not_moved_once(rule) -> None:
+    assert rule.safeties("""
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                a, b = torch.empty(0), torch.empty(0)
+                if self.first is not None:
+                    a = self.first(x).values()
+                if self.second is not None:
+                    b = torch.cat([self.second(x).view(-1, i) for i in range(3)], dim=1)
+                    if self.kept:
+                        b.register_hook(print)
+                        return torch.cat([a, b], dim=1)
+                return torch.cat([a, b], dim=1)
+    """) == [None]
 
 
 def test_what_fits_a_tensor_is_told(rule) -> None:

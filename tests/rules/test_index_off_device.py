@@ -72,6 +72,24 @@ SILENT = {
             device = x.device
             return torch.zeros(n).to(device)
     """,
+    "one element of what was drawn, which has no dimension": """
+        import torch
+        def draw(scores):
+            free = torch.zeros(9, dtype=torch.bool)
+            k = torch.multinomial(scores.exp(), 1)[0]
+            free[free.nonzero()[k]] = 1
+            return torch.arange(9)[torch.multinomial(scores.exp(), 1)[0]]
+    """,
+    "one label after the other": """
+        import torch
+        def count(labels, guesses):
+            table, total = torch.zeros(9, 9), torch.zeros(9)
+            for i in range(len(labels)):
+                total += table[labels[i]]
+            for i, guess in enumerate(guesses):
+                total += table[labels[i], guess]
+            return total
+    """,
     "an index that the function has stored itself": """
         import torch
         def assign(layers, indices, name, size):

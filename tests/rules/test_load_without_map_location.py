@@ -386,6 +386,19 @@ def test_advice_for_a_whole_model(rule):
     assert finding.advice == "pass `map_location=`: say where the model should live"
 
 
+def test_advice_for_a_whole_model_that_others_run(rule):
+    finding = rule.finding("""
+        import torch
+        def load(folder, layer=None):
+            model = torch.load(folder / "model.pt")
+            if layer is not None:
+                model = Cut(model, layer)
+            return model
+    """)
+    assert finding.fix is None
+    assert finding.advice == "pass `map_location=`: say where the model should live"
+
+
 def test_advice_where_a_tensor_of_the_checkpoint_is_kept(rule):
     finding = rule.finding("""
         import torch

@@ -201,6 +201,15 @@ SILENT = {
                     total += loss.detach().numpy().item()
                 return net
     """,
+    "copied by numpy itself, on demand": """
+        import torch
+        def turned(views, model, loader, device):
+            views = views.to(device)
+            net = torch.nn.Linear(3, 3).to(device)
+            for x, y in loader:
+                x = x.to(device)
+                print(model(net(x), y), x.numpy(force=True), views[0].numpy(force=True))
+    """,
     "arrays": """
         import numpy as np
         import torch

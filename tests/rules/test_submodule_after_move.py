@@ -372,6 +372,16 @@ def test_a_model_that_is_only_handed_on_may_be_moved_there(rule) -> None:
     assert "    model.fc = nn.Linear(3, 2)\n    model.to(device)\n    return model\n" in after
 
 
+def test_what_was_moved_on_a_condition_is_not_moved_again_without(rule) -> None:
+    program = HEAD + (
+        "model = build()\nif torch.cuda.is_available():\n    model = model.cuda()\n"
+        "model.fc = nn.Linear(3, 2)\nmodel.train()\nout = model(x)\n"
+    )
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert finding.advice == "move `model` again after this line"
+
+
 def test_the_finding_names_move_part_and_use(rule) -> None:
     program = HEAD + FIXES["a head after a statement"][0]
     finding = rule.finding(program)

@@ -37,7 +37,7 @@ class Readouts(Draws):
         self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
     ) -> None:
         """`x.numpy()`, and `axes.plot(x)` of an object of which nothing is known."""
-        if function.attr == "numpy":
+        if function.attr == "numpy" and "force" not in arguments.keywords:
             self._note(node, "numpy", function.value, base, state)
         elif function.attr in _PLOTS and base.kind is Kind.UNKNOWN:
             self._note_all(node, function.attr, arguments, state)

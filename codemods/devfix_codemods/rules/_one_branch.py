@@ -9,6 +9,7 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, RemoveStatement, ReplaceExpression
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._whereabouts import moves_to_host
 
 _MOVES = frozenset({"to", "cuda"})
 _BEFORE_ELSE = re.compile(rb"\.to\((?:device=)?[\w.]*device[^\n]*\n(?:[ \t]*[)\]}]+\n)*[ \t]*else:")
@@ -70,6 +71,8 @@ def _in_else(program: Program, branch: ast.If) -> Forgotten | None:
         return None
     held = {ast.dump(one.func.value) for one in moves if isinstance(one.func, ast.Attribute)}
     known = device.partition(".")[0] in scope.bound_at(program, last)
+    if any(isinstance(one, ast.Call) and moves_to_host(one) for each in branch.body for one in ast.walk(each)):
+        return None  # it comes back from what is computed on the host
     if ast.dump(value) in held or not known or not _used_after(program, branch, target.id, device):
         return None
     if _is_carried(program, value):

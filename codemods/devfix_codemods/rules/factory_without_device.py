@@ -72,6 +72,7 @@ from devfix_codemods.rules._met_anywhere import is_number, picks_of_itself
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
 from devfix_codemods.rules._sized import Sized, forgotten
+from devfix_codemods.rules._surely_host import is_on_host_in_any_case
 from devfix_codemods.rules._tensor_asked import is_moved_if_asked
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 from devfix_codemods.scope import function_around
@@ -176,21 +177,13 @@ def _is_one_of_several(program: Program, sources: tuple[ast.Call, ...]) -> bool:
     )
 
 
-def _is_read_on_host(program: Program, meeting: Meeting) -> bool:
-    """Whether `.numpy()` follows at once: on every run that gets past it, all was on the host."""
-    method = program.names.parent(meeting.node)
-    if isinstance(method, ast.Attribute) and method.attr == "detach":
-        method = program.names.parent(program.names.parent(method) or method)
-    return isinstance(method, ast.Attribute) and method.attr == "numpy"
-
-
 def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWhereabouts]) -> bool:
     """Not what is indexed, nor what is kept in an attribute: other rules repair those."""
     if meeting.context.worker or _division.code_for(program, meeting) != RULE.code:
         return False
     if meeting.anchor.place == UNKNOWN and (meeting.context.function is None or _of_array(program, meeting)):
         return False
-    if _is_test(meeting) or _is_read_on_host(program, meeting) or is_number(program, meeting):
+    if _is_test(program, meeting) or is_on_host_in_any_case(program, meeting) or is_number(program, meeting):
         return False
     if "ctc" in meeting.operation.lower() or ast.unparse(meeting.anchor.node) == "super()":
         return False  # targets and lengths of the one may be on the host, the other is no module with a place
@@ -212,11 +205,12 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
     return may_be_device(meeting.anchor.place) or not _is_beside_itself(program, meeting, where)
 
 
-def _is_test(meeting: Meeting) -> bool:
+def _is_test(program: Program, meeting: Meeting) -> bool:
     """A comparison with what is expected, where nothing says that either is off the host."""
-    function = meeting.context.function
+    function, owner = meeting.context.function, meeting.context.owner
     compares = meeting.operation.strip("`").rpartition(".")[2] in {"allclose", "isclose", "equal"}
     tests = function is not None and function.name.startswith("test")
+    tests = tests or (owner is not None and any(one.endswith("TestCase") for one in program.classes.named_bases(owner)))
     return (compares and tests) or ((compares or tests) and not may_be_device(meeting.anchor.place))
 
 
@@ -293,7 +287,8 @@ def _findings(program: Program, meetings: list[Meeting], others: list[Meeting]) 
     repairs = [(one, _repair(program, one, alone=len(meetings) == 1)) for one in meetings]
     meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
     if repair is not None and not _at_birth(program, meeting, repair):
-        repair = _everywhere(repairs, others) if not joined_before(program, meeting) else None
+        alone = not joined_before(program, meeting) and not _is_repeated(program, meeting)
+        repair = _everywhere(repairs, others) if alone else None
     here = function_around(program, meeting.node)
     near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
     sure = meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place)
@@ -370,6 +365,13 @@ def _everywhere(repairs: list[tuple[Meeting, Following | None]], others: list[Me
     edits = tuple(dict.fromkeys(edit for one in found for edit in one.edits))
     safe = all(one.safety is Safety.SAFE for one in found)
     return Following(found[0].device, edits, Safety.SAFE if safe else Safety.UNSAFE)
+
+
+def _is_repeated(program: Program, meeting: Meeting) -> bool:
+    """Whether the same operation stands once more in the function: repaired here alone, it still fails there."""
+    function, text = function_around(program, meeting.node), ast.dump(meeting.node)
+    same = (one for one in ast.walk(function or program.tree) if type(one) is type(meeting.node))
+    return any(one is not meeting.node and ast.dump(one) == text for one in same)
 
 
 def _where(program: Program, meeting: Meeting) -> str:

@@ -41,6 +41,7 @@ Any.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
@@ -320,8 +321,29 @@ def _comes_from_checkpoint(program: Program, call: ast.Call) -> bool:
     if any(_goes_to_host(one, text) for one in ast.walk(function)):
         return False
     if root.id in scope.parameters(function):
-        return not any(scope.stores(function, root.id))
+        return not any(scope.stores(function, root.id)) and not _is_kept_in_memory(program, state.slice.value)
     return any(_loads_to_device(program, one, root.id) for one in ast.walk(function))
+
+
+def _is_kept_in_memory(program: Program, key: object) -> bool:
+    """Whether the file itself takes the state that it finds under `key`, and neither saves nor loads anything."""
+    if any((program.names.qualified(one.func) or "") in {"torch.save", "torch.load"} for one in program.names.calls):
+        return False
+    return not _RESTORES.search(program.source.text) and any(
+        isinstance(one, ast.Dict)
+        and any(
+            isinstance(name, ast.Constant)
+            and name.value == key
+            and isinstance(value, ast.Call)
+            and program.names.qualified(value.func) in _TAKES_STATE
+            for name, value in zip(one.keys, one.values)
+        )
+        for one in ast.walk(program.tree)
+    )
+
+
+_RESTORES = re.compile(r"load_state_dict|def \w*(?:load|resume|restore_from)\w*\(")
+_TAKES_STATE = frozenset({"torch.get_rng_state", "torch.random.get_rng_state"})
 
 
 def _goes_to_host(node: ast.AST, text: str) -> bool:

@@ -123,6 +123,8 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
         if advice is not None:
             yield _finding(program, site, _kept(program, site) if advice == ADVICE else None, advice)
         elif (target := targets.of(site)) is not None:
+            if _comes_back(program, site, target.device):
+                continue
             edit = placed_on(program, site, target.device)
             fix = Fix(target.safety, f"Follow `{target.device}`", (edit,)) if edit is not None else None
             yield _finding(program, site, fix, None if fix else f"use `{target.device}`")
@@ -132,6 +134,20 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
     for site in left:
         if not managed.is_file and (fix := policy.fix(site)) is not None:
             yield _finding(program, site, fix, None)
+
+
+def _comes_back(program: Program, site: Site, device: str) -> bool:
+    """`f(x.cuda()).to(device)`: what works on CUDA alone gets it, and its result goes back."""
+    inner: ast.AST = site.call
+    called = False
+    for outer in program.names.ancestors(site.call):
+        if not isinstance(outer, (ast.expr, ast.keyword)):
+            return False
+        called = called or (isinstance(outer, ast.Call) and inner is not outer.func)
+        if called and isinstance(outer, ast.Call) and isinstance(inner, ast.Attribute) and inner.attr == "to":
+            return [dotted(one) for one in scope.given_to(outer)] == [device]
+        inner = outer
+    return False
 
 
 def _kept(program: Program, site: Site) -> Fix | None:

@@ -63,6 +63,8 @@ def check(program: Program) -> Iterator[Finding]:
             continue  # where it lives is for the callers to say
         if _is_own_mask(meeting) or _is_stored_here(program, meeting) or _is_under_construction(program, meeting):
             continue
+        if _is_one_element(program, meeting.anchor.node):
+            continue
         if _fix_where_made(program, meeting) is None and (
             indexed.place != HOST  # on another path it may be where its index is
             or not repaired.isdisjoint(births(meeting))
@@ -176,6 +178,30 @@ def _is_own_mask(meeting: Meeting) -> bool:
     if name is None or may_be_device(meeting.anchor.place) or not isinstance(mask, ast.Compare):
         return False
     return name in {dotted(one) for one in (mask.left, *mask.comparators)}
+
+
+def _is_one_element(program: Program, index: ast.expr) -> bool:
+    """`x[0]`, `x[i]` in a loop over a range, maybe by a name: of one dimension, that gives an index without any."""
+    function = scope.function_around(program, index)
+    if isinstance(index, ast.Name) and function is not None:
+        given = [one.value for one in _assignments(function) if index.id in scope.stored(one)]
+        return bool(given) and all(not isinstance(one, ast.Name) and _is_one_element(program, one) for one in given)
+    if not isinstance(index, ast.Subscript):
+        return False
+    if isinstance(index.slice, ast.Constant):
+        return isinstance(index.slice.value, int)
+    return isinstance(index.slice, ast.Name) and _counts(program, function, index.slice.id)
+
+
+def _counts(program: Program, function: scope.Function | None, name: str) -> bool:
+    """Whether a name counts the rounds of a loop: `for i in range(3)`, `for i, x in enumerate(xs)`."""
+    loops = [one for one in ast.walk(function or program.tree) if isinstance(one, ast.For)]
+    return any(
+        isinstance(one.iter, ast.Call)
+        and dotted(one.iter.func) in {"range", "enumerate"}
+        and dotted(one.target.elts[0] if isinstance(one.target, ast.Tuple) else one.target) == name
+        for one in loops
+    )
 
 
 def _is_under_construction(program: Program, meeting: Meeting) -> bool:

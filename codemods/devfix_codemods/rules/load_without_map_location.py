@@ -176,9 +176,15 @@ class _Chooser:
         """A pickled model: on the host where the file knows no other place, else somebody must say."""
         if not any(_MODEL.search(name.rpartition(".")[2]) for name in self._targets(call)):
             return None
-        if self._is_host_only():
+        if self._is_host_only() and not self._is_given_out(call):
             return _Choice(self._host, Safety.UNSAFE, "nothing in this file is on a device")
         return _Choice(None, Safety.MANUAL, "say where the model should live")
+
+    def _is_given_out(self, call: ast.Call) -> bool:
+        """Whether the function around returns what it has loaded: who runs that may have a device."""
+        function, names = scope.function_around(self._program, call), set(self._targets(call))
+        returns = (one for one in ast.walk(function) if isinstance(one, ast.Return)) if function is not None else ()
+        return any(one.value is not None and not names.isdisjoint(scope.reads(one.value)) for one in returns)
 
     def _parameter(self, call: ast.Call) -> _Choice | None:
         """The `map_location` that the function around was given."""

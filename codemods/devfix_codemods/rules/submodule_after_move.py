@@ -100,10 +100,19 @@ def _statement(program: Program, fact: Attachment, last: ast.stmt, parent: str) 
     assert isinstance(call.func, ast.Attribute)
     text = _arguments(program, call)
     suffix = f".{call.func.attr}({text})"
+    if not text and _is_asked_for(program, call, last):
+        return None
     if not roots(suffix) or _still_bound(suffix, fact, devices):
         return _like(program, call, parent, suffix), text or "cuda"
     name = device_for(fact.parent_place, devices)
     return None if name is None else (f"{parent}.to({name})", name)
+
+
+def _is_asked_for(program: Program, move: ast.Call, last: ast.stmt) -> bool:
+    """`if torch.cuda.is_available(): model.cuda()`, where the new part comes without that question."""
+    around = set(program.names.ancestors(last))
+    tests = [one.test for one in program.names.ancestors(move) if isinstance(one, ast.If) and one not in around]
+    return any("cuda" in ast.unparse(one) for one in tests)
 
 
 def _arguments(program: Program, call: ast.Call) -> str:
