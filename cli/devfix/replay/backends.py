@@ -18,9 +18,9 @@ CHOICES = ("auto", *ACCELERATORS, "simulated", "cpu")
 
 OLDEST_SIMULATED = (2, 4)
 
-_HIDDEN: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}
+HIDDEN: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}
 """Keeps runtimes from opening the accelerators that there are."""
-_SIMULATED: Mapping[str, str | None] = {**_HIDDEN, "CUDA_VISIBLE_DEVICES": None}
+_SIMULATED: Mapping[str, str | None] = {**HIDDEN, "CUDA_VISIBLE_DEVICES": None}
 """The same for a simulation: the machine's variable speaks of other devices. The script's own choice counts."""
 _ASK_SCRIPT = Path(__file__).parent / "probe" / "ask.py"
 _NO_TORCH = "torch is not installed in this interpreter; pip install 'devfix[replay]'"
@@ -87,7 +87,7 @@ class PlainCpu:
 
     name: str = "cpu"
     title: str = "the plain CPU"
-    environment: Mapping[str, str | None] = field(default_factory=lambda: _HIDDEN)
+    environment: Mapping[str, str | None] = field(default_factory=lambda: HIDDEN)
     can_show_device_bugs: bool = False
     note: str | None = None
 
