@@ -8,8 +8,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -292,8 +293,16 @@ print(json.dumps(answer))
 """
 
 
-def test_a_run_killed_at_any_statement_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, check=False, timeout=300)
+@pytest.fixture
+def in_memory() -> Iterator[str]:
+    """A folder in memory, where there is one: a process that is killed leaves there what it leaves on a disk."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else None) as folder:
+        yield folder
+
+
+def test_a_run_killed_at_any_statement_goes_on_to_the_same_end(in_memory: str) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, in_memory], capture_output=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr.decode()
     answer = json.loads(done.stdout)
     assert answer["different"] == []
@@ -431,6 +440,7 @@ def test_labels_and_credentials_change_no_result_and_are_not_shown(tmp_path: Pat
         assert row is not None
         assert (row.source, row.labels, row.state) == ("https://***@host/a", ("new-secret",), State.CLEAN)
         ledger.requeue(["a"])
+        assert [*ledger.repositories()] == [new, *repositories(1)]
         assert next(ledger.queued()).repository == new
         assert stat.S_IMODE((tmp_path / "ledger.sqlite").stat().st_mode) == 0o600
         assert stat.S_IMODE((tmp_path / "ledger.sqlite-wal").stat().st_mode) == 0o600

@@ -9,7 +9,7 @@ import msgspec
 
 from devfix.batch.ledger.database import Database, open_to_read
 from devfix.batch.ledger.rows import COLUMNS, ErrorGroup, Row, Run, Summary, row_of
-from devfix.batch.records import Plan, State
+from devfix.batch.records import Plan, Repository, State
 from devfix.errors import UsageError
 from devfix.reporting.terminal import visible
 
@@ -54,6 +54,11 @@ class View:
         chosen = f"wanted AND state IN ({marks})" if states else "wanted"
         for values in self._pages(", ".join(COLUMNS), chosen, *states):
             yield row_of(values)
+
+    def repositories(self) -> Iterator[Repository]:
+        """Lazily the repositories as the manifest wants them, credentials and all."""
+        for (repository,) in self._pages("repository", "wanted"):
+            yield msgspec.json.decode(repository, type=Repository)
 
     def row(self, name: str) -> Row | None:
         """The row of a repository, where the run has one of that name."""

@@ -13,7 +13,6 @@ import msgspec
 
 from devfix.batch.manifest import places, values
 from devfix.batch.manifest.gathering import Wanted, derived_name, name_fault
-from devfix.batch.manifest.lines import lines_of
 from devfix.batch.manifest.mistakes import Mistakes, Place, RefusedError
 from devfix.batch.manifest.values import Reader
 from devfix.batch.records import Commits, Existing, Publish, Repository, Rules
@@ -40,17 +39,15 @@ def parse(data: bytes, mistakes: Mistakes) -> Table:
     """
     text = ""
     try:
-        text = data.decode().removeprefix(_BOM)
+        text = mistakes.text = data.decode().removeprefix(_BOM)
         document = tomllib.loads(text)
-        mistakes.lines = lines_of(text.replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         mistakes.note(data.count(b"\n", 0, error.start) + 1, "not UTF-8, as TOML must be")
     except RecursionError:
         mistakes.note(None, "not valid TOML: nested too deeply")
     except ValueError as error:
-        found = _AT_LINE.fullmatch(str(error))
-        line = int(found["line"]) if found and found["line"] else len(text.splitlines())
-        mistakes.note(line, f"not valid TOML: {found['what'] if found else error}")
+        line, what = _syntax_error(str(error), text)
+        mistakes.note(line, f"not valid TOML: {what}")
     mistakes.tell()
     return document
 
@@ -85,6 +82,14 @@ def repositories(document: Table, place: Place, folder: Path, base: Repository) 
         here = Place(place.mistakes, ("repo", number), _owner(table, number))
         said = values.table(table, here, keys)
         yield Wanted(here, _fields(_over(said, defaults), base) | _source(table, said, here), said.get("name"))
+
+
+def _syntax_error(message: str, text: str) -> tuple[int | None, str]:
+    """The line and the rest of what `tomllib` says; it speaks of the end of the document where it means a line."""
+    found = _AT_LINE.fullmatch(message)
+    if found is None:
+        return None, message
+    return int(found["line"] or len(text.splitlines())), found["what"]
 
 
 def _keys(folder: Path) -> dict[str, Reader]:

@@ -1,10 +1,10 @@
 """What is wrong with a manifest: all of it is collected, each with its line, and told at once."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NoReturn
 
-from devfix.batch.manifest.lines import Path
+from devfix.batch.manifest.lines import Path, lines_of
 from devfix.batch.sources import shown
 from devfix.errors import UsageError
 from devfix.reporting.terminal import visible
@@ -16,11 +16,16 @@ class RefusedError(Exception):
 
 @dataclass
 class Mistakes:
-    """The mistakes in the manifest called `manifest`."""
+    """The mistakes in the manifest called `manifest`; `text` is valid TOML, as far as lines are to be found in it."""
 
     manifest: str
-    lines: Mapping[Path, int] = field(default_factory=dict)
+    text: str = ""
     _found: list[tuple[int, str]] = field(default_factory=list)
+
+    @cached_property
+    def lines(self) -> dict[Path, int]:
+        """As `lines_of`; most manifests have no mistake and need none."""
+        return lines_of(self.text)
 
     def note(self, line: int | None, what: str) -> None:
         where = self.manifest if line is None else f"{self.manifest}:{line}"
