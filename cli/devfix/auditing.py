@@ -63,9 +63,10 @@ class _Found:
 
     @classmethod
     def of(cls, script: Path, options: ReplayOptions) -> "_Found":
-        installation = auditing_installation.facts_of(options.python, dict(options.env))
+        backend = choose_backend(options)
+        installation = auditing_installation.facts_of(options.python, dict(options.env), options.confinement)
         audited = dataclasses.replace(options, audit=True)
-        run = run_alone(Program(script, options.args), choose_backend(options), audited)
+        run = run_alone(Program(script, options.args), backend, audited)
         return cls(run, auditing.decode(run.outcome.audit or {}), installation)
 
     @property

@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from devfix.replay.asking import ask
+from devfix.replay.confinement import Confinement
 
 _SCRIPT = Path(__file__).parent / "probe" / "installation.py"
 
 
-def facts_of(python: str, variables: Mapping[str, str]) -> dict[str, Any]:
+def facts_of(python: str, variables: Mapping[str, str], confinement: Confinement | None = None) -> dict[str, Any]:
     """What `probe/installation.py` finds in `python`, with `variables` added to the environment.
 
     Raises:
         AskError: there is no answer.
     """
-    return ask(python, _SCRIPT, variables)
+    return ask(python, _SCRIPT, variables, confinement)
 
 
 def lines(facts: Mapping[str, Any]) -> list[str]:

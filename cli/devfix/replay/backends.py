@@ -10,7 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from devfix.replay.asking import AskError, ask
+from devfix.replay.confinement import Confinement
 from devfix.replay.device_checks import DeviceChecksError, table_file
 
 ACCELERATORS = ("cuda", "xpu", "mps", "npu")
@@ -33,8 +36,8 @@ class Backend(Protocol):
     `name` is what `--on` calls it and `title` what a sentence calls it. `environment` is added to that of the run,
     which does not inherit what is None there. `probe_options` are fields of the probe's `Config`, for a run that is
     allowed so many bytes of memory. `can_show_device_bugs` is what verdicts turn on: where it is false, a run that
-    passes says nothing about devices.
-    `note` is what the user ought to know of the choice.
+    passes says nothing about devices. `is_hardware` says that a run opens the devices of the machine, and `files` are
+    what the probe reads for it. `note` is what the user ought to know of the choice.
     """
 
     @property
@@ -45,6 +48,10 @@ class Backend(Protocol):
     def environment(self) -> Mapping[str, str | None]: ...
     @property
     def can_show_device_bugs(self) -> bool: ...
+    @property
+    def is_hardware(self) -> bool: ...
+    @property
+    def files(self) -> tuple[Path, ...]: ...
     @property
     def note(self) -> str | None: ...
     def probe_options(self, memory: int) -> Mapping[str, object]: ...
@@ -58,6 +65,8 @@ class Accelerator:
     title: str
     environment: Mapping[str, str | None] = field(default_factory=dict)
     can_show_device_bugs: bool = True
+    is_hardware: bool = True
+    files: tuple[Path, ...] = ()
     note: str | None = None
 
     def probe_options(self, memory: int) -> Mapping[str, object]:
@@ -75,7 +84,12 @@ class Simulated:
     title: str = "a simulated accelerator"
     environment: Mapping[str, str | None] = field(default_factory=lambda: _SIMULATED)
     can_show_device_bugs: bool = True
+    is_hardware: bool = False
     note: str | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.checks,)
 
     def probe_options(self, memory: int) -> Mapping[str, object]:
         return {"memory": memory, "simulate": {"devices": self.devices, "checks": str(self.checks)}}
@@ -89,6 +103,8 @@ class PlainCpu:
     title: str = "the plain CPU"
     environment: Mapping[str, str | None] = field(default_factory=lambda: HIDDEN)
     can_show_device_bugs: bool = False
+    is_hardware: bool = False
+    files: tuple[Path, ...] = ()
     note: str | None = None
 
     def probe_options(self, memory: int) -> Mapping[str, object]:
@@ -99,8 +115,16 @@ class BackendError(Exception):
     """There is no such place to run on; the message says why."""
 
 
-def select(on: str, python: str, devices: int = 1, variables: tuple[tuple[str, str], ...] = ()) -> Backend:
+def select(
+    on: str,
+    python: str,
+    devices: int = 1,
+    variables: tuple[tuple[str, str], ...] = (),
+    confinement: Confinement | None = None,
+) -> Backend:
     """The backend for `--on`; `devices` is how many a simulation has, `variables` are added to the environment.
+
+    With a `confinement` the interpreter is asked inside it.
 
     Without an accelerator `auto` is a simulated one, or the plain CPU with a note where this torch cannot be simulated.
 
@@ -112,7 +136,7 @@ def select(on: str, python: str, devices: int = 1, variables: tuple[tuple[str, s
         raise BackendError(f"unknown place {on!r}: choose one of {', '.join(CHOICES)}")
     if on == "cpu":
         return PlainCpu()
-    torch = _ask(python, variables)
+    torch = _ask(python, variables, confinement)
     if on == "auto":
         return Accelerator(torch.devices[0], torch.devices[0]) if torch.devices else _simulated_or_plain(torch, devices)
     if on == "simulated":
@@ -134,7 +158,7 @@ def _simulated(torch: "_Torch", devices: int) -> Simulated:
         wanted = ".".join(map(str, OLDEST_SIMULATED))
         raise BackendError(f"an accelerator cannot be simulated with torch {torch.version}: it needs {wanted} or later")
     try:
-        return Simulated(table_file(torch.folder, torch.version), devices)
+        return Simulated(table_file(Path(torch.folder), torch.version), devices)
     except DeviceChecksError as error:
         raise BackendError(f"an accelerator cannot be simulated: {error}") from error
 
@@ -148,16 +172,18 @@ class _Torch:
     """The torch of an interpreter: its release, the folder of its package, and the device types that it sees."""
 
     version: str
-    folder: Path
+    folder: str
     devices: tuple[str, ...]
 
 
 @cache
-def _ask(python: str, variables: tuple[tuple[str, str], ...]) -> _Torch:
+def _ask(python: str, variables: tuple[tuple[str, str], ...], confinement: Confinement | None) -> _Torch:
     try:
-        answer = ask(python, _ASK_SCRIPT, dict(variables))
+        answer = ask(python, _ASK_SCRIPT, dict(variables), confinement)
+        if answer["torch"] is None:
+            raise BackendError(f"{_NO_TORCH}, {_WHICH}")
+        return msgspec.convert(answer | {"version": answer["torch"]}, _Torch)
     except AskError as error:
         raise BackendError(str(error)) from error
-    if answer["torch"] is None:
-        raise BackendError(f"{_NO_TORCH}, {_WHICH}")
-    return _Torch(answer["torch"], Path(answer["folder"]), tuple(answer["devices"]))
+    except (KeyError, msgspec.ValidationError) as error:
+        raise BackendError(f"{python} did not say which torch it has") from error

@@ -18,6 +18,7 @@ from typing import Any
 import platformdirs
 
 _YAML = Path("packaged", "ATen", "native", "native_functions.yaml")
+_MOST_BYTES = 16 << 20
 _FORMAT = 1
 """Raise it whenever the derived table changes."""
 
@@ -36,6 +37,8 @@ def table_file(folder: Path, version: str) -> Path:
     """
     source = folder.parent / "torchgen" / _YAML
     try:
+        if not source.is_file() or source.stat().st_size > _MOST_BYTES:
+            raise DeviceChecksError(f"torch {version} has no readable {source}")
         text = source.read_bytes()
     except OSError as error:
         raise DeviceChecksError(f"torch {version} has no readable {source}: {error.strerror}") from error

@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from devfix.replay.confinement import Allowance, Confinement
 from devfix.replay.programs import Program
 from devfix.replay.workspace import Limits
 
@@ -37,7 +38,8 @@ class ReplayOptions:
     what is printed, `file_limit` of each file. `steps` ends training after so many steps of an optimizer.
     `program` is what to run in place of the changed scripts; without one `args` follow each script. `env` is added to
     the environment. `cwd` is a folder of the original tree. `keep` leaves the copies of the tree, one for each run.
-    `audit` records what is where, and what is moved.
+    `audit` records what is where, and what is moved. With a `confinement` nothing but the copy can be written to, and
+    what the processes of a run use together is bounded by the `allowance`, where no memory means `memory`.
     """
 
     on: str = "auto"
@@ -56,3 +58,5 @@ class ReplayOptions:
     output_limit: int = OUTPUT_LIMIT
     file_limit: int = FILE_LIMIT
     audit: bool = False
+    confinement: Confinement | None = None
+    allowance: Allowance = field(default_factory=Allowance)

@@ -99,7 +99,7 @@ def choose_backend(options: ReplayOptions) -> Backend:
     """
     if not hasattr(os, "wait4"):
         raise BackendError(NO_SYSTEM)
-    return select(options.on, options.python, options.devices, options.env)
+    return select(options.on, options.python, options.devices, options.env, options.confinement)
 
 
 def replay_on(

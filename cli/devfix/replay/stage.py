@@ -5,7 +5,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from devfix.replay.backends import Backend
@@ -71,6 +71,7 @@ class Stage:
         script = self.workspace.root / self.relative(program.script)
         cwd = self._cwd(script)
         options = self.options
+        memory = options.memory or most_memory()
         return Task(
             python=options.python,
             root=self.workspace.root,
@@ -86,12 +87,16 @@ class Stage:
             watch=watch,
             variables=dict(options.env),
             environment=backend.environment,
-            probe_options=backend.probe_options(options.memory or most_memory()),
+            probe_options=backend.probe_options(memory),
             seed=options.seed,
             steps=options.steps,
             audit=options.audit,
             output_limit=options.output_limit,
             file_limit=options.file_limit,
+            confinement=options.confinement,
+            allowance=replace(options.allowance, memory=options.allowance.memory or memory),
+            readable=backend.files,
+            devices=backend.is_hardware,
         )
 
     def _module(self, program: Program) -> str | None:

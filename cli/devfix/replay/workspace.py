@@ -3,9 +3,11 @@
 The copy is always at one path, so that a script which prints where it is prints the same before and after.
 """
 
+import contextlib
 import os
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -259,20 +261,12 @@ def _cloned(source: Path, target: Path) -> bool:
 
 def _remove(*paths: Path) -> None:
     for path in paths:
-        shutil.rmtree(path, ignore_errors=True)
-        if path.exists():
-            _open_folders(path)
+        with contextlib.suppress(RecursionError):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _open_folders(path: Path) -> None:
-    """Undo what a script did to the permissions of its folders."""
-    path.chmod(stat.S_IRWXU)
-    for folder, names, _ in os.walk(path):
-        for name in names:
-            child = Path(folder, name)
-            if not child.is_symlink():
-                child.chmod(stat.S_IRWXU)
+        if path.exists():
+            # A script may have closed its folders, or nested them deeper than Python's own functions go.
+            for command in (("chmod", "-R", "u+rwX"), ("rm", "-rf")):
+                subprocess.run([*command, "--", path], stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
 def readable(size: int) -> str:

@@ -60,7 +60,7 @@ def run(config_file: str, arguments: Sequence[str]) -> NoReturn:
     except BaseException as error:
         if not steps.was_reached:
             _leave(error, config, journal)
-    journal.write("end", memory=_peak_memory())
+    journal.write("end", memory=_peak_memory(), status=0)
     sys.exit(0)
 
 
@@ -198,7 +198,7 @@ def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
         root = Path(config.root)
         _tell_of_gap(error, config, journal)
         journal.write("error", **errors.describe(error, root), postmortem=postmortem.examine(error, root))
-    journal.write("end", memory=_peak_memory())
+    journal.write("end", memory=_peak_memory(), status=status & 0xFF)
     if isinstance(error, SystemExit):
         raise error
     sys.excepthook(type(error), error.with_traceback(_users_part(error)), _users_part(error))
