@@ -46,6 +46,18 @@ def hunks(before: Sequence[str], after: Sequence[str], context: int = CONTEXT) -
     return [tuple(row for code in group for row in _rows(before, after, *code)) for group in groups]
 
 
+def changed(gone: Sequence[str], come: Sequence[str], before: int, after: int) -> Iterator[Row]:
+    """Lines that go, and beside them those that take their place; `before` and `after` number the first of each."""
+    both = min(len(gone), len(come))
+    for number, (left, right) in enumerate(zip(gone, come)):
+        old, new = _marks(left, right)
+        yield Row(Side(before + number, left, old), Side(after + number, right, new))
+    for number in range(both, len(gone)):
+        yield Row(Side(before + number, gone[number]), None)
+    for number in range(both, len(come)):
+        yield Row(None, Side(after + number, come[number]))
+
+
 class _Matcher(difflib.SequenceMatcher[str]):
     """Compares only what lies between the lines that both begin and end with: those are most of a file."""
 
@@ -83,15 +95,7 @@ def _rows(
             old_side = Side(old + number + 1, before[old + number])
             yield Row(old_side, Side(new + number + 1, after[new + number]), is_change=False)
         return
-    paired = min(old_end - old, new_end - new)
-    for number in range(paired):
-        left, right = before[old + number], after[new + number]
-        gone, come = _marks(left, right)
-        yield Row(Side(old + number + 1, left, gone), Side(new + number + 1, right, come))
-    for number in range(old + paired, old_end):
-        yield Row(Side(number + 1, before[number]), None)
-    for number in range(new + paired, new_end):
-        yield Row(None, Side(number + 1, after[number]))
+    yield from changed(before[old:old_end], after[new:new_end], old + 1, new + 1)
 
 
 def _marks(before: str, after: str) -> tuple[tuple[Range, ...], tuple[Range, ...]]:

@@ -1,15 +1,13 @@
 """The page in a real Chromium: no script of the analysed code runs, nothing is fetched, and the controls work."""
 
 import re
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from ...chromium import Served, watched
 from ..conftest import BUGGY, Devfix
 from ..test_notebooks import small
 from .hostile import NAMES, PAYLOADS
@@ -20,66 +18,6 @@ BUG = (
     "def train(loader: DataLoader):\n    for x, y in loader:  # {text}\n"
     "        x = x.to(device)\n        note = '''{text}'''\n        loss = criterion(model(x), y)\n"
 )
-
-
-@dataclass
-class Served:
-    """One page on a server of its own, and all that a browser asked the server for."""
-
-    port: int = 0
-    html: bytes = b""
-    asked: list[str] = field(default_factory=list)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}/"
-
-
-@pytest.fixture
-def served() -> Iterator[Served]:
-    found = Served()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            found.asked.append(self.path)
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(found.html)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        found.port = server.server_port
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield found
-        server.shutdown()
-        thread.join()
-
-
-@dataclass
-class Seen:
-    """What a page did that it should not do."""
-
-    requests: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-
-@pytest.fixture
-def view(browser: Browser) -> Iterator[Page]:
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    yield page
-    page.close()
-
-
-def watched(page: Page) -> Seen:
-    seen = Seen()
-    page.on("request", lambda request: seen.requests.append(request.url))
-    page.on("console", lambda message: seen.errors.append(message.text))
-    page.on("pageerror", lambda error: seen.errors.append(str(error)))
-    return seen
 
 
 def provoke(page: Page) -> None:

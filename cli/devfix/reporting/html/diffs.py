@@ -11,6 +11,8 @@ from devfix.reporting.html.sources import Text
 from devfix.reporting.sidebyside import Hunk, Row, Side, hunks
 from devfix.results import Replacement
 
+_UNKNOWN = Text("")
+
 
 @dataclass(frozen=True)
 class Line:
@@ -43,11 +45,17 @@ def parts(before: Text, edits: Sequence[Replacement]) -> tuple[Part, ...]:
     return tuple(part for hunk in hunks(before.lines, after.lines) for part in _parts(hunk, before, after))
 
 
+def lone(hunk: Hunk, lead: Sequence[str] = ()) -> Part:
+    """A hunk of a text of which nothing else is known; `lead` are lines above it that tell how it is to be read."""
+    return Part(None, tuple(_blocks(hunk, _UNKNOWN, _UNKNOWN, lead)))
+
+
 def _parts(hunk: Hunk, before: Text, after: Text) -> Iterator[Part]:
     for cell, group in groupby(hunk, key=lambda row: _cell(row, before, after)):
         rows = tuple(group)
         if any(row.is_change for row in rows) and (cell is not None or not before.cells):
-            yield Part(cell, tuple(_blocks(rows, before, after)))
+            first = next((row.before.number for row in rows if row.before is not None), 1)
+            yield Part(cell, tuple(_blocks(rows, before, after, before.strings.lead(first))))
 
 
 def _cell(row: Row, before: Text, after: Text) -> int | None:
@@ -56,9 +64,8 @@ def _cell(row: Row, before: Text, after: Text) -> int | None:
     return cell.number if cell is not None else None
 
 
-def _blocks(rows: Hunk, before: Text, after: Text) -> Iterator[Block]:
-    first = next((row.before.number for row in rows if row.before is not None), 1)
-    lead, indent = before.strings.lead(first), _indent(rows)
+def _blocks(rows: Hunk, before: Text, after: Text, lead: Sequence[str]) -> Iterator[Block]:
+    indent = _indent(rows)
     # Both sides begin in the same place, so what is open there on the left is open on the right.
     old = _side([row.before for row in rows], before, indent, lead)
     new = _side([row.after for row in rows], after, indent, lead)

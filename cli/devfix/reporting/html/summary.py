@@ -59,30 +59,31 @@ def facets(files: Sequence[FileEntries], folders: Mapping[str, str]) -> list[Fac
 
 def _rules(entries: Sequence[Entry]) -> Facet:
     names = {entry.code: entry.name for entry in entries}
-    return _facet("rule", "Rule", _most_first(Counter(entry.code for entry in entries)), notes=names)
+    return facet("rule", "Rule", _most_first(Counter(entry.code for entry in entries)), notes=names)
 
 
 def _folders(counts: Counter[str]) -> Facet:
     """What all folders have in common stands in the title alone."""
     shared = commonpath(counts) if len(counts) > 1 and len({Path(name).is_absolute() for name in counts}) == 1 else ""
     labels = {name: relpath(name, shared) for name in counts} if shared else {}
-    return _facet("folder", f"Folder in {shared}" if shared else "Folder", _most_first(counts), labels)
+    return facet("folder", f"Folder in {shared}" if shared else "Folder", _most_first(counts), labels)
 
 
 def _closed(
     key: str, title: str, entries: Iterable[Entry], value: Callable[[Entry], str], order: Sequence[str]
 ) -> Facet:
     counts = Counter(map(value, entries))
-    return _facet(key, title, {one: counts[one] for one in order if one in counts})
+    return facet(key, title, {one: counts[one] for one in order if one in counts})
 
 
 def _most_first(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _facet(
+def facet(
     key: str, title: str, counts: Mapping[str, int], labels: Mapping[str, str] = {}, notes: Mapping[str, str] = {}
 ) -> Facet:
+    """How often each value occurs; a value may be shown as its label, and with a note."""
     most = max(counts.values(), default=1)
     options = (
         Option(value, labels.get(value, value), notes.get(value, ""), count, max(round(100 * count / most), 1))
