@@ -495,6 +495,40 @@ def test_what_may_be_on_the_host_fits_as_it_is(rule, method: str) -> None:
     assert rule.findings(f"import torch\nclass Net(torch.nn.Module):\n    {method}\n") == ()
 
 
+ANEW = """
+    import torch
+    def evaluate(policy, envs, device):
+        obs = envs.reset()
+        masks = {first}
+        for _ in range(9):
+            action = {read}
+            obs, done = envs.step(action)
+            masks = {again}
+        return obs
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "read", "again"),
+    [
+        ("torch.zeros(4, 1)", "policy.act(obs, masks)", "torch.tensor([[1.0 - one] for one in done])"),
+        ('torch.zeros(4, 1, device="cpu")', "policy.act(obs, masks)", "torch.tensor([[1.0 - one] for one in done])"),
+        ("torch.zeros(4, 1, device=device)", "policy(masks.to(device))", "torch.tensor([1.0 - one for one in done])"),
+        ("torch.zeros(4, 1, device=device)", "policy.act(masks)", "torch.tensor([1.0 for _ in done]).to(obs.place)"),
+        ("torch.zeros(4, 1, device=device)", "policy.act(masks)", "envs.masks(done)"),
+    ],
+)
+def test_what_a_loop_makes_anew_may_be_right(rule, first: str, read: str, again: str) -> None:
+    assert rule.findings(ANEW.format(first=first, read=read, again=again)) == ()
+
+
+@pytest.mark.parametrize("first", ["torch.zeros(4, 1, device=device)", "torch.zeros(4, 1).to(device)"])
+def test_what_a_loop_makes_anew_goes_where_the_first_one_was(rule, first: str) -> None:
+    again = "torch.FloatTensor([[1.0 - one] for one in done])"
+    program = ANEW.format(first=first, read="policy.act(obs, masks=masks)", again=again)
+    assert f"        masks = {again}.to(device)\n" in rule.unchanged_unless_unsafe(program)
+
+
 def test_what_is_joined_twice_is_not_moved_once(rule) -> None:
     assert rule.safeties("""
         import torch

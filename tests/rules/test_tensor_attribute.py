@@ -221,6 +221,40 @@ def test_a_name_that_a_later_buffer_takes(rule) -> None:
     assert 'self.register_buffer("t", None, persistent=False)' in fixed
 
 
+GROWN = """
+    import torch
+    class Picker:
+        def __init__(self, score{given}):
+            self.score = score
+            self.seen = {first}
+        def see(self, outputs: torch.Tensor, targets: torch.Tensor):
+            scores = self.score(outputs, targets).detach()
+            {line}
+"""
+JOINED = "self.seen = torch.cat([self.seen, scores - scores.mean()]).to(scores.dtype)"
+
+
+@pytest.mark.parametrize(
+    ("given", "first", "line"),
+    [
+        ("", "torch.tensor([])", JOINED),
+        (", device", "torch.tensor([], device=device)", JOINED),
+        (", device", "torch.ones(3)", JOINED),
+        (", device", "torch.tensor([])", "scores = scores.cpu(); " + JOINED),
+        (", device", "torch.tensor([])", "both = torch.cat([self.seen, scores - scores.mean()])"),
+    ],
+)
+def test_what_a_class_collects_on_the_host(rule, given: str, first: str, line: str) -> None:
+    assert rule.findings(GROWN.format(given=given, first=first, line=line)) == ()
+
+
+@pytest.mark.parametrize("first", ["torch.tensor([])", "torch.empty(0)", "torch.zeros((0, 3))"])
+def test_what_begins_empty_goes_where_it_is_joined(rule, first: str) -> None:
+    program = GROWN.format(given=", device", first=first, line=JOINED)
+    assert "torch.cat([self.seen.to(outputs.device), scores - scores.mean()])" in rule.fixed(program)
+    assert "which is where the caller has it" in rule.finding(program).message
+
+
 def test_a_module_of_lightning_moves_nothing_itself(rule) -> None:
     program = "import lightning as L\n" + module(
         "self.t = torch.zeros(3)", "return x + self.t", base="L.LightningModule"

@@ -173,6 +173,7 @@ def _has_move(value: ast.expr, name: str) -> bool:
     for one in ast.walk(value):
         if isinstance(one, ast.Call):
             moved = isinstance(one.func, ast.Attribute) and one.func.attr in {"to", "cuda", "type_as"}
+            moved = moved and not all((dotted(each) or "").endswith(".dtype") for each in scope.given_to(one) or [one])
             given = one is value and any(isinstance(each, ast.Attribute) and each.attr == name for each in one.args)
             if moved or given:
                 return True

@@ -25,7 +25,7 @@ from devfix_codemods.rules._host_company import others_left, parted
 from devfix_codemods.rules._host_on_purpose import is_random, runs_on_the_host, stays
 from devfix_codemods.rules._host_reads import gives_number, is_handed_out, is_tested
 from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
-from devfix_codemods.rules._rebuilt import wanted_device
+from devfix_codemods.rules._rebuilt import device_of_first, wanted_device
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 
 
@@ -51,7 +51,8 @@ def forgotten(program: Program) -> Iterator[Sized]:
 _IN_PLACE = "gets losses added in place"
 _PUT = "becomes a part of a tensor that is where the caller's is"
 _REBUILT = "replaces a tensor that is not on the device asked for"
-_NOT_PARTED = frozenset({_IN_PLACE, _PUT, _REBUILT})
+_ANEW = "takes the place of a tensor that was made on a device before the loop"
+_NOT_PARTED = frozenset({_IN_PLACE, _PUT, _REBUILT, _ANEW})
 _BESIDE = "has neighbours on"
 _FIT = "is made to fit"
 
@@ -68,6 +69,9 @@ def _told(program: Program) -> Iterator[Sized]:
             yield asked
             continue
         if runs_on_the_host(program, function, call):
+            continue
+        if (first := device_of_first(program, call)) is not None and (edit := placed(program, call, first)) is not None:
+            yield Sized(call, _ANEW, Following(first, (edit,), Safety.UNSAFE))
             continue
         if is_sum(program, function, call):
             yield Sized(call, _IN_PLACE, repaired_sum(program, devices, function, call))

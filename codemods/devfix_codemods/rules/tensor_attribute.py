@@ -6,6 +6,7 @@ Finds tensors that a class keeps in plain attributes of `self` and that meet, in
 elsewhere: wherever the module was moved, or on the device that the class chose. They are registered as buffers that
 no checkpoint holds, moved where they are used, or made on the class's own device. So are attributes that another
 method means to register as buffers. What is made once, where the first input was, is made again for one elsewhere.
+What begins empty, and grows by what a class with a device is given, goes where that is.
 
 ## Why it fails
 
@@ -61,6 +62,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following, _looks
 from devfix_codemods.rules._attributes import Kept
 from devfix_codemods.rules._caches import Cache, caches
+from devfix_codemods.rules._growing import grows
 from devfix_codemods.rules._late_buffers import Late, late_buffers
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.source import Span
@@ -98,10 +100,11 @@ def concerns(program: Program, meeting: Meeting) -> bool:
 
 
 def _lives_elsewhere(program: Program, meeting: Meeting) -> bool:
-    """Of a class that is no module, only what meets a device that the program chose: it may be for the host alone."""
+    """Of a class that is no module, only what meets a device that the program chose, or collects what a class with a
+    device is given: else it may be for the host alone."""
     owner = meeting.context.owner
     surely = meeting in program.facts.meetings and meeting.misplaced.place == HOST
-    return surely or owner is None or program.classes.is_module(owner)
+    return surely or owner is None or program.classes.is_module(owner) or grows(program, meeting)
 
 
 def _by_node(meetings: list[Meeting]) -> list[Meeting]:
@@ -117,7 +120,8 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
     fix = _fix(program, kept, meetings)
     is_module = _buffers.is_surely_module(program, kept.owner)
     why = "`.to` does not carry it" if is_module else "nothing moves it"
-    where = device_words(first) if first in program.facts.meetings else "wherever its module was moved"
+    where = "wherever its module was moved" if is_module else "where the caller has it"
+    where = device_words(first) if first in program.facts.meetings else where
     return Finding(
         code=RULE.code,
         name=RULE.name,
