@@ -34,6 +34,7 @@ def committed(folder: Path, files: Mapping[str, bytes | str], message: str = "Wo
     if not folder.exists():
         folder.mkdir(parents=True)
         git(folder, "init", "-q")
+        (folder / ".git" / "info" / "attributes").write_text("* -text -filter -ident -working-tree-encoding\n")
     for path, content in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)

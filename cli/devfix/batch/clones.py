@@ -32,9 +32,10 @@ def checkout(plan: Plan, repository: Repository, git: Git) -> Iterator[Checkout]
     own = f"refs/devfix/{digest(repository.name)}"
     try:
         with clone.locked():
+            is_old = clone.folder.exists()
             clone.prepare(wanted)
             _refuse_taken(plan, wanted, identity, clone, branch, own)
-            commit = _fetched(clone, wanted, own)
+            commit = _fetched(clone, wanted, own, is_old)
             tree = open_worktree(clone, work, commit, branch)
         yield Checkout(clone, work, commit, wanted, branch, identity, tree, repository.subfolder)
     finally:
@@ -55,15 +56,19 @@ def _refuse_taken(plan: Plan, wanted: Wanted, identity: Identity, clone: Clone, 
         raise BranchTakenError(f"{shown(clone.source)} has the branch {branch} already")
 
 
-def _fetched(clone: Clone, wanted: Wanted, own: str) -> str:
-    """The wanted commit, in a clone that is whole: a damaged one is made anew, unless somebody else uses it."""
+def _fetched(clone: Clone, wanted: Wanted, own: str, is_old: bool) -> str:
+    """The wanted commit with all of its files; an old clone that is damaged is made anew, unless it is in use."""
     try:
-        commit = clone.fetch(wanted, own)
-        clone.run("rev-list", "--objects", "--quiet", "--max-count=1", commit)
+        return _whole(clone, wanted, own)
     except RepositoryError as error:
-        if error.kind != "git failed" or clone.is_in_use:
+        if not is_old or clone.is_in_use or error.kind not in ("git failed", "revision not found"):
             raise
-        remove(clone.folder)
-        clone.prepare(wanted)
-        commit = clone.fetch(wanted, own)
+    remove(clone.folder)
+    clone.prepare(wanted)
+    return _whole(clone, wanted, own)
+
+
+def _whole(clone: Clone, wanted: Wanted, own: str) -> str:
+    commit = clone.fetch(wanted, own)
+    clone.run("rev-list", "--objects", "--quiet", "--max-count=1", commit)
     return commit

@@ -1,6 +1,7 @@
 """Symbolic links of a tree that git wrote as text files: which may be real ones, and making them so."""
 
 import os
+import stat
 import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -25,12 +26,19 @@ def make_links(folder: Path, paths: Iterable[str]) -> None:
 
 def real_folder(root: Path, path: str) -> Path | None:
     """The folder at `path` below `root`, where each step on the way is a folder itself and no link; else None."""
-    place = root
+    place = str(root)
     for part in path.split("/"):
-        place = place / part
-        if part == ".." or _folded(part) == ".git" or place.is_symlink() or not place.is_dir():
+        place = f"{place}/{part}"
+        if part == ".." or _folded(part) == ".git" or not _is_folder(place):
             return None
-    return place
+    return Path(place)
+
+
+def _is_folder(place: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(place).st_mode)
+    except OSError:
+        return False
 
 
 def _target(place: Path) -> str | None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from devfix.batch.bare import Clone
 from devfix.batch.errors import RepositoryError
-from devfix.replay.workspace import readable
 
 MOST_FILES = 1_000_000
 RESERVE = 256 << 20
@@ -55,6 +54,8 @@ def require_room(tree: Tree, folder: Path) -> None:
     Raises:
         RepositoryError: it does not.
     """
+    from devfix.replay.workspace import readable
+
     free = shutil.disk_usage(folder).free
     if tree.size + RESERVE > free:
         raise RepositoryError(
