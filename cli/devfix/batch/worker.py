@@ -1,8 +1,9 @@
 """The process that migrates one repository: `python -m devfix.batch.worker`, told its job in a line of JSON.
 
-It is two processes. The one that was started is a guard, small and of one thread. It forks the one that works, and then
-waits: for that one's end, or for the end of standard input, which says that whoever gave the job is gone. Then it ends
-what is left. Orphans are handed to it, so that not even a daemon outlives it, and it ends as the one that works did.
+It is three processes. The one that was started only waits for the second, the guard, and ends as that does. The guard
+forks the third, the one that works, and waits: for that one's end, for the end of standard input, which says that
+whoever gave the job is gone, or for the end of the first. Then it ends what is left. Orphans are handed to it, so that
+not even a daemon outlives it. It is not the first itself because that may be killed: Ray kills the children of a task.
 
 The outcome, as JSON, is all that standard output ever gets: for everybody but us it leads to standard error.
 """
@@ -52,16 +53,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     answer = os.dup(1)
     os.dup2(2, 1)
+    guard = os.fork()
+    if guard:
+        for descriptor in (0, answer):
+            os.close(descriptor)
+        _wait_for(guard)
+    watch = _Guard(options.grace)
     line = _line()
     if not line:
         return WRONG_USAGE
-    guard = _Guard(options.grace)
     worker = os.fork()
     if worker == 0:
-        guard.forget()
+        watch.forget()
         return _work(line, answer, options.function)
     os.close(answer)
-    return _end_like(guard.watch(worker))
+    return _end_like(watch.until_the_end_of(worker))
 
 
 def environment(job: "Job") -> dict[str, str]:
@@ -120,6 +126,19 @@ def _work(line: bytes, answer: int, function: str) -> int:
     return 0
 
 
+def _wait_for(guard: int) -> NoReturn:
+    """Do nothing but pass on that we are to end."""
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(guard, signal.SIGTERM)
+
+    for number in _ASKED_TO_END:
+        signal.signal(number, pass_on)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    _end_like(os.waitpid(guard, 0)[1])
+
+
 class _Guard:
     """Ends everything that comes of the one that works, as soon as that one ends, or is no longer wanted.
 
@@ -149,8 +168,8 @@ class _Guard:
         for number in _ASKED_TO_END:
             signal.signal(number, _interrupt)
 
-    def watch(self, worker: int) -> int:
-        """Wait for the end of that process, and see that nothing of it is left. Answers its wait status."""
+    def until_the_end_of(self, worker: int) -> int:
+        """Wait for it, and see that nothing of it is left. Answers its wait status."""
         selector = selectors.DefaultSelector()
         selector.register(0, selectors.EVENT_READ)
         selector.register(self._woken, selectors.EVENT_READ)

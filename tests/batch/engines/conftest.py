@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from devfix.batch.engines import Ended, Engine, Lost
+from devfix.batch.engines import Ended, Engine, Lost, Started
 from devfix.batch.engines.supervising import Program
 from devfix.batch.records import Job, Plan, Repository
 
@@ -41,6 +41,13 @@ def note(job, *pids):
 
 def tells(job):
     return outcome(job, notes=(str(job.cores), str(job.attempt), *(f"{k}={v}" for k, v in os.environ.items())))
+
+
+def hangs_once(job):
+    if job.attempt == 1:
+        note(job, os.getpid(), os.environ["RAY_RAYLET_PID"])
+        time.sleep(1000)
+    return tells(job)
 
 
 def raises(job):
@@ -98,8 +105,12 @@ def babbles(job):
     os._exit(0)
 
 
-def huge(job):
-    return outcome(job, patch=bytes(range(256)) * (HUGE >> 8))
+def huge(job, size=HUGE):
+    return outcome(job, patch=bytes(range(256)) * (size >> 8))
+
+
+def large(job):
+    return huge(job, HUGE // 4)
 
 
 def family(job):
@@ -165,14 +176,19 @@ def job(folder: Path) -> JobMaker:
     return make
 
 
-def drive(engine: Engine, jobs: Sequence[Job], attempts: int = 1) -> tuple[list[Ended], list[tuple[Job, str]]]:
+def drive(
+    engine: Engine, jobs: Sequence[Job], attempts: int = 1, told: Started = lambda job, worker: None
+) -> tuple[list[Ended], list[tuple[Job, str]]]:
     """All that ended, and all that was started and by whom. What is lost is given again, up to so many attempts."""
     waiting = deque(jobs)
     begun: list[tuple[Job, str]] = []
     ends = []
-    for end in engine.run(
-        lambda: waiting.popleft() if waiting else None, lambda job, worker: begun.append((job, worker))
-    ):
+
+    def started(job: Job, worker: str) -> None:
+        begun.append((job, worker))
+        told(job, worker)
+
+    for end in engine.run(lambda: waiting.popleft() if waiting else None, started):
         ends.append(end)
         if isinstance(end, Lost) and end.job.attempt < attempts:
             waiting.append(msgspec.structs.replace(end.job, attempt=end.job.attempt + 1))

@@ -57,8 +57,9 @@ def test_one_that_does_not_listen_is_killed(program: Program, job: JobMaker, fol
     close(worker)
 
 
-def test_one_whose_guard_is_killed_is_gone_as_well(program: Program, job: JobMaker, folder: Path) -> None:
-    worker = start(program, job("deaf"))
+@pytest.mark.parametrize("does", ["deaf", "family"])
+def test_one_that_is_killed_leaves_nothing(does: str, program: Program, job: JobMaker, folder: Path) -> None:
+    worker = start(program, job(does))
     pids = noted(folder)
     worker.kill()
     assert are_gone(pids)

@@ -125,11 +125,12 @@ class _Supervised:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-        until = time.monotonic() + _LOOK_SECONDS
-        while self._open and time.monotonic() < until:
+        _given(self.process.stdin).close()
+        until = time.monotonic() + self._grace + _EXIT_SECONDS
+        while self._open and time.monotonic() < until:  # whoever killed it left the rest to its guard
             self._read(_LOOK_SECONDS)
         self._selector.close()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+        for stream in (self.process.stdout, self.process.stderr):
             _given(stream).close()
 
     def _follow(self, deadline: float) -> bool:
