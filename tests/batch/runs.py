@@ -93,9 +93,12 @@ def made(folder: Path, outcomes: Iterable[Outcome], more: Iterable[Repository] =
     with Ledger.open(folder) as ledger:
         ledger.begin(plan(folder, **planned))
         ledger.enter([*wanted, *given.values()])
-        (folder / "results").mkdir(exist_ok=True)
+        for name in ("results", "patches"):
+            (folder / name).mkdir(exist_ok=True)
         for outcome in outcomes:
             ledger.start(outcome.name, 1)
             (folder / "results" / f"{outcome.name}.json").write_bytes(msgspec.json.encode(outcome))
+            if outcome.patch:
+                (folder / "patches" / f"{outcome.name}.patch").write_bytes(outcome.patch)
             ledger.finish(outcome)
     return folder

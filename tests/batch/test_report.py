@@ -44,6 +44,9 @@ def parsed(path: Path) -> LexborHTMLParser:
 def page(folder: Path, outcome: Outcome, **wanted: object) -> LexborHTMLParser:
     """The page of a repository."""
     source = wanted.pop("source", "https://git.example/x.git")
+    if outcome.patch:
+        (folder / "patches").mkdir(exist_ok=True)
+        (folder / "patches" / f"{outcome.name}.patch").write_bytes(outcome.patch)
     write_page(folder, outcome, Repository(outcome.name, source, **wanted))  # type: ignore[arg-type]
     return parsed(folder / "report" / "repositories" / f"{outcome.name}.html")
 
@@ -441,6 +444,15 @@ class TestPage:
             "two": ["../index.html", "one.html", "three.html"],
             "three": ["../index.html", "two.html"],
         }
+
+    def test_without_a_patch_it_leads_to_none(self, tmp_path: Path) -> None:
+        folder = made(tmp_path, [changed()])
+        (folder / "patches/good.patch").unlink()
+        with View.view(folder) as view:
+            write_index(folder, view)
+            write_pages(folder, view)
+        assert not parsed(folder / "report/repositories/good.html").css('[href$=".patch"]')
+        assert json.loads((folder / "report.json").read_bytes())["repositories"][0]["patch"] is None
 
     def test_on_its_own_it_leads_to_what_it_is_told(self, tmp_path: Path) -> None:
         write_page(tmp_path, changed(), Repository("good", "/x"), Neighbours(next="b"))

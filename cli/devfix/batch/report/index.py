@@ -86,6 +86,7 @@ def _facets(totals: Totals) -> list[Facet]:
 
 def _line(row: Row) -> Line:
     error = row.error if row.state.is_final else None
+    published = told(row.published, SHORT) if row.published is not None else None
     return Line(
         name=row.name,
         has_page=row.state.is_final,
@@ -96,8 +97,8 @@ def _line(row: Row) -> Line:
         dropped=row.dropped,
         verdicts=tuple((spoken(kind), number) for kind, number in row.verdicts.items() if number),
         seconds=f"{row.seconds:.1f}" if row.state.is_final else "",
-        published=told(row.published, SHORT) if row.published is not None else None,
-        address=web_address(row.published),
+        published=published,
+        address=web_address(published),
         kind=told(error.kind) if error is not None else None,
         message=told(error.message, SHORT) if error is not None else None,
     )

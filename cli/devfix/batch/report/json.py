@@ -101,7 +101,11 @@ def _repository(folder: Path, row: Row) -> dict[str, Any]:
         "finished": row.finished,
         "seconds": round(row.seconds, 3),
     }
-    return known | _outcome(outcome_of(folder, row)) if row.state.is_final else known
+    if not row.state.is_final:
+        return known
+    patch = f"patches/{row.name}.patch"
+    has_patch = (folder / patch).is_file()
+    return known | _outcome(outcome_of(folder, row)) | {"patch": patch if has_patch else None}
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
@@ -118,7 +122,6 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "unhandled": [{"path": path, "reason": reason} for path, reason in outcome.unhandled],
         "notes": outcome.notes,
         "published": outcome.published,
-        "patch": f"patches/{outcome.name}.patch" if outcome.patch else None,
         "error": outcome.error,
     }
 

@@ -1,7 +1,6 @@
 """`report.md`: what the run adds up to, the errors, and a table of all repositories.
 
 What strangers say stands in code spans, in which nothing is markup, a link or the name of somebody to be told.
-https://spec.commonmark.org/0.31.2/#code-spans, https://github.github.com/gfm/#tables-extension-
 """
 
 import re
@@ -12,13 +11,11 @@ from devfix.batch.report.figures import headline, numbers
 from devfix.batch.report.run import PAGES, facts_of
 from devfix.batch.report.totals import Totals
 from devfix.batch.report.words import spoken, told
-from devfix.reporting.terminal import one_line
+from devfix.reporting.markdown import code_span
 
 SHORT = 200
 """Of a longer text, this many characters are shown."""
 
-_ESCAPED_BAR = re.compile(r"\\+(?=\|)")
-_TICKS = re.compile("`+")
 _COLUMNS = ("Repository", "State", "Files", "Fixes", "Dropped", "Replay", "Seconds", "Published or failed")
 
 
@@ -39,15 +36,8 @@ def document(rows: Iterable[Row], totals: Totals, run: Run) -> Iterator[str]:
 
 
 def code(text: str) -> str:
-    """A text as a code span for a cell of a table; nothing where there is none."""
-    line = one_line(told(text, SHORT))
-    if not line:
-        return ""
-    fence = "`" * (max(map(len, _TICKS.findall(line)), default=0) + 1)
-    padded = f" {line} " if line.startswith("`") or line.endswith("`") else line
-    # A bar is not escaped by a backslash that another one before it escapes.
-    escaped = _ESCAPED_BAR.sub(lambda found: "\N{REVERSE SOLIDUS OPERATOR}" * len(found[0]), padded)
-    return f"{fence}{escaped}{fence}".replace("|", "\\|")
+    """A text, or its beginning, as a code span for a cell of a table."""
+    return code_span(told(text, SHORT))
 
 
 def _plain(title: str) -> str:

@@ -82,21 +82,25 @@ class FileEntries:
     parts: tuple[Part, ...]
 
 
-def document(outcome: Outcome, wanted: Wanted, neighbours: Neighbours = ALONE) -> Iterator[str]:
-    """The page in pieces."""
-    members = _members(outcome, wanted) | {"neighbours": neighbours}
+def document(
+    outcome: Outcome, wanted: Wanted, neighbours: Neighbours = ALONE, has_patch: bool = False
+) -> Iterator[str]:
+    """The page in pieces; `has_patch` tells whether the run's folder holds the patch."""
+    patch = f"../../patches/{outcome.name}.patch" if has_patch else None
+    members = _members(outcome, wanted) | {"neighbours": neighbours, "patch": patch}
     return page((HERE, "repository.html.jinja"), members, [STYLE, BATCH_STYLE], [SCRIPT])
 
 
 def _members(outcome: Outcome, wanted: Wanted) -> dict[str, Any]:
+    published = told(outcome.published) if outcome.published is not None else None
     diffs, lines_left_out = files_in(outcome.diff, MOST_LINES)
     return {
         "headline": outcome.name,
         "outcome": outcome,
         "numbers": _numbers(outcome),
         "labels": [told(label) for label in wanted.labels],
-        "published": told(outcome.published) if outcome.published is not None else None,
-        "address": web_address(outcome.published),
+        "published": published,
+        "address": web_address(published),
         "facts": list(_facts(outcome, wanted)),
         "error": (told(outcome.error.kind), told(outcome.error.message)) if outcome.error is not None else None,
         "notes": [told(note) for note in outcome.notes],
@@ -105,7 +109,6 @@ def _members(outcome: Outcome, wanted: Wanted) -> dict[str, Any]:
         "files": list(_files(outcome, diffs)),
         "fixes_left_out": max(len(outcome.fixes) - MOST_FIXES, 0),
         "lines_left_out": lines_left_out,
-        "patch": f"../../patches/{outcome.name}.patch" if outcome.patch else None,
         "unhandled": [(told(path), told(reason)) for path, reason in outcome.unhandled],
         "body": _block(told(outcome.body, LONGEST_BODY)) if outcome.body else None,
     }

@@ -11,7 +11,7 @@ from devfix.writing import replacing
 
 
 def write_page(folder: Path, outcome: Outcome, wanted: Wanted, neighbours: Neighbours = ALONE) -> None:
-    """Write the page of one repository.
+    """Write the page of one repository, with a link to its patch, where that was written before.
 
     Raises:
         OSError: it cannot be written.
@@ -20,7 +20,8 @@ def write_page(folder: Path, outcome: Outcome, wanted: Wanted, neighbours: Neigh
 
     path = folder / PAGES / f"{outcome.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    _put(path, (piece.encode() for piece in repository.document(outcome, wanted, neighbours)))
+    has_patch = (folder / "patches" / f"{outcome.name}.patch").is_file()
+    _put(path, (piece.encode() for piece in repository.document(outcome, wanted, neighbours, has_patch)))
 
 
 def write_index(folder: Path, view: View) -> Totals:
