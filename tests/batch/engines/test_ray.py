@@ -184,7 +184,7 @@ def test_a_job_that_fits_no_node(options: dict[str, float], needed: str, engine:
 
 @pytest.mark.parametrize(
     ("address", "reason"),
-    [("127.0.0.1:1", "Connection refused"), ("nowhere", "Invalid address format")],
+    [("127.0.0.1:1", "Connection refused"), ("nowhere", "expected HOST:PORT"), ("head:x", "expected HOST:PORT")],
 )
 def test_an_address_where_no_cluster_is(
     address: str, reason: str, job: JobMaker, capfd: pytest.CaptureFixture[str]

@@ -267,6 +267,8 @@ def _knock(address: str | None) -> None:
     if address is not None:
         from ray._private.services import canonicalize_bootstrap_address_or_die
 
+        if address != AUTO and not address.rpartition(":")[2].isdigit():
+            raise ValueError("expected HOST:PORT or auto")
         host, _, port = canonicalize_bootstrap_address_or_die(address).rpartition(":")
         socket.create_connection((host.strip("[]"), int(port)), _KNOCK_SECONDS).close()
 
