@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devfix.replay import Change, Kind, ReplayOptions, replay_on
+from devfix.replay import Change, Kind, ReplayOptions, replay_on, run_replays
 from devfix.replay.backends import Simulated
+from devfix.replay.confinement import find_confinement
 from devfix.replay.device_checks import table_file
 from devfix.replay.probe import errors
 from devfix_codemods.engine import rewrite
@@ -121,6 +122,18 @@ def test_seeds_are_confirmed(seed: Path, tmp_path: Path, monkeypatch: pytest.Mon
         assert ("before.py", declared["line"]) in frames
     else:
         assert declared["warning"] in result.verdict.reason
+
+
+def test_a_seed_is_confirmed_in_a_sandbox(tmp_path: Path) -> None:
+    confinement = find_confinement(sys.executable)
+    if isinstance(confinement, str):
+        pytest.skip(confinement)
+    shutil.copytree(SEEDS[0], tmp_path / "seed", ignore=shutil.ignore_patterns("__pycache__"))
+    script = tmp_path / "seed" / "before.py"
+    change = Change(script, script.read_bytes(), (SEEDS[0] / "after.py").read_bytes())
+    options = ReplayOptions(on="simulated", python=sys.executable, timeout=120, confinement=confinement)
+    (result,) = run_replays([change], options)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict
 
 
 def test_guards_hold_in_the_repaired_seeds(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from devfix.replay.confinement import find_confinement
 
 from .conftest import Devfix
 
@@ -265,3 +266,25 @@ def test_without_a_place_to_replay_nothing_is_written(project: Path, devfix: Dev
     ran = devfix("rewrite", "--replay", "--python", "/no/python")
     assert (ran.code, (project / "run.py").read_text()) == (2, text)
     assert "/no/python could not be started: No such file or directory; nothing was written" in ran.err
+
+
+def test_a_sandbox_holds_what_is_run(project: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = find_confinement(sys.executable)
+    if isinstance(found, str):
+        pytest.skip(found)
+    monkeypatch.setenv("GITHUB_TOKEN", "the token")
+    (project / "run.py").write_text("import os\nprint(os.environ.get('GITHUB_TOKEN'))\n")
+    for options, told in (((), "the token\n"), (("--sandbox",), "None\n")):
+        ran = devfix("replay", "run.py", "--on", "cpu", "--output-format", "json", *options)
+        assert ran.code == 0
+        assert ran.json["replays"][0]["before"]["output"] == told
+
+
+def test_a_sandbox_that_cannot_be_had_ends_the_command(
+    project: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (project / "run.py").write_text("open('ran', 'w')\n")
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    ran = devfix("replay", "run.py", "--on", "cpu", "--sandbox")
+    assert ran.code == 2
+    assert "--sandbox: bubblewrap is not installed" in ran.err

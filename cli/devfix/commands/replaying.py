@@ -14,6 +14,7 @@ from devfix.errors import UsageError
 
 if TYPE_CHECKING:
     from devfix.replay import Program, ReplayOptions
+    from devfix.replay.confinement import Confinement
     from devfix.settings import Overrides, ReplaySettings
 
 T = TypeVar("T")
@@ -63,6 +64,10 @@ CopyLimit = Annotated[
 ]
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the copies with what the runs wrote, and say where.")]
 
+Sandbox = Annotated[
+    bool, typer.Option("--sandbox", help="Run without network and with nothing but the copy to write to.")
+]
+
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -80,6 +85,7 @@ class RunOptions:
     output_limit: OutputLimit = None
     copy_limit: CopyLimit = None
     keep: Keep = False
+    sandbox: Sandbox = False
 
 
 def options_for(given: RunOptions, script: str, arguments: Sequence[str]) -> "ReplayOptions":
@@ -107,10 +113,11 @@ def replay_options(
 
     settings = SettingsTree(overrides).of(str(folder)).replay
     usual = ReplayOptions()
+    python = given.python or usual.python
     return ReplayOptions(
         on=_on(given, settings),
         timeout=_first(given.timeout, settings.timeout, usual.timeout),
-        python=given.python or usual.python,
+        python=python,
         memory=_memory(given.memory) or settings.memory,
         seed=_first(given.seed, settings.seed, usual.seed),
         keep=given.keep,
@@ -121,6 +128,7 @@ def replay_options(
         env=tuple(_variable(text) for text in given.env or ()),
         cwd=_folder(given.cwd),
         output_limit=_first(_size("--output-limit", given.output_limit), settings.output_limit, usual.output_limit),
+        confinement=_confinement(python) if given.sandbox else None,
     )
 
 
@@ -137,6 +145,15 @@ def program_of(command: str, given: RunOptions) -> "Program":
         return parse_command(command, _folder(given.cwd) or Path.cwd(), paths)
     except ProgramError as error:
         raise UsageError(f"--replay-command: {error}") from error
+
+
+def _confinement(python: str) -> "Confinement":
+    from devfix.replay.confinement import find_confinement
+
+    found = find_confinement(python)
+    if isinstance(found, str):
+        raise UsageError(f"--sandbox: {found}")
+    return found
 
 
 def _on(given: RunOptions, settings: "ReplaySettings") -> str:

@@ -5,7 +5,6 @@ but what may be written to is read-only, /proc and the root too: whoever is root
 /proc/sys inside, capabilities or not.
 """
 
-import functools
 import os
 import re
 import shutil
@@ -28,7 +27,7 @@ _ID = "1000"
 _SCRATCH = {"/tmp": "1777", "/var/tmp": "1777", "/run": "0755", HOME: "0700"}
 _SCRATCH_SIZE = 512 << 20
 _SHARED_MEMORY = 4 << 30
-"""Workers of a DataLoader pass their tensors through /dev/shm."""
+"""Workers of a DataLoader pass their tensors through /dev/shm. It is half of the memory at most, as with the kernel."""
 _INSTALL = "install bubblewrap (https://github.com/containers/bubblewrap)"
 _ALLOW = "user namespaces have to be allowed, see the README of bubblewrap"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -92,11 +91,16 @@ def _system(reach: Reach) -> list[str]:
     options = [word for name in system.FOLDERS for word in _folder(name)]
     names = [*system.FILES, *(system.NETWORK if reach.allowance.network else ())]
     options += [word for name in names for word in ("--ro-bind-try", name, name)]
-    options += ["--proc", "/proc", "--dev", "/dev", *_scratch("/dev/shm", "1777", _SHARED_MEMORY)]
+    options += ["--proc", "/proc", "--dev", "/dev", *_scratch("/dev/shm", "1777", _shared_memory(reach))]
     if reach.devices:
         options += [word for name in system.runtimes() for word in ("--ro-bind-try", name, name)]
         options += [word for name in system.devices() for word in ("--dev-bind-try", name, name)]
     return options + [word for name, mode in _SCRATCH.items() for word in _scratch(name, mode, _SCRATCH_SIZE)]
+
+
+def _shared_memory(reach: Reach) -> int:
+    memory = reach.allowance.memory
+    return _SHARED_MEMORY if memory is None else min(_SHARED_MEMORY, memory // 2)
 
 
 def _folder(name: str) -> list[str]:
@@ -114,7 +118,6 @@ def _sealed(reach: Reach) -> list[str]:
     return ["--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/", "--chdir", str(reach.folder)]
 
 
-@functools.cache
 def find_confinement(*pythons: str) -> Bubblewrap | str:
     """Bubblewrap, where it is installed and works, with the interpreters `pythons` to be seen; else why not.
 

@@ -38,7 +38,7 @@ class Written:
         self.files = 0
         self._writable = writable
         self._size_limit, self._files_limit = size_limit, files_limit
-        self._before = self._measured(_Use())
+        self._before = self._use = self._measured(_Use())
         self._start = self._last = self._left()
         self._cost = 0.0
         self._looked = self._walked = time.monotonic()
@@ -50,16 +50,20 @@ class Written:
             return
         self._looked = now
         left = self._left()
-        if now < self._walked + self._pause(left):
-            return
-        use, scratch = self._measured(self._before), _scratch(population, private)
+        if now >= self._walked + self._pause(left):
+            self._walk(population, left)
+        scratch = _scratch(population, private)
+        self.size = self._use.size - self._before.size + scratch.size
+        self.files = self._use.files - self._before.files + scratch.files
+
+    def _walk(self, population: Population, left: _Use) -> None:
+        started = time.monotonic()
+        use = self._measured(self._before)
         gone = self._start.size - left.size
         if gone > self._size_limit and use.size - self._before.size <= self._size_limit:
             use.size += gone if use.is_hidden else population.deleted(self._device())
-        self.size = use.size - self._before.size + scratch.size
-        self.files = use.files - self._before.files + scratch.files
-        self._walked, self._last = time.monotonic(), left
-        self._cost = self._walked - now
+        self._use, self._last, self._walked = use, left, time.monotonic()
+        self._cost = self._walked - started
 
     def _pause(self, left: _Use) -> float:
         """How long after the last walk the next one comes."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_SHARE = 5
+_SHARE = 15
 """At least so many times as long as a look took passes before the next one."""
 
 
@@ -39,7 +39,8 @@ class Population:
         started = time.monotonic()
         if started < self._next_look:
             return
-        everyone = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
+        with os.scandir("/proc") as entries:
+            everyone = {int(entry.name) for entry in entries if entry.name.isdigit()}
         self._inside &= everyone | {self._first}
         self._outside &= everyone
         for process in everyone - self._inside - self._outside:
@@ -89,10 +90,10 @@ class Population:
 
 def _stat(process: int) -> _Process | None:
     try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        text = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
         return None
-    fields = text.rpartition(")")[2].split()
+    fields = text.rpartition(b")")[2].split()
     return _Process(int(fields[1]), int(fields[17]), int(fields[21]) * os.sysconf("SC_PAGE_SIZE"))
 
 
