@@ -124,7 +124,8 @@ def test_seeds_are_confirmed(seed: Path, tmp_path: Path, monkeypatch: pytest.Mon
         assert declared["warning"] in result.verdict.reason
 
 
-def test_a_seed_is_confirmed_in_a_sandbox(tmp_path: Path) -> None:
+def test_a_seed_is_confirmed_in_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     confinement = find_confinement(sys.executable)
     if isinstance(confinement, str):
         pytest.skip(confinement)
