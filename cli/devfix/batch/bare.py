@@ -23,6 +23,7 @@ from devfix.batch.sources import shown
 _POLL_SECONDS = 0.05
 _NEEDS_HISTORY = ("revision not found", "git failed")
 """How servers fail that give no single commits: https://git-scm.com/docs/git-config, uploadpack.allowAnySHA1InWant."""
+_FETCH = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
 _EVERYTHING = ("+refs/heads/*:refs/devfix-all/heads/*", "+refs/tags/*:refs/devfix-all/tags/*")
 _ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
 """Wins over every .gitattributes: what is on the disk is what is in the commit, byte for byte."""
@@ -57,28 +58,35 @@ class Clone:
             self._held = None
             os.close(handle)
 
-    def run(self, *arguments: str, data: bytes = b"", environment: dict[str, str] | None = None) -> bytes:
-        """git on the clone itself, as `Git.run`; for what changes it, under its lock."""
-        around = {"GIT_DIR": str(self.folder), **(environment or {})}
+    def run(self, *arguments: str, data: bytes = b"", at: Path | None = None, tree: Path | None = None) -> bytes:
+        """git on the clone, or on the repository `at` with its worktree `tree`, as `Git.run`.
+
+        What changes the clone is run under its lock.
+        """
+        place = at or self.folder
+        environment = {"GIT_DIR": str(place), **({} if tree is None else {"GIT_WORK_TREE": str(tree)})}
         held = () if self._held is None else (self._held,)
-        return self._git.run(*arguments, folder=self.folder, data=data, environment=around, inherit=held)
+        return self._git.run(*arguments, folder=place, data=data, environment=environment, inherit=held)
 
     def prepare(self, wanted: Wanted) -> None:
         """Make the clone, whole or not at all, where there is none."""
         if self.folder.exists():
             return
         new = self.folder.with_suffix(".new")
-        remove(new)
-        form = "sha256" if len(wanted.name) == 64 else "sha1"
-        self._git.run(
-            *("init", "--quiet", "--bare", "--template=", "--initial-branch=none", f"--object-format={form}", str(new)),
-            folder=new.parent,
-        )
+        self._init(new, wanted.name)
         # For the git of a repository's own tools; ours is told anyway.
-        self._git.run("config", "core.symlinks", "false", folder=new, environment={"GIT_DIR": str(new)})
+        self.run("config", "core.symlinks", "false", at=new)
         (new / "info").mkdir(exist_ok=True)
         (new / "info" / "attributes").write_text(_ATTRIBUTES, encoding="ascii")
         new.rename(self.folder)
+
+    def _init(self, place: Path, name: str) -> None:
+        """An empty repository for objects with names like `name`."""
+        remove(place)
+        place.mkdir()
+        form = "sha256" if len(name) == 64 else "sha1"
+        options = ["--quiet", "--bare", "--template=", "--initial-branch=none", f"--object-format={form}"]
+        self.run("init", *options, at=place)
 
     def fetch(self, wanted: Wanted, own: str) -> str:
         """Bring the wanted commit in, keep it at the ref `own`, and return its name."""
@@ -88,10 +96,19 @@ class Clone:
             self._fetch_shallow(f"+{wanted.ref}:{own}")
         return self._commit_at(own, wanted)
 
-    def fetch_branch(self, branch: str, to: str) -> bytes:
-        """Bring in the tip of a branch of the source, keep it at the ref `to`, and return it as git stores it."""
-        self._fetch_shallow(f"+refs/heads/{branch}:{to}")
-        return self.run("cat-file", "commit", to)
+    def commit_there(self, branch: str, name: str) -> bytes:
+        """The commit `name`, as git stores it, that a branch of the source is at.
+
+        It does not come into the clone, where it would be one without parents, and may be one that is made again.
+        """
+        place = self.folder.with_suffix(".look")
+        self._init(place, name)
+        options = [*_FETCH, "--depth=1", "--filter=tree:0", *upload_pack(self.source)]
+        try:
+            self.run("fetch", *options, "--", url_of(self.source), f"refs/heads/{branch}:refs/heads/it", at=place)
+            return self.run("cat-file", "commit", "refs/heads/it", at=place)
+        finally:
+            remove(place)
 
     def _fetch_commit(self, name: str, own: str) -> str:
         wanted = Wanted(name, None, None, None)
@@ -111,7 +128,7 @@ class Clone:
             self._fetch(*(instead or (refspec,)))
 
     def _fetch(self, *refspecs: str, shallow: bool = False) -> None:
-        options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
+        options = list(_FETCH)
         if shallow:
             options.append("--depth=1")
         elif (self.folder / "shallow").exists():

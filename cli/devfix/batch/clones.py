@@ -34,7 +34,7 @@ def checkout(plan: Plan, repository: Repository, git: Git) -> Iterator[Checkout]
         with clone.locked():
             is_old = clone.folder.exists()
             clone.prepare(wanted)
-            _refuse_taken(plan, wanted, identity, clone, branch, own)
+            _refuse_taken(plan, wanted, identity, clone, branch)
             commit = _fetched(clone, wanted, own, is_old)
             tree = open_worktree(clone, work, commit, branch)
         yield Checkout(clone, work, commit, wanted, branch, identity, tree, repository.subfolder)
@@ -47,12 +47,12 @@ def checkout(plan: Plan, repository: Repository, git: Git) -> Iterator[Checkout]
                     remove(clone.folder)
 
 
-def _refuse_taken(plan: Plan, wanted: Wanted, identity: Identity, clone: Clone, branch: str, own: str) -> None:
+def _refuse_taken(plan: Plan, wanted: Wanted, identity: Identity, clone: Clone, branch: str) -> None:
     """A branch that this run pushed before it was cut short is no obstacle: its last commit says whose it is."""
     is_asked = plan.publish in (Publish.PUSH, Publish.PR) and plan.existing is Existing.SKIP
     if not is_asked or wanted.existing is None:
         return
-    if not identity.is_author_of(clone.fetch_branch(branch, f"{own}-existing")):
+    if not identity.is_author_of(clone.commit_there(branch, wanted.existing)):
         raise BranchTakenError(f"{shown(clone.source)} has the branch {branch} already")
 
 

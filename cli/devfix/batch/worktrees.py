@@ -142,9 +142,8 @@ class Checkout:
 
     def refresh(self) -> None:
         """Let git's own record of the worktree agree with the last commit and with the files."""
-        environment = {"GIT_DIR": str(self._git_dir), "GIT_WORK_TREE": str(self.folder)}
         with self._clone.locked(), suppress(RepositoryError):  # only the repository's own tools look at it
-            self._clone.run("reset", "--quiet", "--mixed", environment=environment)
+            self._clone.run("reset", "--quiet", "--mixed", at=self._git_dir, tree=self.folder)
 
     def _require_own(self, path: str) -> None:
         if not self.tracked(path):
