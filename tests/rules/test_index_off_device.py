@@ -80,6 +80,14 @@ SILENT = {
             free[free.nonzero()[k]] = 1
             return torch.arange(9)[torch.multinomial(scores.exp(), 1)[0]]
     """,
+    "moved to CUDA only after it was read": """
+        import torch
+        def encoded(labels, n, use_cuda):
+            rows = torch.eye(n)[labels.long()]
+            if use_cuda:
+                rows = rows.cuda()
+            return rows.contiguous()
+    """,
     "one label after the other": """
         import torch
         def count(labels, guesses):

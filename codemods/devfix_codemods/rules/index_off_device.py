@@ -46,6 +46,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following, _looks
 from devfix_codemods.rules._attributes import births
+from devfix_codemods.rules._host_on_purpose import moves
 from devfix_codemods.rules._moves import text_of
 
 
@@ -63,7 +64,7 @@ def check(program: Program) -> Iterator[Finding]:
             continue  # where it lives is for the callers to say
         if _is_own_mask(meeting) or _is_stored_here(program, meeting) or _is_under_construction(program, meeting):
             continue
-        if _is_one_element(program, meeting.anchor.node):
+        if _is_one_element(program, meeting.anchor.node) or _is_moved_below(program, meeting):
             continue
         if _fix_where_made(program, meeting) is None and (
             indexed.place != HOST  # on another path it may be where its index is
@@ -191,6 +192,27 @@ def _is_one_element(program: Program, index: ast.expr) -> bool:
     if isinstance(index.slice, ast.Constant):
         return isinstance(index.slice.value, int)
     return isinstance(index.slice, ast.Name) and _counts(program, function, index.slice.id)
+
+
+def _is_moved_below(program: Program, meeting: Meeting) -> bool:
+    """`y = table[x]`, then `y = y.cuda()`: there would be nothing to move if `x` had been on a device."""
+    statement = program.names.statement(meeting.node)
+    if may_be_device(meeting.anchor.place) or not isinstance(statement, ast.Assign):
+        return False
+    names, block = scope.stored(statement), scope.block_of(program, statement)
+    below = block[block.index(statement) + 1 :]
+    return any(
+        isinstance(one, ast.Attribute)
+        and one.attr in {"cuda", "to"}
+        and dotted(one.value) in names
+        and moves(program, one)
+        for each in below[:_NEAR]
+        for one in ast.walk(each)
+    )
+
+
+_NEAR = 2
+"""How many statements further down a move still belongs to what is read."""
 
 
 def _counts(program: Program, function: scope.Function | None, name: str) -> bool:
