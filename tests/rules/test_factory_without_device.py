@@ -383,6 +383,17 @@ SILENT = {
                 away = (F.relu(low - rows) / torch.abs(low)).sum(dim=1)
                 return away + F.relu(rows - high).sum(dim=1)
     """,
+    "computed of the same as what it meets": """
+        import torch
+        def within(limits, n, shape, tol):
+            x = limits[0] + (limits[1] - limits[0]) * torch.rand(n)
+            y = limits[0] + (limits[1] - limits[0]) * torch.rand(n)
+            a = shape["a"].item()
+            angle = torch.arctan2(x, y)
+            length = torch.sqrt(x**2 + y**2)
+            border = 1.0 + a * torch.cos(4 * angle)
+            return x[border > length - tol]
+    """,
     "in a test, where nothing leaves the host": """
         import unittest
         import torch

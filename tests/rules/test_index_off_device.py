@@ -88,6 +88,27 @@ SILENT = {
                 rows = rows.cuda()
             return rows.contiguous()
     """,
+    "given by a function of the file that makes it on the host, at least in one way": """
+        import torch
+        from kernels import compiled
+        def _graph(n):
+            rows, columns = torch.arange(n), torch.arange(n).unsqueeze(-1)
+            rows, columns = torch.broadcast_tensors(rows, columns)
+            return torch.stack((rows[rows < columns], columns[rows < columns]))
+        def graph(n, backend="python"):
+            if backend == "python":
+                return _graph(n)
+            return compiled().graph(n)
+        def tree(scores, n, backend="python"):
+            if backend == "python":
+                return _tree(scores, n)
+            return compiled().tree(scores, n)
+        def _tree(scores, n):
+            grid = graph(n)
+            seen = torch.zeros(n, dtype=torch.bool)
+            seen[grid[:, scores.argmax().item()]] = True
+            return seen[grid].any(0)
+    """,
     "one label after the other": """
         import torch
         def count(labels, guesses):

@@ -201,6 +201,28 @@ SILENT = {
                     total += loss.detach().numpy().item()
                 return net
     """,
+    "computed with what was brought to the host": """
+        import numpy as np
+        import torch
+        class Expert:
+            def score(self, features, source, mode):
+                masks = self.model(features.to(self.device))
+                if mode == "none":
+                    found = torch.squeeze(masks[0].cpu() * source["stft"])
+                    return np.transpose(found.data.numpy())
+                found = torch.expm1(masks[0].cpu() * torch.log1p(source["stft"].abs())) * source["phase"]
+                found = torch.squeeze(found)
+                return np.transpose(found.data.numpy())
+    """,
+    "given back by a function that got it on the host": """
+        import torch
+        from actors import Actor
+        class Agent:
+            def act(self, obs):
+                action: torch.Tensor = self.actor(obs.to(self.device))
+                action = Actor.rescale(action=action.cpu(), low=self.low)
+                return action.data.numpy()
+    """,
     "copied by numpy itself, on demand": """
         import torch
         def turned(views, model, loader, device):
@@ -389,6 +411,24 @@ REPAIRED = {
 def test_copied_to_the_host(rule, program, wanted):
     assert rule.safeties(program) == [Safety.SAFE]
     assert wanted in rule.fixed(dedent(program))
+
+
+def test_what_may_be_a_number_is_not_copied(rule) -> None:
+    finding = rule.finding("""
+        import numpy as np
+        import torch
+        from models import Net
+        def train(loader, device):
+            model = Net().to(device)
+            meters = np.zeros(2)
+            for batch in loader:
+                batch = batch.to(device)
+                loss, accuracy = model(batch)
+                loss.backward()
+                meters = meters + np.array([1.0, accuracy * 100])
+    """)
+    assert finding.fix is None
+    assert finding.advice == "copy it to the host first, if it is a tensor"
 
 
 def test_what_stands_beside_may_be_anywhere(rule):

@@ -21,7 +21,10 @@ def is_on_host_in_any_case(program: Program, meeting: Meeting) -> bool:
     if may_be_device(meeting.anchor.place):
         return False
     return (
-        _is_summed_on_host(meeting) or _is_read_by_numpy_after(program, meeting) or _is_made_by_numpy(program, meeting)
+        _is_summed_on_host(meeting)
+        or _is_read_by_numpy_after(program, meeting)
+        or _is_made_by_numpy(program, meeting)
+        or _is_of_the_same(meeting)
     )
 
 
@@ -75,6 +78,55 @@ def _is_made_by_numpy(program: Program, meeting: Meeting) -> bool:
     if any(program.names.qualified(one.func) not in tables.HOST_FACTORIES for one in calls):
         return False
     return all(_comes_from(function, call, anchor.id) for call in calls)
+
+
+def _is_of_the_same(meeting: Meeting) -> bool:
+    """`r > x`, where all that `r` is computed of went into `x` as well."""
+    function, anchor, misplaced = meeting.context.function, meeting.anchor.node, meeting.misplaced.node
+    if function is None or meeting.anchor.place != UNKNOWN or not isinstance(anchor, ast.Name) or _makes(misplaced):
+        return False
+    line = meeting.node.lineno
+    second = _roots(function, {anchor.id}, line)
+    return bool(second) and second <= _roots(function, _tensors_in(misplaced), line)
+
+
+def _roots(function: scope.Function, names: set[str], line: int) -> set[str]:
+    """What is given, or made by factories, and the functions of others, of which `names` are computed step by step."""
+    found, pending, seen = set[str](), set(names), set[str]()
+    while pending:
+        name = pending.pop()
+        seen.add(name)
+        values = [
+            one.value
+            for one in ast.walk(function)
+            if isinstance(one, ast.Assign) and one.lineno < line and name in scope.stored(one)
+        ]
+        if not values or any(map(_makes, values)):
+            found.add(name)
+        else:
+            pending |= {each for one in values for each in _tensors_in(one)} - seen
+    return found
+
+
+def _makes(value: ast.expr) -> bool:
+    """Whether a factory of torch stands in an expression."""
+    names = (tables.canonical(dotted(one.func) or "") for one in ast.walk(value) if isinstance(one, ast.Call))
+    return any(one in tables.FACTORIES for one in names)
+
+
+def _tensors_in(node: ast.AST) -> set[str]:
+    """The names in an expression, but for those of which only a number is taken: `x.item()`, `x.shape[0]`, `len(x)`."""
+    match node:
+        case ast.Attribute(attr="shape" | "dtype" | "device" | "ndim" | "item" | "size" | "numel" | "dim"):
+            return set()
+        case ast.Call(func=ast.Name(id="len" | "int" | "float")):
+            return set()
+        case ast.Name(id=name):
+            return {name} - _LIBRARIES
+    return {name for one in ast.iter_child_nodes(node) for name in _tensors_in(one)}
+
+
+_LIBRARIES = frozenset({"torch", "math", "np", "F"})
 
 
 def _comes_from(function: scope.Function, call: ast.Call, name: str) -> bool:

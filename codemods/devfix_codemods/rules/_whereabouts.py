@@ -79,7 +79,7 @@ class Whereabouts:
                 return self._least(node.value)
             case ast.Subscript(value=value) | ast.UnaryOp(operand=value) | ast.Starred(value=value):
                 return self.source(value)
-            case ast.BinOp(left=first, right=second) if self._is_size(first) or self._is_size(second):
+            case ast.BinOp(left=first, right=second) if any(map(self._is_on_host, (first, second))):
                 return Made.HOST
             case ast.BinOp(left=first, right=second) | ast.IfExp(body=first, orelse=second):
                 return self._first([first, second])
@@ -104,6 +104,11 @@ class Whereabouts:
             for one in walk(around)
         )
 
+    def _is_on_host(self, node: ast.expr) -> bool:
+        """What says of its neighbour in arithmetic that this is on the host as well: `x.cpu()`, a size."""
+        moves = any(moves_to_host(one) for one in ast.walk(node) if isinstance(one, ast.Call))
+        return self._is_size(node) or (moves and self.source(node) is Made.HOST)
+
     def _is_size(self, node: ast.expr) -> bool:
         """`torch.Size(...)`: what it is added to is one as well."""
         return isinstance(node, ast.Call) and self._names.qualified(node.func) == "torch.Size"
@@ -119,7 +124,7 @@ class Whereabouts:
     def _call(self, node: ast.Call) -> Made:
         if moves_to_host(node) or any(one.arg == "return_tensors" for one in node.keywords):
             return Made.HOST
-        if self._makes_on_host(node) or self._brings_to_host(node):
+        if self._makes_on_host(node) or self._brings_to_host(node) or any(map(moves_to_host, scope.given_to(node))):
             return Made.HOST
         name = self._names.qualified(node.func)
         if name in _FROM_MODELS:
@@ -146,7 +151,7 @@ class Whereabouts:
             for one in self._program.tree.body
             if isinstance(one, scope.Function) and isinstance(callee, ast.Name) and one.name == callee.id
         ]
-        returned = [one for each in named for one in _returned(each)]
+        returned = [one for each in named for one in returned_by(each)]
         if len(named) != 1 or not returned:
             return False
         with self._given(named[0], node):
@@ -161,7 +166,7 @@ class Whereabouts:
         if found.definition not in self._abroad:
             there = Program(found.unit.source)  # follows no further imports
             there.unit = found.unit
-            returned = _returned(found.definition)
+            returned = returned_by(found.definition)
             inner = Whereabouts(there)
             self._abroad[found.definition] = bool(returned) and all(inner.source(one) is Made.HOST for one in returned)
         return self._abroad[found.definition]
@@ -450,7 +455,7 @@ def _is_move(binding: Binding) -> bool:
     )
 
 
-def _returned(function: scope.Function) -> list[ast.expr]:
+def returned_by(function: scope.Function) -> list[ast.expr]:
     return [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
 
 

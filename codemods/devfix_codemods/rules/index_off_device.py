@@ -48,6 +48,7 @@ from devfix_codemods.rules import Rule, _division, _following, _looks
 from devfix_codemods.rules._attributes import births
 from devfix_codemods.rules._host_on_purpose import moves
 from devfix_codemods.rules._moves import text_of
+from devfix_codemods.rules._whereabouts import Made, SureWhereabouts, returned_by
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -65,6 +66,8 @@ def check(program: Program) -> Iterator[Finding]:
         if _is_own_mask(meeting) or _is_stored_here(program, meeting) or _is_under_construction(program, meeting):
             continue
         if _is_one_element(program, meeting.anchor.node) or _is_moved_below(program, meeting):
+            continue
+        if _may_come_from_host(program, meeting):
             continue
         if _fix_where_made(program, meeting) is None and (
             indexed.place != HOST  # on another path it may be where its index is
@@ -192,6 +195,22 @@ def _is_one_element(program: Program, index: ast.expr) -> bool:
     if isinstance(index.slice, ast.Constant):
         return isinstance(index.slice.value, int)
     return isinstance(index.slice, ast.Name) and _counts(program, function, index.slice.id)
+
+
+def _may_come_from_host(program: Program, meeting: Meeting) -> bool:
+    """Whether the index is what a function of the file returns, which makes it on the host in one way at least."""
+    function, name = scope.function_around(program, meeting.node), dotted(meeting.anchor.node)
+    if function is None or name is None or may_be_device(meeting.anchor.place):
+        return False
+    made = [one.value for one in _assignments(function) if name in scope.stored(one)]
+    called = {dotted(one.func) for one in made if isinstance(one, ast.Call)}
+    where = SureWhereabouts(program)
+    return len(made) == 1 and any(
+        where.source(value) is Made.HOST
+        for each in program.tree.body
+        if isinstance(each, scope.Function) and each.name in called
+        for value in returned_by(each)
+    )
 
 
 def _is_moved_below(program: Program, meeting: Meeting) -> bool:

@@ -99,6 +99,9 @@ def check(program: Program) -> Iterator[Finding]:
             if readout.listed:
                 yield _of_list(program, readout)
                 continue
+            if readout.reader != "numpy" and _may_be_number(program, operand.node):
+                yield _of_number(program, readout)
+                continue
             once = copied_before_loop(program, operand.node, read)
             yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`", once)
 
@@ -270,6 +273,35 @@ def _finding(program: Program, tensor: ast.expr, reader: str, once: InsertStatem
         message=f"`{text}` may be on a device, which {reader} cannot read",
         span=program.source.span(tensor),
         fix=Fix(Safety.SAFE, f"Copy `{text}` to the host first", (edit,)),
+    )
+
+
+def _may_be_number(program: Program, node: ast.expr) -> bool:
+    """`accuracy * 100`, of what a call gave beside others: models return numbers with their tensors."""
+    match node:
+        case (
+            ast.BinOp(left=ast.Name(id=name), right=ast.Constant())
+            | ast.BinOp(left=ast.Constant(), right=ast.Name(id=name))
+        ):
+            around = scope.function_around(program, node) or program.tree
+            statements = {program.names.statement(one) for one in scope.stores(around, name)}
+            return bool(statements) and all(
+                isinstance(one, ast.Assign)
+                and isinstance(one.value, ast.Call)
+                and isinstance(one.targets[0], (ast.Tuple, ast.List))
+                for one in statements
+            )
+    return False
+
+
+def _of_number(program: Program, readout: Readout) -> Finding:
+    node, reader = readout.operand.node, dotted(readout.node.func) or readout.reader
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{text_of(program, node)}` may be on a device, which `{reader}` cannot read",
+        span=program.source.span(node),
+        advice="copy it to the host first, if it is a tensor",
     )
 
 
