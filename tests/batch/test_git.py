@@ -2,7 +2,9 @@
 
 import http.server
 import os
+import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -244,6 +246,24 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -
     with pytest.raises(RepositoryError) as caught:
         worked_on(tmp_path / "run", "ssh://host/x", Git(settings, timeout=1.0))
     assert (caught.value.kind, str(caught.value)) == ("time limit", "git ls-remote took longer than 1 s")
+    assert is_gone(int(started.read_text()))
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv of util-linux is not installed")
+def test_git_does_not_outlive_a_killed_run(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    script = f"""
+from pathlib import Path
+from devfix.batch.git import Git
+Git([("core.sshCommand", "echo $PPID > {started}.new; mv {started}.new {started}; cat #")]).run(
+    "ls-remote", "ssh://host/x", folder=Path("{tmp_path}")
+)
+"""
+    with subprocess.Popen([sys.executable, "-c", script]) as process:
+        while not started.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
     assert is_gone(int(started.read_text()))
 
 

@@ -74,8 +74,8 @@ class Clone:
             return
         new = self.folder.with_suffix(".new")
         self._init(new, wanted.name)
-        # For the git of a repository's own tools; ours is told anyway.
-        self.run("config", "core.symlinks", "false", at=new)
+        with (new / "config").open("a", encoding="ascii") as config:
+            config.write("[core]\n\tsymlinks = false\n")  # for the git of a repository's own tools; ours is told anyway
         (new / "info").mkdir(exist_ok=True)
         (new / "info" / "attributes").write_text(_ATTRIBUTES, encoding="ascii")
         new.rename(self.folder)

@@ -59,16 +59,13 @@ def _refuse_taken(plan: Plan, wanted: Wanted, identity: Identity, clone: Clone, 
 def _fetched(clone: Clone, wanted: Wanted, own: str, is_old: bool) -> str:
     """The wanted commit with all of its files; an old clone that is damaged is made anew, unless it is in use."""
     try:
-        return _whole(clone, wanted, own)
+        commit = clone.fetch(wanted, own)
+        if is_old:
+            clone.run("rev-list", "--objects", "--quiet", "--max-count=1", commit)
+        return commit
     except RepositoryError as error:
         if not is_old or clone.is_in_use or error.kind not in ("git failed", "revision not found"):
             raise
     remove(clone.folder)
     clone.prepare(wanted)
-    return _whole(clone, wanted, own)
-
-
-def _whole(clone: Clone, wanted: Wanted, own: str) -> str:
-    commit = clone.fetch(wanted, own)
-    clone.run("rev-list", "--objects", "--quiet", "--max-count=1", commit)
-    return commit
+    return clone.fetch(wanted, own)

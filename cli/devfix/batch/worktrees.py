@@ -79,7 +79,8 @@ class Checkout:
         self._tree = tree
         self._binary: set[str] = set()
         self._git_dir = _git_dir(self.folder)
-        self.refresh()
+        if tree.links:
+            self._refresh()
         self.top = self._subfolder(subfolder)
 
     def tracked(self, path: str) -> bool:
@@ -113,7 +114,7 @@ class Checkout:
         with self._clone.locked():
             self._clone.run("fast-import", "--quiet", "--done", data=self._stream(files, message))
             self.head = self._clone.run("rev-parse", "--verify", f"refs/heads/{self.branch}").decode().strip()
-        self.refresh()
+        self._refresh()
         return Commit(self.head, message.partition("\n")[0])
 
     def diff(self) -> bytes:
@@ -140,7 +141,7 @@ class Checkout:
         with self._clone.locked():
             self._clone.run("push", *options, *receive_pack(source), "--", url_of(source), f"{self.head}:{there}")
 
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         """Let git's own record of the worktree agree with the last commit and with the files."""
         with self._clone.locked(), suppress(RepositoryError):  # only the repository's own tools look at it
             self._clone.run("reset", "--quiet", "--mixed", at=self._git_dir, tree=self.folder)
