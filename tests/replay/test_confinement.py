@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -238,14 +237,17 @@ def test_terminals_of_others_are_not_there(fails_confined: Run) -> None:
 
 
 DAEMON = """
-import os, subprocess, sys
+import os, subprocess, sys, time
 if os.fork():
+    while not os.path.exists("ready"):
+        time.sleep(0.01)
     sys.exit()
 os.setsid()
 if os.fork():
     os._exit(0)
 subprocess.Popen(["sleep", NAME], env={}, start_new_session=True,
                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+open("ready", "w")
 os._exit(0)
 """
 
@@ -270,7 +272,6 @@ def test_nothing_outlives_the_run(run: Run, bubblewrap: Bubblewrap) -> None:
     assert not sleeping(name)
     try:
         assert run(script).passed
-        time.sleep(0.2)
         assert sleeping(name)
     finally:
         for process in sleeping(name):
