@@ -24,7 +24,10 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLED = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^<!-- file: (\S+) = (\S+) -->$", re.MULTILINE)
 _INSTALL = re.compile(r"^<!-- install: (\S+) -->$", re.MULTILINE)
-_VOLATILE = ((re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{6}\b"), "RUN"), (re.compile(r"\b\d+\.\d s\b"), "N s"))
+_VOLATILE = (
+    (re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{6}\b"), "RUN"),
+    (re.compile(r"\b\d+(?:\.\d+)? (s|a minute)\b"), r"N \1"),
+)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import typer
 from devfix.__main__ import app
@@ -76,12 +77,19 @@ def index() -> str:
 
 def commands() -> str:
     parts = ["# Commands", "Every command with its options, as `--help` shows them."]
-    group = typer.main.get_command(app)
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
+    for name, command in _commands(typer.main.get_command(app), ""):
         context = command.make_context(name, [], resilient_parsing=True)
         context.info_name, context.terminal_width, context.max_content_width = f"devfix {name}", _COLUMNS, _COLUMNS
         parts.append(f"## {name}\n\n```text\n{inspect.cleandoc(_plain(command.get_help(context)))}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def _commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    """All commands by their full names, those of groups after the groups."""
+    for name, command in group.commands.items():
+        yield prefix + name, command
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{prefix}{name} ")
 
 
 def _plain(text: str) -> str:

@@ -9,6 +9,7 @@ from devfix import __version__
 from devfix.commands import options
 from devfix.commands.audit import audit
 from devfix.commands.baseline import baseline
+from devfix.commands.batch import batch
 from devfix.commands.check import check
 from devfix.commands.completion import COMPLETION, completion
 from devfix.commands.explain import explain
@@ -56,3 +57,4 @@ _COMMANDS = (
 )
 for command in _COMMANDS:
     app.command()(command)
+app.add_typer(batch)

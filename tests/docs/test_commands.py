@@ -29,7 +29,7 @@ def test_the_commands_of_a_page(page: Path) -> None:
         (("one",), []),
         (("one",), ["two"]),
         (("one …",), ["two and three"]),
-        (("after 2.6 s",), ["after 2 s"]),
+        (("after 2.6 s",), ["after 2 m"]),
         (("one", "", "two"), ["one", "two"]),
     ],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from devfix import settings
+from devfix.batch.manifest.document import _keys, _replay_keys
 from devfix.formats import ReportFormat
 from devfix.replay.verdicts import Kind
 from devfix.review import plain
@@ -43,6 +44,17 @@ def test_every_setting_is_there_with_its_default(heading: str, table: type[msgsp
             assert documented[name] == "none"
         else:
             assert documented[name]
+
+
+@pytest.mark.parametrize(
+    ("heading", "keys"), [("### Repository", _keys(ROOT)), ("### `[repo.replay]`", _replay_keys(ROOT))]
+)
+def test_every_key_of_a_manifest_is_there(heading: str, keys: dict[str, object]) -> None:
+    table = page("batch.md").partition(heading + "\n")[2].partition("\n### ")[0]
+    named = [
+        key for cell in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE) for key in re.findall(r"`([^`]+)`", cell)
+    ]
+    assert sorted(named) == sorted(set(keys) - {"replay"})
 
 
 def test_every_format_and_verdict_is_there() -> None:

@@ -34,6 +34,15 @@ def test_the_copy_has_the_tree_but_no_history_and_no_environment(tree: Path) -> 
         assert workspace.root.name == "project"
 
 
+def test_the_file_that_leads_from_a_worktree_to_its_repository_is_not_copied(tree: Path) -> None:
+    (tree / ".git").write_text("gitdir: /somewhere/else\n")
+    (tree / "src").mkdir(exist_ok=True)
+    (tree / "src" / ".git").write_text("gitdir: ../.git/modules/src\n")
+    with Workspace(tree) as workspace:
+        workspace.fresh({})
+        assert not [path for path in workspace.root.rglob("*") if path.name == ".git"]
+
+
 def test_each_copy_is_fresh_and_in_the_same_place(tree: Path, copies: Callable[[], list[Path]]) -> None:
     (tree / "a.py").write_text("original")
     with Workspace(tree) as workspace:

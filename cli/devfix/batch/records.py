@@ -7,28 +7,9 @@ from enum import StrEnum
 
 import msgspec
 
-
-class Publish(StrEnum):
-    """What becomes of a repository's commits, beside the branch that holds them in the cached clone."""
-
-    NONE = "none"
-    PATCH = "patch"
-    PUSH = "push"
-    PR = "pr"
-
-
-class Existing(StrEnum):
-    """What to do where the branch is there already and is not ours to the letter."""
-
-    SKIP = "skip"
-    REPLACE = "replace"
-
-
-class Commits(StrEnum):
-    """How the fixes of a repository are divided into commits."""
-
-    RULE = "rule"
-    ALL = "all"
+from devfix.batch.choices import Commits as Commits
+from devfix.batch.choices import Existing as Existing
+from devfix.batch.choices import Publish as Publish
 
 
 class State(StrEnum):

@@ -18,10 +18,11 @@ from typing import Self
 
 import platformdirs
 
-ROOT_MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")
+_GIT = ".git"
+ROOT_MARKS = (_GIT, ".hg", "pyproject.toml", "setup.py", "setup.cfg")
 SKIPPED_FOLDERS = frozenset(
     (
-        *(".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox"),
+        *(_GIT, ".hg", ".svn", ".venv", "venv", ".tox", ".nox"),
         *("__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
     )
 )
@@ -209,6 +210,8 @@ def _walk(folder: Path, plan: _Plan) -> Iterator[os.DirEntry[str]]:
             plan.left_out[here.relative_to(folder)] = error.strerror or "unreadable"
             continue
         for entry in entries:
+            if entry.name == _GIT:  # in a worktree it is a file, and leads out of the copy
+                continue
             if not entry.is_dir(follow_symlinks=False):
                 yield entry
             elif not _skipped(entry):

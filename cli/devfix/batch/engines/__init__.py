@@ -1,6 +1,6 @@
 """Where repositories are migrated: in this process, in processes of this machine, or on a Ray cluster."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +14,14 @@ whenever one has ended, and is done when there is none and none is being worked 
 
 Started = Callable[[Job, str], None]
 """Told of each job whose work begins, with the worker that has it."""
+
+
+Tick = Callable[[], None]
+"""Called now and then while nothing ends."""
+
+
+def nobody_watches() -> None:
+    """Time passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +71,12 @@ class Engine(Protocol):
     @property
     def name(self) -> str: ...
 
-    def run(self, source: Source, started: Started) -> Iterator[Ended]:
+    def run(self, source: Source, started: Started, tick: Tick = nobody_watches) -> Generator[Ended, None, None]:
         """What becomes of each job, in the order in which they end.
 
-        `source` and `started` are called in the thread that iterates, and a job is taken only where there is room for
-        it. To close the iterator ends all work and every process, and so does an exception that passes through it.
+        `source`, `started` and `tick` are called in the thread that iterates, and a job is taken only where there is
+        room for it. To close the iterator ends all work and every process, and so does an exception that passes
+        through it.
 
         Raises:
             UsageError: the engine cannot run here.

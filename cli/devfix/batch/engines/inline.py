@@ -4,14 +4,14 @@ import os
 import platform
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
 from msgspec.structs import replace
 
-from devfix.batch.engines import Ended, Source, Started, ended, time_limit
+from devfix.batch.engines import Ended, Source, Started, Tick, ended, nobody_watches, time_limit
 from devfix.batch.engines.slots import Slot
 from devfix.batch.engines.slots import environment as accelerators
 from devfix.batch.engines.supervising import Program
@@ -33,7 +33,7 @@ class Inline:
         self._slot = slots[0] if slots else None
         self._program = program or Program()
 
-    def run(self, source: Source, started: Started) -> Iterator[Ended]:
+    def run(self, source: Source, started: Started, tick: Tick = nobody_watches) -> Generator[Ended, None, None]:
         """See `Engine`."""
         worker = platform.node()
         while (job := source()) is not None:

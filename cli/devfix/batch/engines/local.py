@@ -3,16 +3,19 @@
 import platform
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
-from devfix.batch.engines import Ended, Source, Started, ended
+from devfix.batch.engines import Ended, Source, Started, Tick, ended, nobody_watches
 from devfix.batch.engines.slots import Slot, environment, executes
 from devfix.batch.engines.supervising import Program, Stop, supervise
 from devfix.batch.records import Job
 from devfix.reporting.terminal import one_line
 from devfix.running import processors
+
+_TICK_SECONDS = 0.2
 
 
 class Local:
@@ -31,7 +34,7 @@ class Local:
         self._slots = tuple(slots)
         self._program = program or Program()
 
-    def run(self, source: Source, started: Started) -> Iterator[Ended]:
+    def run(self, source: Source, started: Started, tick: Tick = nobody_watches) -> Generator[Ended, None, None]:
         """See `Engine`."""
         crew = _Crew(self._program, self.workers, self._slots)
         waiting: Job | None = None
@@ -44,7 +47,7 @@ class Local:
                     crew.start(job, self._cores, started)
                 if crew.is_idle:
                     return
-                yield crew.next()
+                yield crew.next(tick)
         finally:
             crew.end()
 
@@ -84,9 +87,13 @@ class _Crew:
         self._threads[number] = thread
         thread.start()
 
-    def next(self) -> Ended:
+    def next(self, tick: Tick) -> Ended:
         """Wait for one to end; its worker and its slot are free again."""
-        number, slot, ended = self._ended.get()
+        while True:
+            with suppress(queue.Empty):
+                number, slot, ended = self._ended.get(timeout=_TICK_SECONDS)
+                break
+            tick()
         self._threads.pop(number).join()
         self._free.append(number)
         if slot is not None:

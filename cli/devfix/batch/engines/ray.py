@@ -11,7 +11,7 @@ import math
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from devfix import __version__
-from devfix.batch.engines import Ended, Source, Started, ended
+from devfix.batch.engines import Ended, Source, Started, Tick, ended, nobody_watches
 from devfix.batch.engines.slots import environment, executes
 from devfix.batch.engines.supervising import Program, supervise
 from devfix.batch.records import Job, Outcome
@@ -69,7 +69,7 @@ class Ray:
         self._in_flight = in_flight
         self._program = program or Program()
 
-    def run(self, source: Source, started: Started) -> Iterator[Ended]:
+    def run(self, source: Source, started: Started, tick: Tick = nobody_watches) -> Generator[Ended, None, None]:
         """See `Engine`."""
         with _connected(self._address):
             cluster = _Cluster(self._cpus, self._gpus, self._program)
@@ -80,6 +80,7 @@ class Ray:
                     if not len(cluster):
                         return
                     yield from cluster.news(started)
+                    tick()
             finally:
                 cluster.cancel()
 

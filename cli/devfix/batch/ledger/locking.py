@@ -34,3 +34,19 @@ class Lock:
 
     def release(self) -> None:
         os.close(self._handle)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a driver works in the folder of a run."""
+    try:
+        handle = os.open(folder / FILE, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(handle)

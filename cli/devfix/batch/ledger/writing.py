@@ -143,6 +143,14 @@ class Ledger(View):
             State.RUNNING, attempt, _text(worker), time.time(),
         )  # fmt: skip
 
+    def assign(self, name: str, worker: str) -> None:
+        """A worker has a running repository: from now on its time counts.
+
+        Raises:
+            LookupError: it is not running.
+        """
+        self._move("worker = ?, started = ?", name, State.RUNNING, _text(worker), time.time())
+
     def put_back(self, name: str) -> None:
         """A repository whose worker was lost waits for its next attempt.
 

@@ -1,0 +1,237 @@
+"""One repository from its clone to its outcome."""
+
+import importlib.util
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devfix.batch.migrating import migrate
+from devfix.batch.records import Commits, Job, Outcome, Replay, Rules, State
+from devfix.replay.confinement import find_confinement
+
+from .strangers import BRANCH, committed, git, plan, repository
+
+BUGGY = b"""import torch
+
+scaler = torch.cuda.amp.GradScaler()
+model = torch.nn.Linear(2, 2)
+model.load_state_dict(torch.load("a.pt"))
+"""
+CLEAN = b"import torch\n\nprint(torch.zeros(3).sum())\n"
+CRASHES = b"""import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(4, 4).to(device)
+model.head = torch.nn.Linear(4, 2)
+
+
+def main():
+    print(tuple(model.head(model(torch.ones(1, 4, device=device))).shape))
+
+
+if __name__ == "__main__":
+    main()
+"""
+UNSAFE = Rules(unsafe=True)
+
+sandbox = pytest.mark.skipif(isinstance(find_confinement(), str), reason="bubblewrap does not work here")
+torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+
+
+def done(tmp_path: Path, files: dict[str, bytes | str], job: dict[str, Any] | None = None, **wanted: Any) -> Outcome:
+    """The outcome for a repository with these files; `job` are fields of the plan."""
+    source = tmp_path / "source"
+    if not source.exists():
+        committed(source, files)
+    wanted = {"rules": UNSAFE, **wanted}
+    return migrate(Job(plan(tmp_path / "run", **(job or {})), repository(source, **wanted)))
+
+
+def branch_of(tmp_path: Path, name: str = BRANCH) -> list[str]:
+    """The subjects of the commits on the branch in the cached clone, the last one first."""
+    [clone] = (tmp_path / "run" / "clones").glob("*.git")
+    return git(clone, "log", "--format=%s", name).splitlines()
+
+
+def test_nothing_to_fix(tmp_path: Path) -> None:
+    outcome = done(tmp_path, {"a.py": CLEAN})
+    assert (outcome.state, outcome.files, outcome.commits, outcome.patch) == (State.CLEAN, 1, (), b"")
+    assert branch_of(tmp_path) == ["Work"]
+
+
+def test_the_source_is_never_touched(tmp_path: Path) -> None:
+    committed(tmp_path / "source", {"a.py": BUGGY})
+    before = git(tmp_path / "source", "for-each-ref"), git(tmp_path / "source", "status", "--porcelain")
+    assert done(tmp_path, {}).state is State.CHANGED
+    assert (git(tmp_path / "source", "for-each-ref"), git(tmp_path / "source", "status", "--porcelain")) == before
+    assert (tmp_path / "source" / "a.py").read_bytes() == BUGGY
+
+
+def test_their_settings_cannot_make_us_run_anything(tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    table = f'[tool.devfix]\nselect = ["DVF302"]\n[tool.devfix.replay]\ncommand = "touch {canary}"\n'
+    outcome = done(tmp_path, {"a.py": BUGGY, "pyproject.toml": table.encode()})
+    assert outcome.state is State.FAILED
+    assert outcome.error is not None
+    assert outcome.error.kind == "settings"
+    assert "command" in outcome.error.message
+    assert not canary.exists()
+
+
+def test_no_code_is_run_unless_that_was_asked_for(tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    script = BUGGY + f"open({str(canary)!r}, 'w')\n".encode()
+    wanted = {"checks": (f"touch {canary}",), "setup": f"touch {canary}"}
+    outcome = done(tmp_path, {"a.py": script, "setup.py": script}, **wanted)
+    assert outcome.state is State.CHANGED
+    assert (outcome.checks, outcome.verdicts) == ((), ())
+    assert not canary.exists()
+
+
+def test_nothing_is_left_but_the_clone(tmp_path: Path) -> None:
+    before = os.environ.get("TMPDIR"), tempfile.gettempdir()
+    done(tmp_path, {"a.py": BUGGY})
+    assert [path.name for path in (tmp_path / "run" / "work").iterdir()] == []
+    assert (os.environ.get("TMPDIR"), tempfile.gettempdir()) == before
+
+
+def test_a_repository_that_is_not_there_has_failed(tmp_path: Path) -> None:
+    outcome = migrate(Job(plan(tmp_path / "run"), repository(tmp_path / "none")))
+    assert outcome.state is State.FAILED
+    assert outcome.error is not None
+    assert outcome.error.kind == "repository not found"
+
+
+def test_a_defect_of_ours_fails_its_repository_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_arguments: object) -> None:
+        raise ZeroDivisionError("by us")
+
+    monkeypatch.setattr("devfix.batch.migrating.find", breaks)
+    outcome = done(tmp_path, {"a.py": BUGGY})
+    assert outcome.error is not None
+    assert (outcome.state, outcome.error.kind) == (State.FAILED, "a defect of devfix")
+    assert "ZeroDivisionError: by us" in outcome.error.message
+
+
+def test_a_commit_for_each_rule(tmp_path: Path) -> None:
+    outcome = done(tmp_path, {"a.py": BUGGY, "b/c.py": BUGGY, "d.py": CLEAN})
+    assert outcome.state is State.CHANGED
+    assert [(fix.path, fix.line, fix.column, fix.code) for fix in outcome.fixes] == [
+        ("a.py", 3, 10, "DVF302"),
+        ("a.py", 5, 23, "DVF401"),
+        ("b/c.py", 3, 10, "DVF302"),
+        ("b/c.py", 5, 23, "DVF401"),
+    ]
+    assert [commit.subject for commit in outcome.commits] == branch_of(tmp_path)[:-1][::-1]
+    assert ["DVF302" in commit.subject for commit in outcome.commits] == [True, False]
+    assert ["DVF401" in commit.subject for commit in outcome.commits] == [False, True]
+    [clone] = (tmp_path / "run" / "clones").glob("*.git")
+    first = git(clone, "show", f"{outcome.commits[0].sha}:a.py")
+    assert "torch.amp.GradScaler" in first
+    assert "map_location" not in first
+    assert outcome.diff.count(b"\n+") - outcome.diff.count(b"\n+++") == 4
+
+
+def test_one_commit_for_all(tmp_path: Path) -> None:
+    outcome = done(tmp_path, {"a.py": BUGGY}, {"commits": Commits.ALL})
+    assert len(outcome.commits) == 1
+    assert outcome.patch.count(b"\nSubject: ") == 1
+
+
+def test_the_patch_brings_the_same_files(tmp_path: Path) -> None:
+    outcome = done(tmp_path, {"a.py": BUGGY.replace(b"\n", b"\r\n"), "b.py": BUGGY})
+    copy = tmp_path / "copy"
+    git(tmp_path, "clone", "-q", str(tmp_path / "source"), str(copy))
+    git(copy, "am", "-q", data=outcome.patch)
+    [clone] = (tmp_path / "run" / "clones").glob("*.git")
+    assert git(copy, "rev-parse", "HEAD^{tree}") == git(clone, "rev-parse", f"{BRANCH}^{{tree}}")
+
+
+def test_done_again_it_is_the_same_to_the_commit(tmp_path: Path) -> None:
+    first, second = done(tmp_path, {"a.py": BUGGY}), done(tmp_path, {})
+    assert first.commits == second.commits
+    assert first.patch == second.patch
+
+
+def test_only_the_subfolder_is_worked_on(tmp_path: Path) -> None:
+    outcome = done(tmp_path, {"a.py": BUGGY, "sub/b.py": BUGGY}, subfolder="sub")
+    assert {fix.path for fix in outcome.fixes} == {"sub/b.py"}
+
+
+def test_files_that_are_no_python_are_told(tmp_path: Path) -> None:
+    outcome = done(tmp_path, {"a.py": BUGGY, "old.py": b"import torch\nprint torch.load(1)\n"})
+    assert outcome.state is State.CHANGED
+    assert [path for path, _ in outcome.unhandled] == ["old.py"]
+
+
+@sandbox
+@torch
+def test_a_replay_in_the_sandbox_confirms(tmp_path: Path) -> None:
+    outcome = done(tmp_path, {"train.py": CRASHES}, {"execute": True}, rules=Rules(select=("DVF201",)))
+    assert outcome.state is State.CHANGED
+    assert [(fix.code, fix.verdict, fix.dropped) for fix in outcome.fixes] == [("DVF201", "confirmed", None)]
+    assert [(verdict.path, verdict.kind) for verdict in outcome.verdicts] == [("train.py", "confirmed")]
+    assert "replay" in outcome.seconds
+
+
+@sandbox
+@torch
+def test_what_breaks_a_check_is_dropped_and_the_rest_kept(tmp_path: Path) -> None:
+    """The check forbids one of the two edits; a second one fails without any of them, and says nothing."""
+    outcome = done(
+        tmp_path,
+        {"a.py": BUGGY},
+        {"execute": True},
+        checks=("! grep -q map_location a.py", "false"),
+        replay=Replay(command="python a.py", on="cpu"),
+    )
+    assert outcome.state is State.REFUTED
+    assert [(fix.code, fix.dropped is None) for fix in outcome.fixes] == [("DVF302", True), ("DVF401", False)]
+    assert outcome.fixes[1].dropped is not None
+    assert "grep" in outcome.fixes[1].dropped
+    assert [(check.passed_before, check.passed_after) for check in outcome.checks] == [(True, True), (False, False)]
+    assert len(outcome.commits) == 1
+    assert b"map_location" not in outcome.patch
+
+
+@sandbox
+def test_set_up_and_checks_see_a_copy_with_an_environment_of_its_own(tmp_path: Path) -> None:
+    """What set-up leaves, checks find; the tree that is committed has nothing of it, nor of git."""
+    outcome = done(
+        tmp_path,
+        {"a.py": BUGGY},
+        {"execute": True},
+        setup='test ! -e .git/HEAD && echo made > made && cp made "$VIRTUAL_ENV/made"',
+        checks=('test -e made && test -e "$VIRTUAL_ENV/made"', "! touch a.py ../outside"),
+        replay=Replay(command="python none.py"),
+    )
+    assert outcome.error is not None
+    assert (outcome.error.kind, outcome.state) == ("replay command", State.FAILED)
+    outcome = done(
+        tmp_path,
+        {},
+        {"execute": True},
+        setup='test ! -e .git/HEAD && echo made > made && cp made "$VIRTUAL_ENV/made"',
+        checks=('test -e made && test -e "$VIRTUAL_ENV/made"', '! touch "$VIRTUAL_ENV/new"'),
+        replay=Replay(on="cpu"),
+    )
+    assert [check.passed_before for check in outcome.checks] == [True, True]
+    assert b"made" not in outcome.diff
+
+
+def test_without_a_sandbox_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("devfix.batch.proving.find_confinement", lambda *_: "bubblewrap is not installed")
+    canary = tmp_path / "canary"
+    outcome = done(tmp_path, {"a.py": BUGGY}, {"execute": True}, setup=f"touch {canary}")
+    assert outcome.error is not None
+    assert outcome.error.kind == "no sandbox"
+    assert not canary.exists()
+    outcome = done(
+        tmp_path, {}, {"execute": True, "trust_code": True}, setup=f"touch {canary}; echo no such package >&2; exit 3"
+    )
+    assert outcome.error is not None
+    assert outcome.error.kind == "set-up failed"
+    assert "exit status 3: no such package" in outcome.error.message
+    assert canary.exists()
