@@ -394,6 +394,19 @@ SILENT = {
             border = 1.0 + a * torch.cos(4 * angle)
             return x[border > length - tol]
     """,
+    "a number that takes the place of a tensor in arithmetic": """
+        import torch
+        class Schedule:
+            def steps(self, model, current: torch.Tensor, condition):
+                last = self.alpha(9, shape=current.shape)
+                for step in range(9):
+                    before = (current * last.sqrt()).mean(dim=1)
+                    if step == 8:
+                        before = torch.tensor(1.0)
+                    last = before
+                    current = (1 - before) * current
+                return current
+    """,
     "in a test, where nothing leaves the host": """
         import unittest
         import torch

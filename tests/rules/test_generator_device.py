@@ -105,6 +105,8 @@ SILENT = {
             return {"torch": torch.get_rng_state()}
         def set_states(states):
             torch.set_rng_state(states["torch"])
+        def resume(model, state):
+            model.load_state_dict(state)
     """,
     "a state that goes to the host": """
         import torch
@@ -140,6 +142,17 @@ def test_host_generator_for_a_device(rule):
     """
     assert rule.safeties(program) == [Safety.SAFE]
     assert "g = torch.Generator(device=device)\n" in rule.fixed(program)
+
+
+def test_a_state_that_is_loaded_may_be_on_a_device(rule) -> None:
+    assert rule.safeties("""
+        import torch
+        class Trainer:
+            def state_dict(self):
+                return {"torch": torch.get_rng_state()}
+            def load_state_dict(self, state):
+                torch.set_rng_state(state["torch"])
+    """) == [Safety.SAFE]
 
 
 def test_generator_made_where_it_draws(rule):

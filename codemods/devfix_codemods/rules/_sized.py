@@ -25,6 +25,7 @@ from devfix_codemods.rules._host_company import others_left, parted
 from devfix_codemods.rules._host_on_purpose import is_random, runs_on_the_host, stays
 from devfix_codemods.rules._host_reads import gives_number, is_handed_out, is_tested
 from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
+from devfix_codemods.rules._places_taken import taken_place
 from devfix_codemods.rules._rebuilt import device_of_first, wanted_device
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 
@@ -76,7 +77,7 @@ def _told(program: Program) -> Iterator[Sized]:
         if is_sum(program, function, call):
             yield Sized(call, _IN_PLACE, repaired_sum(program, devices, function, call))
             continue
-        found = _by_target(program, function, call)
+        found = taken_place(program, function, call)
         if found is None and not stays(program, function, call):
             found = _by_argument(program, function, call) or _by_sibling(program, devices, function, call)
             found = found or _by_parameter(program, function, call)
@@ -400,21 +401,6 @@ def _devices_given(program: Program, around: ast.AST) -> Iterator[ast.expr]:
                 yield from one.args[:1] if moved else ()
 
 
-def _by_target(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
-    """The tensor whose name the new one takes: `x = torch.tensor(0.0)` where `x` is a tensor."""
-    statement = program.names.statement(call)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
-    if not isinstance(target, ast.Name) or target.id in set(scope.reads(call)):
-        return None
-    asked = (one for one in ast.walk(function) if isinstance(one, (ast.Compare, ast.UnaryOp, ast.BoolOp, ast.If)))
-    if any(_asks_for(one, target.id) for one in asked):
-        return None
-    hands = program.facts.births.get(call, {}).values()
-    if all(target.id != name for hand in hands for name, _ in hand.tensors):
-        return None
-    return f"{target.id}.device", f"takes the place of a tensor, `{target.id}`"
-
-
 def _by_item(program: Program, function: scope.Function, call: ast.Call) -> str | None:
     """The tensor into which it is put, made like one that the caller gave: `out = torch.zeros_like(x); out[i] = …`."""
     statement = program.names.statement(call)
@@ -435,17 +421,3 @@ def _is_like(program: Program, function: scope.Function, value: ast.expr) -> boo
     if not isinstance(value, ast.Call) or program.names.qualified(value.func) not in tables.LIKE_FACTORIES:
         return False
     return bool(value.args) and (dotted(value.args[0]) or "").partition(".")[0] in scope.parameters(function)
-
-
-def _asks_for(node: ast.AST, name: str) -> bool:
-    """Whether a test says that `name` may be None: `x is None`, `not x`, `if x`, `x or y`."""
-    match node:
-        case ast.Compare(left=ast.Name(id=left), ops=[ast.Is() | ast.IsNot()]):
-            return left == name
-        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=operand)):
-            return operand == name
-        case ast.If(test=ast.Name(id=test)):
-            return test == name
-        case ast.BoolOp(values=values):
-            return any(isinstance(one, ast.Name) and one.id == name for one in values)
-    return False

@@ -321,28 +321,25 @@ def _comes_from_checkpoint(program: Program, call: ast.Call) -> bool:
     if any(_goes_to_host(one, text) for one in ast.walk(function)):
         return False
     if root.id in scope.parameters(function):
-        return not any(scope.stores(function, root.id)) and not _is_kept_in_memory(program, state.slice.value)
+        kept = not _RESTORES.search(function.name) and _is_taken_here(program, state.slice.value)
+        return not any(scope.stores(function, root.id)) and not kept
     return any(_loads_to_device(program, one, root.id) for one in ast.walk(function))
 
 
-def _is_kept_in_memory(program: Program, key: object) -> bool:
-    """Whether the file itself takes the state that it finds under `key`, and neither saves nor loads anything."""
-    if any((program.names.qualified(one.func) or "") in {"torch.save", "torch.load"} for one in program.names.calls):
+def _is_taken_here(program: Program, key: object) -> bool:
+    """Whether the file itself takes the state that it finds under `key`, and loads nothing."""
+    if any(program.names.qualified(one.func) == "torch.load" for one in program.names.calls):
         return False
-    return not _RESTORES.search(program.source.text) and any(
-        isinstance(one, ast.Dict)
-        and any(
-            isinstance(name, ast.Constant)
-            and name.value == key
-            and isinstance(value, ast.Call)
-            and program.names.qualified(value.func) in _TAKES_STATE
-            for name, value in zip(one.keys, one.values)
-        )
+    return any(
+        isinstance(value, ast.Call) and program.names.qualified(value.func) in _TAKES_STATE
         for one in ast.walk(program.tree)
+        if isinstance(one, ast.Dict)
+        for name, value in zip(one.keys, one.values)
+        if isinstance(name, ast.Constant) and name.value == key
     )
 
 
-_RESTORES = re.compile(r"load_state_dict|def \w*(?:load|resume|restore_from)\w*\(")
+_RESTORES = re.compile(r"load|resume|restore|setstate")
 _TAKES_STATE = frozenset({"torch.get_rng_state", "torch.random.get_rng_state"})
 
 
