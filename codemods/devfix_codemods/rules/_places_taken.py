@@ -13,7 +13,7 @@ def taken_place(program: Program, function: scope.Function, call: ast.Call) -> t
     target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
     if not isinstance(target, ast.Name) or target.id in set(scope.reads(call)):
         return None
-    if is_scalar(call) and _is_only_counted_with(program, function, target.id):
+    if is_scalar(call) and _is_only_counted_with(program, function, call, target.id):
         return None
     asked = (one for one in ast.walk(function) if isinstance(one, (ast.Compare, ast.UnaryOp, ast.BoolOp, ast.If)))
     if any(_asks_for(one, target.id) for one in asked):
@@ -24,10 +24,13 @@ def taken_place(program: Program, function: scope.Function, call: ast.Call) -> t
     return f"{target.id}.device", f"takes the place of a tensor, `{target.id}`"
 
 
-def _is_only_counted_with(program: Program, function: scope.Function, name: str) -> bool:
-    """Whether a name stands in arithmetic and comparisons alone, or is passed on: a 0-dim tensor is legal there."""
+def _is_only_counted_with(program: Program, function: scope.Function, call: ast.Call, name: str) -> bool:
+    """Whether a name stands in arithmetic and comparisons alone from then on: a 0-dim tensor is legal there."""
     arithmetic = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Assign)
-    return all(isinstance(program.names.parent(one), arithmetic) for one in scope.loads(function, {name}))
+    statement = program.names.statement(call)
+    again = any(isinstance(one, (ast.For, ast.While)) for one in program.names.ancestors(statement))
+    reads = [one for one in scope.loads(function, {name}) if again or one.lineno > statement.lineno]
+    return bool(reads) and all(isinstance(program.names.parent(one), arithmetic) for one in reads)
 
 
 def _asks_for(node: ast.AST, name: str) -> bool:
