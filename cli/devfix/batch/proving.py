@@ -34,6 +34,9 @@ from devfix.replay.trials import BISECT_RUNS
 from devfix.replay.workspace import Workspace
 from devfix.reporting.terminal import one_line
 
+_SETUP_ROOM = 8
+"""How many times what a run may write a set-up may: torch alone unpacks to gigabytes."""
+_SETUP_FILES = 1_000_000
 _UNKNOWN = "not known to hold: the search for what breaks the checks ended"
 
 
@@ -134,18 +137,25 @@ def _set_up(job: Job, ground: _Ground) -> None:
     command, venv = job.repository.setup or "", ground.venv
     writable = (ground.root,) if venv is None else (ground.root, venv)
     where = Surroundings(ground.folder, writable, ground.temporary, environment=_variables(job), venv=venv)
-    result = run_command(command, where, _limits(job, job.repository.setup_network), ground.confinement)
+    result = run_command(command, where, _setup_limits(job), ground.confinement)
     if not result.passed:
         raise RepositoryError("set-up failed", f"`{command}`: {result.ending}{_last_line(result)}")
 
 
-def _limits(job: Job, network: bool) -> CommandLimits:
+def _limits(job: Job) -> CommandLimits:
     replay = job.repository.replay
-    return CommandLimits(job.repository.timeout, replay.memory, allowance=_allowance(replay, network))
+    return CommandLimits(job.repository.timeout, replay.memory, allowance=_allowance(replay))
 
 
-def _allowance(replay: Replay, network: bool) -> Allowance:
-    return Allowance(replay.processes, None, replay.disk, network=network)
+def _setup_limits(job: Job) -> CommandLimits:
+    """Those of a run, but with room for what an installation unpacks."""
+    usual = _limits(job)
+    network, disk = job.repository.setup_network, _SETUP_ROOM * usual.allowance.disk
+    return replace(usual, allowance=replace(usual.allowance, network=network, disk=disk, files=_SETUP_FILES))
+
+
+def _allowance(replay: Replay) -> Allowance:
+    return Allowance(replay.processes, None, replay.disk, network=replay.network)
 
 
 def _variables(job: Job) -> Mapping[str, str]:
@@ -185,7 +195,7 @@ def _replay_options(job: Job, ground: _Ground) -> ReplayOptions:
         env=tuple(_variables(job).items()),
         cwd=None if program is None else ground.folder,
         confinement=ground.confinement,
-        allowance=_allowance(replay, replay.network),
+        allowance=_allowance(replay),
     )
 
 
@@ -259,7 +269,7 @@ class _Checks:
             venv=ground.venv,
             devices=bool(self._job.environment),
         )
-        limits = _limits(self._job, self._job.repository.replay.network)
+        limits = _limits(self._job)
         return [run_command(command, where, limits, ground.confinement) for command in commands]
 
     def _path(self) -> Mapping[str, str]:
