@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -244,6 +245,7 @@ def test_push_then_the_branch_is_there(manifest: Path, batch: Batch) -> None:
     manifest.write_text(f'publish = "push"\n[[repo]]\npath = "{remote}"\nname = "remote"\n')
     assert run(batch, "--branch", "fix/devices").code == 0
     assert "devfix" in git(remote, "log", "--format=%s", "-1", "fix/devices")
+    time.sleep(1)  # what was pushed in this second, with these names, would be this run's own
     ran = batch("run", "repos.toml", "--out", "other", "--engine", "inline", "--branch", "fix/devices")
     assert ran.code == 0
     assert rows("other")["remote"].state is State.SKIPPED

@@ -36,6 +36,14 @@ from devfix.reporting.terminal import one_line
 
 _SETUP_ROOM = 8
 """How many times what a run may write a set-up may: torch alone unpacks to gigabytes."""
+_MAKE_ENVIRONMENT = """
+import pathlib, site, sys, sysconfig, venv
+venv.create(sys.argv[1], system_site_packages=True, with_pip=True, symlinks=True)
+scheme = {"base": sys.argv[1], "platbase": sys.argv[1]}
+own = pathlib.Path(sysconfig.get_path("purelib", "posix_prefix", scheme))
+(own / "packages_of_parent.pth").write_text("\\n".join(site.getsitepackages()), encoding="utf-8")
+"""
+"""Run by the interpreter: system packages are those of the interpreter that it was itself made from, if any."""
 _SETUP_FILES = 1_000_000
 _UNKNOWN = "not known to hold: the search for what breaks the checks ended"
 
@@ -124,9 +132,10 @@ def _copied(top: Path, to: Path) -> Path:
 
 
 def _environment(python: str, folder: Path) -> Path:
-    """A virtual environment that sees the packages of `python`."""
-    command = [python, "-I", "-m", "venv", "--system-site-packages", str(folder)]
-    made = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    """A virtual environment that sees the packages of `python`, also where that is of a virtual environment itself."""
+    made = subprocess.run(
+        [python, "-I", "-c", _MAKE_ENVIRONMENT, str(folder)], capture_output=True, check=False, stdin=subprocess.DEVNULL
+    )
     if made.returncode:
         told = one_line((made.stderr or made.stdout).decode("utf-8", "replace"))
         raise RepositoryError("no virtual environment", f"{python} makes none: {told}")

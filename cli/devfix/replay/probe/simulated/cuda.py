@@ -174,6 +174,8 @@ def _describe_build() -> None:
     cudnn: Any = sys.modules["torch.backends.cudnn"].m
     cudnn._cudnn, cudnn._init, cudnn.__cudnn_version = library, lambda: True, properties.cudnn_version()
     cudnn.version = properties.cudnn_version
+    # A build for CUDA would have cuDNN lay out the weights of recurrent networks anew, which changes no place.
+    torch._use_cudnn_rnn_flatten_weight = lambda: False
 
 
 def _set_captured(simulation: Simulation) -> None:

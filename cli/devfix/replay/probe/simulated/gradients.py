@@ -7,6 +7,7 @@ moved there, any other is refused.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from typing import Any
 
@@ -42,10 +43,11 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
             for index, output, gradient in zip(itertools.count(), outputs, made)
         )
 
-    original_apply = _Function.apply.__func__
+    # A classmethod; since torch 2.15 one of C, which has no `__func__`.
+    original_apply = inspect.getattr_static(_Function, "apply")
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        result = original_apply(cls, *args, **kwargs)
+        result = original_apply.__get__(None, cls)(*args, **kwargs)
         outputs = result if isinstance(result, tuple) else (result,)
         node = next((output.grad_fn for output in outputs if isinstance(output, torch.Tensor) and output.grad_fn), None)
         if node is not None and type(node).__name__ == f"{cls.__name__}Backward":
