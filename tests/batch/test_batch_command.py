@@ -1,5 +1,6 @@
 """`devfix batch`, from the command line to the run's folder."""
 
+import errno
 import json
 import os
 import random
@@ -326,6 +327,22 @@ def _without_dates(found: dict[str, Any]) -> dict[str, Any]:
     found["branches"] = len(found["branches"])
     found["patches"] = sorted(found["patches"])
     return found
+
+
+def test_a_disk_that_is_full_is_told_and_the_run_goes_on_later(
+    manifest: Path, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: str, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("devfix.batch.driving.put", full)
+        ran = run(batch)
+    assert ran.code == 2
+    assert "buggy.json cannot be written: No space left on device; the same command goes on" in ran.err
+    assert rows()["clean"].state is State.QUEUED
+    assert run(batch).code == 0
+    assert rows()["buggy"].state is State.CHANGED
 
 
 def test_a_second_driver_is_refused(manifest: Path, batch: Batch) -> None:

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from devfix.batch.migrating import migrate
 from devfix.batch.records import Commits, Job, Outcome, Replay, Rules, State
@@ -113,6 +114,17 @@ def test_a_defect_of_ours_fails_its_repository_alone(tmp_path: Path, monkeypatch
     assert outcome.error is not None
     assert (outcome.state, outcome.error.kind) == (State.FAILED, "a defect of devfix")
     assert "ZeroDivisionError: by us" in outcome.error.message
+
+
+def test_messages_that_json_cannot_carry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_arguments: object) -> None:
+        raise ValueError("a\udcff.py")
+
+    monkeypatch.setattr("devfix.batch.migrating.find", breaks)
+    outcome = done(tmp_path, {"a.py": BUGGY})
+    assert outcome.error is not None
+    assert outcome.error.message.endswith("ValueError: a\\xff.py")
+    assert msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome) == outcome
 
 
 def test_a_commit_for_each_rule(tmp_path: Path) -> None:

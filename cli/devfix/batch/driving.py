@@ -231,8 +231,11 @@ class _Drive:
 
     def _put(self, name: str, data: bytes) -> None:
         path = self._folder / name
-        path.parent.mkdir(exist_ok=True)
-        put(str(path), data)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            put(str(path), data)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}; the same command goes on") from error
 
 
 def status(folder: str, output_format: OutputFormat) -> int:

@@ -17,7 +17,7 @@ from devfix.batch.messages import commit_message, pull_request
 from devfix.batch.proving import Proof, prove
 from devfix.batch.publishing import publish
 from devfix.batch.records import Commit, Commits, Error, Job, Outcome, State
-from devfix.batch.telling import fixes_told, unhandled_told, verdicts_told
+from devfix.batch.telling import fixes_told, readable, unhandled_told, verdicts_told
 from devfix.batch.timing import Timer
 from devfix.batch.worktrees import Checkout
 from devfix.errors import UsageError
@@ -30,7 +30,7 @@ def migrate(job: Job) -> Outcome:
     try:
         outcome = _migrated(job, timer)
     except BranchTakenError as taken:
-        outcome = Outcome(job.repository.name, State.SKIPPED, notes=(str(taken),))
+        outcome = Outcome(job.repository.name, State.SKIPPED, notes=(readable(str(taken)),))
     except RepositoryError as error:
         outcome = _failed(job, error.record)
     except UsageError as error:
@@ -125,7 +125,8 @@ def _temporary(folder: Path) -> Iterator[None]:
 
 
 def _failed(job: Job, error: Error) -> Outcome:
-    return Outcome(job.repository.name, State.FAILED, error=error)
+    told = Error(readable(error.kind), readable(error.message))
+    return Outcome(job.repository.name, State.FAILED, error=told)
 
 
 def _with_worker(outcome: Outcome, timer: Timer) -> Outcome:

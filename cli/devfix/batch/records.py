@@ -184,7 +184,8 @@ class Outcome(msgspec.Struct, frozen=True):
     `commit` is what its branch starts from. `files` were read, `findings` are left. `patch` is all that was changed,
     for `git am`; `diff` the same as one unified diff. `body` is the text of a pull request, `published` names the
     remote branch or the pull request. `unhandled` are the files that could not be read as Python or written, with the
-    reason. `seconds` are those of each phase: clone, rewrite, setup, checks, replay, publish. `worker` is the machine.
+    reason. `seconds` are those of each phase: clone, rewrite, setup, checks, replay, commit, publish. `worker` is the
+    machine.
     """
 
     name: str

@@ -42,7 +42,7 @@ def verdicts_told(replays: Sequence[ReplayResult], root: Path) -> tuple[Verdict,
 
 def unhandled_told(found: Found, top: Path) -> tuple[tuple[str, str], ...]:
     """The files that were left as they are, each with the reason."""
-    told = [(_below(one.target.path, top), one.reason) for one in found.unhandled]
+    told = [(_below(one.target.path, top), readable(one.reason)) for one in found.unhandled]
     links = [one for one in found.results if isinstance(one, Rewritten) and one.target.outside]
     return (*told, *((_below(one.target.path, top), "a symbolic link that leads out of the tree") for one in links))
 
@@ -78,5 +78,10 @@ def _below(path: str, top: Path) -> str:
 
 
 def readable_path(path: Path) -> str:
-    """With forward slashes, and what is no UTF-8 in it as escapes: JSON cannot carry it."""
-    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+    """With forward slashes, as `readable`."""
+    return readable(path.as_posix())
+
+
+def readable(text: str) -> str:
+    """What is no UTF-8 in file names, and in messages that hold some, as escapes: JSON cannot carry it."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")

@@ -25,7 +25,7 @@ MOST_FIXES = 1000
 LONGEST_BODY = 50_000
 """Of a longer text of a pull request, this many characters are shown."""
 
-PHASES = ("clone", "rewrite", "setup", "checks", "replay", "publish")
+PHASES = ("clone", "rewrite", "setup", "checks", "replay", "commit", "publish")
 _QUOTES = re.compile(r'"""|\'\'\'')
 
 
