@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from devfix.batch.migrating import migrate
 from devfix.batch.records import Commits, Job, Outcome, Replay, Rules, State
+from devfix.replay.backends import HIDDEN
 from devfix.replay.confinement import find_confinement
 
 from .strangers import BRANCH, committed, git, plan, repository
@@ -47,7 +48,8 @@ def done(tmp_path: Path, files: dict[str, bytes | str], job: dict[str, Any] | No
     if not source.exists():
         committed(source, files)
     wanted = {"rules": UNSAFE, **wanted}
-    return migrate(Job(plan(tmp_path / "run", **(job or {})), repository(source, **wanted)))
+    shown = tuple(HIDDEN.items())  # as a worker without an accelerator is told
+    return migrate(Job(plan(tmp_path / "run", **(job or {})), repository(source, **wanted), environment=shown))
 
 
 def branch_of(tmp_path: Path, name: str = BRANCH) -> list[str]:

@@ -201,7 +201,7 @@ def _replay_options(job: Job, ground: _Ground) -> ReplayOptions:
         devices=replay.devices,
         steps=replay.steps,
         program=program,
-        env=tuple(_variables(job).items()),
+        env=job.repository.replay.env,  # not what hides accelerators: a simulated one is seen all the same
         cwd=None if program is None else ground.folder,
         confinement=ground.confinement,
         allowance=_allowance(replay),
