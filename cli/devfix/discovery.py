@@ -83,6 +83,11 @@ class Discovery:
         """The choices that hold for the files."""
         return frozenset(file.choice for file in self.files)
 
+    @property
+    def choice_by_path(self) -> dict[str, Choice]:
+        """The choice for each file."""
+        return {file.target.path: file.choice for file in self.files}
+
 
 def discover(names: Sequence[str], overrides: Overrides) -> Discovery:
     """The files that `names` stand for: files, folders and what is below them.

@@ -31,10 +31,10 @@ from devfix.replay import (
 from devfix.replay.outcomes import Ending
 from devfix.replay.unified import PatchError, changes_of
 from devfix.reporting import json, text
-from devfix.reporting.progress import replay_progress
+from devfix.reporting.progress import no_progress, replay_progress
 from devfix.reporting.terminal import err, out, visible
 from devfix.results import Failed, Rewritten
-from devfix.rewriting import change_of
+from devfix.rewriting import as_changes
 from devfix.running import Request, run
 from devfix.scripts import script_named
 
@@ -105,11 +105,12 @@ class _Fixes:
 
     def __call__(self, files: Sequence[Path]) -> list[Change]:
         found = self._found(files)
-        results = run(found.files, Request(Task.REWRITE, self._ask.jobs(), detailed=False), self._ask.cache(), _pass)
+        results = run(
+            found.files, Request(Task.REWRITE, self._ask.jobs(), detailed=False), self._ask.cache(), no_progress
+        )
         self.errors += Outcome(found, tuple(results)).errors
-        choices = {file.target.path: file.choice for file in found.files}
         changed = [one for one in results if isinstance(one, Rewritten) and not one.target.outside]
-        return [change_of(result, choices[result.target.path]) for result in changed]
+        return as_changes(changed, found.choice_by_path)
 
     def _found(self, files: Sequence[Path]) -> Discovery:
         """The files but for those that the settings leave out. The script was named, so it is always one."""
@@ -120,10 +121,6 @@ class _Fixes:
             named = discover([script], self._ask.overrides)
             found.files[:0], found.errors[:0] = named.files, named.errors
         return found
-
-
-def _pass(_done: int, _total: int) -> None:
-    """Show no progress: that of the runs is on the terminal."""
 
 
 def _report_lone(ask: Ask, lone: LoneRun, errors: Sequence[Failed]) -> int:

@@ -4,7 +4,7 @@ Refuse, remember, write: nothing is written while a file that would change has u
 saved before the first write.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -111,7 +111,7 @@ class _Rewrite:
 
     def _replay(self, options: "ReplayOptions") -> None:
         """Run before and after; a patch that breaks its script is not written."""
-        jobs = {file.target.path: file.choice for file in self._found.files}
+        jobs = self._found.choice_by_path
         self._replays = replayed(self._changed(), jobs, options, self._ask.quiet)
         replays = {str(result.path): result for result in self._replays}
         self._results = [
@@ -196,8 +196,12 @@ def _unless_outside(result: Result) -> Result:
     return result
 
 
-def change_of(result: Rewritten, choice: Choice) -> "Change":
-    """A rewritten file as what a replay judges."""
+def as_changes(changed: Iterable[Rewritten], choices: Mapping[str, Choice]) -> "list[Change]":
+    """Rewritten files as what a replay judges. `choices` are those of the files, by their paths."""
+    return [_change(result, choices[result.target.path]) for result in changed]
+
+
+def _change(result: Rewritten, choice: Choice) -> "Change":
     from devfix.replay import Change
 
     def only(findings: Sequence[Finding]) -> bytes:
@@ -221,9 +225,8 @@ def replayed(
         backend = choose_backend(options)
     except BackendError as error:
         raise UsageError(f"{error}; nothing was written") from error
-    changes = [change_of(item, choices[item.target.path]) for item in changed]
     with replay_progress(quiet) as tell:
-        return replay_on(backend, changes, options, tell)
+        return replay_on(backend, as_changes(changed, choices), options, tell)
 
 
 def verdict_of(result: "ReplayResult") -> Verdict:

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 from devfix.__main__ import main
-from devfix.batch.engines import Ended, Finished, Lost, Source, Started, Tick
+from devfix.batch.engines import Ended, Finished, Lost, Source, Started
 from devfix.batch.ledger import Ledger
 from devfix.batch.records import Job, Outcome, State
+from devfix.replay.processes import Tick
 
 from .strangers import bare, committed, git
 

@@ -6,17 +6,9 @@ from pathlib import Path
 
 import pytest
 from devfix.batch.commands import CommandLimits, CommandResult, Surroundings, run_command
-from devfix.replay.confinement import Allowance, Bubblewrap, find_confinement
+from devfix.replay.confinement import Allowance, Bubblewrap
 
 Run = Callable[..., CommandResult]
-
-
-@pytest.fixture(scope="module")
-def bubblewrap() -> Bubblewrap:
-    found = find_confinement(sys.executable)
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from devfix.__main__ import main
-from devfix.replay.confinement import find_confinement
 
 from .strangers import committed
 
-pytestmark = pytest.mark.skipif(isinstance(find_confinement(), str), reason="bubblewrap does not work here")
+pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 MARKUP = "<script>alert(1)</script>"
 BUGGY = f"""import torch

@@ -11,7 +11,6 @@ import pytest
 from devfix.batch.migrating import migrate
 from devfix.batch.records import Commits, Job, Outcome, Replay, Rules, State
 from devfix.replay.backends import HIDDEN
-from devfix.replay.confinement import find_confinement
 
 from .strangers import BRANCH, committed, git, plan, repository
 
@@ -38,7 +37,7 @@ if __name__ == "__main__":
 """
 UNSAFE = Rules(unsafe=True)
 
-sandbox = pytest.mark.skipif(isinstance(find_confinement(), str), reason="bubblewrap does not work here")
+sandbox = pytest.mark.usefixtures("bubblewrap")
 torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 
 

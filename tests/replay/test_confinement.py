@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,14 +19,6 @@ from devfix.replay.replaying import run_alone
 
 Run = Callable[..., Outcome]
 SUCCESS = "I am out"
-
-
-@pytest.fixture(scope="module")
-def bubblewrap() -> Bubblewrap:
-    found = find_confinement(sys.executable)
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
 
 
 @pytest.fixture

@@ -178,7 +178,7 @@ class _Drive:
         summary = self._ledger.summary()
         with batch_progress(summary.total, summary.finished, self._quiet) as self._told:
             self._work()
-        return self._reported()
+        return _report(self._folder, self._ledger, self._quiet)
 
     def _work(self) -> None:
         self._queue = self._ledger.queued()
@@ -222,13 +222,6 @@ class _Drive:
         self._ledger.finish(outcome)
         self._told.ended(outcome)
 
-    def _reported(self) -> int:
-        """Write the report, and tell what came of the run."""
-        totals = _written(self._folder, self._ledger)
-        if not self._quiet:
-            Printer(sys.stdout).lines(summary_lines(totals, os.path.relpath(self._folder / INDEX)))
-        return _exit_code(totals)
-
     def _put(self, name: str, data: bytes) -> None:
         path = self._folder / name
         try:
@@ -260,8 +253,14 @@ def report(folder: str) -> int:
         UsageError: there is none, or it cannot be written.
     """
     with Ledger.view(folder) as view:
-        totals = _written(Path(folder), view)
-    Printer(sys.stdout).lines(summary_lines(totals, os.path.relpath(Path(folder, INDEX))))
+        return _report(Path(folder), view, quiet=False)
+
+
+def _report(folder: Path, view: View, quiet: bool) -> int:
+    """Write the report, tell what came of the run, and answer the exit code."""
+    totals = _written(folder, view)
+    if not quiet:
+        Printer(sys.stdout).lines(summary_lines(totals, os.path.relpath(folder / INDEX)))
     return _exit_code(totals)
 
 

@@ -11,11 +11,13 @@ from devfix import plugins
 from devfix.batch.records import Rules
 from devfix.cache import no_cache
 from devfix.discovery import Discovery, discover
+from devfix.inputs import Outcome
 from devfix.jobs import Task
 from devfix.replay.changes import Change, Part
+from devfix.reporting.progress import no_progress
 from devfix.reporting.tally import remaining
 from devfix.results import Failed, Problem, Result, Rewritten
-from devfix.rewriting import change_of
+from devfix.rewriting import as_changes
 from devfix.running import Request, run
 from devfix.settings import Overrides
 
@@ -36,7 +38,7 @@ class Found:
     @property
     def unhandled(self) -> Sequence[Failed]:
         """The files that could not be read, or not as Python."""
-        return [*self.discovery.errors, *(one for one in self.results if isinstance(one, Failed))]
+        return Outcome(self.discovery, tuple(self.results)).errors
 
     @property
     def left(self) -> int:
@@ -44,8 +46,7 @@ class Found:
         return sum(len(remaining(result)) for result in self.results)
 
     def fixes(self) -> "Fixes":
-        choices = {file.target.path: file.choice for file in self.discovery.files}
-        return Fixes(self.top, [change_of(one, choices[one.target.path]) for one in self.changed])
+        return Fixes(self.top, as_changes(self.changed, self.discovery.choice_by_path))
 
 
 def find(folder: Path, top: Path, rules: Rules, cores: int) -> Found:
@@ -63,11 +64,7 @@ def find(folder: Path, top: Path, rules: Rules, cores: int) -> Found:
         top=str(top),
     )
     discovery = discover([str(folder)], overrides)
-    return Found(top, discovery, run(discovery.files, Request(Task.REWRITE, cores), no_cache(), _pass))
-
-
-def _pass(_done: int, _total: int) -> None:
-    """Nobody watches."""
+    return Found(top, discovery, run(discovery.files, Request(Task.REWRITE, cores), no_cache(), no_progress))
 
 
 @dataclass

@@ -81,6 +81,10 @@ def replay_progress(quiet: bool) -> Iterator[Tell]:
         clock.close()
 
 
+def no_progress(_done: int, _total: int) -> None:
+    """An `Advance` that shows nothing."""
+
+
 def _unseen(quiet: bool) -> bool:
     return quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"
 
@@ -89,7 +93,7 @@ def _unseen(quiet: bool) -> bool:
 def progress(title: str, quiet: bool) -> Iterator[Advance]:
     """A function `(done, total)` to be told how far the work is."""
     if _unseen(quiet):
-        yield lambda done, total: None
+        yield no_progress
         return
     bar = _Bar(title)
     try:

@@ -13,7 +13,7 @@ from devfix.inputs import Ask, Outcome
 from devfix.jobs import Job, Task
 from devfix.pool import Lost, Pool
 from devfix.reporting import diff
-from devfix.reporting.progress import Advance
+from devfix.reporting.progress import Advance, no_progress
 from devfix.results import Failed, Problem, Result
 from devfix.review.combining import Combined, Missed, Wish, combine
 from devfix.review.deciding import Decision, Renewed, Review
@@ -223,14 +223,12 @@ class Session:
             UsageError: it cannot run.
         """
         from devfix.replay import BackendError, choose_backend, render, replay_on
-        from devfix.rewriting import change_of
+        from devfix.rewriting import as_changes
 
         accepted = self.review.those(Decision.ACCEPTED)
-        plan = self.plan(_pass)
+        plan = self.plan(no_progress)
         choices = {item.path: item.document.file.choice for item in accepted}
-        changes = [
-            change_of(one.rewritten, choices[one.target.path]) for one in plan.files if one.rewritten is not None
-        ]
+        changes = as_changes([one.rewritten for one in plan.files if one.rewritten is not None], choices)
         if not changes:
             raise UsageError("nothing to replay: no fix is accepted")
         try:
@@ -269,7 +267,7 @@ def _read_anew(file: File, ask: Ask) -> Document | Failed | None:
     except OSError as error:
         return Failed(file.target, f"cannot be read: {error.strerror}")
     file = replace(file, mtime_ns=status.st_mtime_ns, size=status.st_size)
-    results: Sequence[Result] = run([file], Request(Task.CHECK, 1), ask.cache(), _pass)
+    results: Sequence[Result] = run([file], Request(Task.CHECK, 1), ask.cache(), no_progress)
     baseline = ask.baseline()
     if baseline is not None:
         results = baselines.sift(baseline, results, ()).results
@@ -297,7 +295,3 @@ def _received(wish: Wish, answer: Combined | Failed | Lost) -> Combined | Failed
 
 def _key(problem: Problem) -> tuple[object, ...]:
     return problem.code, problem.message, problem.span
-
-
-def _pass(_done: int, _total: int) -> None:
-    """Show no progress."""

@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from devfix.batch.records import Error, Job, Outcome, State
+from devfix.replay.processes import Tick, nobody_watches
 
 Source = Callable[[], Job | None]
 """Answers the next job, or None where there is none at the moment. One that was lost may be given again: an engine asks
@@ -14,14 +15,6 @@ whenever one has ended, and is done when there is none and none is being worked 
 
 Started = Callable[[Job, str], None]
 """Told of each job whose work begins, with the worker that has it."""
-
-
-Tick = Callable[[], None]
-"""Called now and then while nothing ends."""
-
-
-def nobody_watches() -> None:
-    """Time passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +67,9 @@ class Engine(Protocol):
     def run(self, source: Source, started: Started, tick: Tick = nobody_watches) -> Generator[Ended, None, None]:
         """What becomes of each job, in the order in which they end.
 
-        `source`, `started` and `tick` are called in the thread that iterates, and a job is taken only where there is
-        room for it. To close the iterator ends all work and every process, and so does an exception that passes
-        through it.
+        `source`, `started`, and `tick` now and then while nothing ends, are called in the thread that iterates, and a
+        job is taken only where there is room for it. To close the iterator ends all work and every process, and so does
+        an exception that passes through it.
 
         Raises:
             UsageError: the engine cannot run here.

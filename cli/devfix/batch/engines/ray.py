@@ -19,11 +19,12 @@ import msgspec
 from msgspec.structs import replace
 
 from devfix import __version__
-from devfix.batch.engines import Ended, Source, Started, Tick, ended, nobody_watches
+from devfix.batch.engines import Ended, Source, Started, ended
 from devfix.batch.engines.slots import environment, executes
 from devfix.batch.engines.supervising import Program, supervise
 from devfix.batch.records import Job, Outcome
 from devfix.errors import UsageError
+from devfix.replay.processes import Tick, nobody_watches
 from devfix.reporting.terminal import one_line
 
 AUTO = "auto"
