@@ -1,6 +1,7 @@
 """The engine with rules of its own, so that what it does is seen apart from what rules decide."""
 
 import ast
+import sys
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -113,6 +114,34 @@ class TestCheck:
         assert isinstance(found, Failed)
         assert found.reason.startswith("syntax error")
         assert found.reason.endswith("looks like a template, not like Python")
+
+    @pytest.mark.parametrize(
+        ("part", "since"),
+        [
+            ("def same[T](x: T) -> T:\n    return x", (3, 12)),
+            ("name = f'{names['first']}'", (3, 12)),
+            ("type Number = int", (3, 12)),
+            ("text = t'{x}'", (3, 14)),
+        ],
+    )
+    def test_newer_python_is_named_as_such(self, rules, part, since):
+        if sys.version_info >= since:
+            pytest.skip("this Python reads it")
+        rules(_rule("DVF101", "bad", _nothing))
+        found = check(_source(f"import torch\nbad()\n{part}\n"), ALL)
+        assert isinstance(found, Failed)
+        here = ".".join(map(str, sys.version_info[:2]))
+        assert found.reason.endswith(f"; newer than Python {here}, which devfix runs on here")
+
+    @pytest.mark.parametrize(
+        "part",
+        ["print 'x'", "raise Bad, 'x'", "try:\n    bad()\nexcept Bad, error:\n    pass", "x = (", "<<<<<<< HEAD"],
+    )
+    def test_older_python_and_mistakes_are_not(self, rules, part):
+        rules(_rule("DVF101", "bad", _nothing))
+        found = check(_source(f"import torch\nbad()\n{part}\n"), ALL)
+        assert isinstance(found, Failed)
+        assert "newer" not in found.reason
 
     def test_a_template_that_is_python_is_checked(self, rules):
         rules(_rule("DVF101", "bad", _nothing))

@@ -1,6 +1,7 @@
 """One file through all of it: trigger, parse, analyse, edit, verify."""
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,7 @@ from devfix_codemods.edits import lines
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
 from devfix_codemods.edits.needs import release_needed
+from devfix_codemods.edits.newer import is_newer_python
 from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
@@ -180,11 +182,14 @@ def _bug(code: str) -> str:
 
 
 def _explained(source: Source, error: SourceError) -> str:
-    try:
-        template = _TEMPLATE.search(source.text)
-    except SourceError:
-        template = None
-    return f"{error}; looks like a template, not like Python" if template else str(error)
+    cause = error.__cause__
+    if not isinstance(cause, SyntaxError):
+        return str(error)
+    if _TEMPLATE.search(source.text):
+        return f"{error}; looks like a template, not like Python"
+    if is_newer_python(source.text, cause):
+        return f"{error}; newer than Python {_release(sys.version_info[:2])}, which devfix runs on here"
+    return str(error)
 
 
 def _for_target(finding: Finding, options: Options, source: Source) -> Finding:
