@@ -15,21 +15,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from devfix.batch.choices import Commits, Existing, Publish
 from devfix.batch.ledger import ErrorGroup, Ledger, Row, View
-from devfix.batch.records import (
-    Commits,
-    Error,
-    Existing,
-    Fix,
-    Outcome,
-    Plan,
-    Publish,
-    Replay,
-    Repository,
-    Rules,
-    State,
-    Verdict,
-)
+from devfix.batch.records import Error, Fix, Outcome, Plan, Replay, Repository, Rules, State, Verdict
 from devfix.errors import UsageError
 
 PLAN = Plan("/run", "devfix/2030-01-02-all", "2030-01-02T03:04:05+00:00")

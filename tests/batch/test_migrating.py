@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from devfix.batch.choices import Commits
 from devfix.batch.migrating import migrate
-from devfix.batch.records import Commits, Job, Outcome, Replay, Rules, State
+from devfix.batch.records import Job, Outcome, Replay, Rules, State
 from devfix.replay.backends import HIDDEN
 
 from .strangers import BRANCH, committed, git, plan, repository

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from devfix.batch.choices import Existing, Publish
 from devfix.batch.clones import checkout
 from devfix.batch.errors import BranchTakenError, RepositoryError
 from devfix.batch.git import Git
 from devfix.batch.hosts import Place, place_of
 from devfix.batch.publishing import publish, require_publisher
-from devfix.batch.records import Existing, Plan, Publish, Repository
+from devfix.batch.records import Plan, Repository
 from devfix.errors import UsageError
 from msgspec.structs import replace
 

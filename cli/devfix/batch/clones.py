@@ -5,10 +5,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from devfix.batch.bare import Clone, remove
+from devfix.batch.choices import Existing, Publish
 from devfix.batch.errors import BranchTakenError, RepositoryError
 from devfix.batch.git import Git
 from devfix.batch.identity import Identity, branch_of, digest, identity_of
-from devfix.batch.records import Existing, Plan, Publish, Repository
+from devfix.batch.records import Plan, Repository
 from devfix.batch.remotes import Wanted, look_up
 from devfix.batch.sources import shown
 from devfix.batch.worktrees import Checkout, open_worktree

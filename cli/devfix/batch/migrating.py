@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from devfix.batch.choices import Commits
 from devfix.batch.clones import checkout
 from devfix.batch.errors import BranchTakenError, RepositoryError
 from devfix.batch.fixes import Fixes, Found, find
@@ -16,7 +17,7 @@ from devfix.batch.git import Git
 from devfix.batch.messages import commit_message, pull_request
 from devfix.batch.proving import Proof, prove
 from devfix.batch.publishing import publish
-from devfix.batch.records import Commit, Commits, Error, Job, Outcome, State
+from devfix.batch.records import Commit, Error, Job, Outcome, State
 from devfix.batch.telling import fixes_told, readable, unhandled_told, verdicts_told
 from devfix.batch.timing import Timer
 from devfix.batch.worktrees import Checkout

@@ -7,9 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from devfix.batch.choices import Commits as Commits
-from devfix.batch.choices import Existing as Existing
-from devfix.batch.choices import Publish as Publish
+from devfix.batch.choices import Commits, Existing, Publish
 
 
 class State(StrEnum):

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from devfix.batch.choices import Commits, Existing, Publish
 from devfix.batch.manifest.document import parse, repositories, run_choices
 from devfix.batch.manifest.gathering import Wanted, repositories_of
 from devfix.batch.manifest.listing import checkouts, listed
 from devfix.batch.manifest.mistakes import Mistakes, Place
-from devfix.batch.records import Commits, Existing, Publish, Repository
+from devfix.batch.records import Repository
 from devfix.discovery import STANDARD_INPUT
 from devfix.errors import UsageError
 from devfix.reporting.terminal import visible

@@ -11,11 +11,12 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from devfix.batch.choices import Commits, Existing, Publish
 from devfix.batch.manifest import places, values
 from devfix.batch.manifest.gathering import Wanted, derived_name, name_fault
 from devfix.batch.manifest.mistakes import Mistakes, Place, RefusedError
 from devfix.batch.manifest.values import Reader
-from devfix.batch.records import Commits, Existing, Publish, Repository, Rules
+from devfix.batch.records import Repository, Rules
 from devfix.bounds import LEAST_MEMORY, LEAST_TIMEOUT, MOST_DEVICES, MOST_SEED
 
 Table = dict[str, Any]

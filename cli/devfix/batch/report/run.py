@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from devfix.batch.choices import Commits
 from devfix.batch.ledger import Run
-from devfix.batch.records import Commits, Plan
+from devfix.batch.records import Plan
 
 INDEX = "report/index.html"
 """Below the run's folder: the page over all repositories."""
