@@ -384,3 +384,46 @@ def test_a_loop_variable_that_the_rest_of_the_round_does_not_read(rule) -> None:
     assert rule.findings(program) == ()
     read = program.replace('batch.to("cpu")', "batch.to(device)\n                print(batch + 1)")
     assert "batch = batch.to(device)" in rule.fixed(read)
+
+
+OUTER = """
+    import torch
+    SCALE = torch.tensor([1.0])
+    def scaled(loss, *, gain: torch.Tensor):
+        {line}
+        return loss * SCALE + gain
+"""
+
+
+def test_a_name_of_the_module_gets_advice(rule) -> None:
+    finding = rule.finding(OUTER.format(line="SCALE.to(loss.device)"))
+    assert finding.fix is None
+    assert finding.advice == "read `SCALE.to(loss.device)` instead: an assignment would make `SCALE` a local name"
+
+
+def test_a_name_of_the_module_that_the_function_declares_its_own(rule) -> None:
+    fixed = rule.fixed(OUTER.format(line="global SCALE\n        SCALE.to(loss.device)"))
+    assert "    SCALE = SCALE.to(loss.device)\n" in fixed
+
+
+def test_a_parameter_by_keyword(rule) -> None:
+    fixed = rule.fixed(OUTER.format(line="gain.to(loss.device)"))
+    assert "    gain = gain.to(loss.device)\n" in fixed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "j = torch.zeros(3, device=x.device)",
+        "j = torch.zeros_like(x)",
+        "j = x * 2",
+        "device = x.device; j = torch.zeros(3, device=device)",
+        "j = torch.zeros(3).to(x.device)",
+        "j = x.new_zeros(3)",
+    ],
+)
+def test_what_is_there_already(rule, line: str) -> None:
+    program = f"import torch\ndef f(x: torch.Tensor):\n    {line}\n    j.to(x.device)\n    return x + j\n"
+    assert rule.findings(program) == ()
+    other = program.replace("(x: torch.Tensor)", "(x: torch.Tensor, y)").replace("j.to(x.device)", "j.to(y.device)")
+    assert "    j = j.to(y.device)\n" in rule.fixed(other)

@@ -25,10 +25,11 @@ for `x.type_as(y)`, which only tensors have.
 Safe for moves to a device. Unsafe for `type_as`, where only another function says that the parameter is a tensor, for
 moves to the host, where the tensor is also turned into a numpy array (which needs the host), and beside another
 discarded move of something that may be no tensor. A tensor that requires grad gets advice only: its moved copy is no
-leaf. So do the parameters and buffers that a loop goes over: another name for the loop variable moves none of them.
-Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place. So are
-moves that are the point themselves: in the body of a `try`, or of a value that is never read again, as a loop variable
-is not once its loop goes on.
+leaf. So do the parameters and buffers that a loop goes over: another name for the loop variable moves none of them;
+and a name of the module, which an assignment in a function would hide.
+Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place. So are moves of
+what is on that device already, and moves that are the point themselves: in the body of a `try`, or of a value that is
+never read again, as a loop variable is not once its loop goes on.
 
 ## Since torch
 
@@ -43,11 +44,12 @@ from devfix_codemods.edits.operations import ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Move
-from devfix_codemods.flow.places import HOST, UNKNOWN
+from devfix_codemods.flow.places import HOST, UNKNOWN, Relation, relation
 from devfix_codemods.flow.tables import PARAMETER_CLASSES
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._bindings import Bindings
 from devfix_codemods.rules._looks import discards_move
 from devfix_codemods.rules._moves import text_of, within
 
@@ -57,7 +59,7 @@ def check(program: Program) -> Iterator[Finding]:
     if not program.outline.discards_moves:
         return
     for move in program.facts.moves:
-        if move.result_used or move.target == UNKNOWN or not _is_tensor(program, move):
+        if move.result_used or move.target == UNKNOWN or not _is_tensor(program, move) or _is_there(program, move):
             continue
         if _target(program, move) is not None and not _is_trial(program, move) and _read_later(program, move):
             yield _finding(program, move)
@@ -86,6 +88,12 @@ def _in_try(program: Program, node: ast.AST) -> bool:
 
 def _looks(data: bytes) -> bool:
     return b".type_as(" in data or discards_move(data)
+
+
+def _is_there(program: Program, move: Move) -> bool:
+    """Whether the value surely was on the device to which it is moved: nothing is lost with the copy."""
+    target = program.facts.shared(move.target)
+    return target != HOST and relation(program.facts.shared(move.before), target) is Relation.SAME
 
 
 def _is_trial(program: Program, move: Move) -> bool:
@@ -249,6 +257,8 @@ def _advice(program: Program, move: Move, name: str) -> str:
         return f"make `{name}` on the device where it is created: a moved copy is no leaf and gets no gradient"
     if (owner := _owner(_loop_over(program, move))) is not None:
         return f"assign the result to `{name}.data`, or move `{owner}`, which holds it"
+    if (target := _target(program, move)) is not None and _is_of_another_scope(program, move, target):
+        return f"read `{text_of(program, move.node)}` instead: an assignment would make `{name}` a local name"
     return f"assign the result to `{name}`"
 
 
@@ -257,11 +267,25 @@ def _fix(program: Program, move: Move, name: str) -> Fix | None:
     target = _target(program, move)
     if not isinstance(statement, ast.Expr) or target is None or _is_leaf(program, move, name):
         return None
-    if _owner(_loop_over(program, move)) is not None:
+    if _owner(_loop_over(program, move)) is not None or _is_of_another_scope(program, move, target):
         return None
     code = f"{target} = {program.source.segment(program.source.span(move.node))}"
     edit = ReplaceStatement(program.source.span(statement), code)
     return Fix(_safety(program, move, name), f"Assign the moved tensor to `{target}`", (edit,))
+
+
+def _is_of_another_scope(program: Program, move: Move, target: str) -> bool:
+    """Whether an assignment would make a local of a name that the function only reads: it would be unbound above."""
+    function = scope.function_around(program, move.node)
+    if function is None or not target.isidentifier() or target in _declared_outer(function):
+        return False
+    bindings = Bindings(program)
+    return bindings.owner(target, move.node) is not bindings.scope(move.node)
+
+
+def _declared_outer(function: scope.Function) -> set[str]:
+    kinds = (ast.Global, ast.Nonlocal)
+    return {name for one in ast.walk(function) if isinstance(one, kinds) for name in one.names}
 
 
 def _is_leaf(program: Program, move: Move, name: str) -> bool:
