@@ -1,6 +1,7 @@
 """One parsed file and what has been learnt of it, each part computed when a rule first asks."""
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 
 from devfix_codemods.flow.classes import ClassTable
@@ -56,9 +57,33 @@ class Program:
         """What the abstract interpreter saw: meetings, moves, calls."""
         return interpret(self.unit, self.project, self._undone)
 
+    def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
+        """The calls of what is named `name`, in this file and in those of the project that import it."""
+        for program in (self, *self._importing):
+            if name.encode() in program.source.data:
+                yield from ((program, one) for one in program.names.calls if _called(one) == name)
+
+    @cached_property
+    def _importing(self) -> list["Program"]:
+        if self.project is None:
+            return []
+        found = []
+        for unit in self.project.importing(self.unit):
+            other = Program(unit.source)  # its own importers are not asked
+            other.unit = unit
+            found.append(other)
+        return found
+
     def undoing(self, calls: frozenset[ast.Call]) -> "Program":
         """The file read as if `calls`, which move or make tensors, left them on the host: what would these meet?"""
         other = Program(self.source, self.project, accelerator=self.accelerator)
         other.unit = self.unit
         other._undone = calls
         return other
+
+
+def _called(call: ast.Call) -> str | None:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return None

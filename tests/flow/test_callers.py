@@ -121,3 +121,22 @@ def test_callers_that_call_each_other() -> None:
     }
     assert found(texts, "train.py") == []
     assert found(texts, "other.py") == []
+
+
+PADS = """
+    import torch
+    def pad(x, y, n):
+        z = torch.zeros(n, 4)
+        if x:
+            z = torch.cat([z, y], dim=0)
+        return z
+    def main():
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return pad(True, torch.ones(2, 4).to(device), 3)
+"""
+
+
+@pytest.mark.parametrize(("call", "follows"), [("pad(False, None, 3)", False), ("pad(False, ones, 3)", True)])
+def test_no_device_of_what_another_file_gives_as_none(call: str, follows: bool) -> None:
+    texts = {"pads.py": PADS, "other.py": f"from pads import pad\nprint({call})\n"}
+    assert ("device=y.device" in patched(texts, "pads.py")) is follows

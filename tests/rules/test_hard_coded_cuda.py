@@ -773,3 +773,36 @@ def test_a_tensor_that_is_read_as_numbers_says_nothing_of_a_place(rule) -> None:
                 return baseline
     """
     assert "torch.full((1,), i).to(sizes.device)" not in rule.fixed(program, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    "sent", ["dist.broadcast(out, 0)", "dist.send(out.contiguous(), 1)", "dist.all_gather([out], self.tensor)"]
+)
+def test_what_other_processes_get_follows_no_tensor_that_may_be_on_the_host(rule, sent: str) -> None:
+    program = f"""
+        import torch
+        import torch.distributed as dist
+        class Shared:
+            def __init__(self, tensor):
+                self.device = tensor.device
+                self.tensor = tensor
+            def share(self, shape):
+                out = torch.empty(shape, device="cuda")
+                {sent}
+                return out
+    """
+    assert rule.findings(program) == ()
+    assert "device=self.device" in rule.fixed(program.replace(sent, "out.fill_(0)"), unsafe=True)
+
+
+@pytest.mark.parametrize("line", ["from . import nccl", "from .nccl import send", "import package.nccl"])
+def test_files_that_speak_to_nccl(rule, line: str) -> None:
+    program = f"""
+        import torch
+        {line}
+        def publish(x: torch.Tensor, rank):
+            shape = torch.tensor(x.shape).cuda()
+            transfer(shape, x, rank)
+    """
+    assert rule.findings(program) == ()
+    assert "to(x.device)" in rule.fixed(program.replace(line, "import package"), unsafe=True)

@@ -6,7 +6,7 @@ A file is parsed when something that it defines is used, once for all files of a
 import ast
 import posixpath
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -177,16 +177,22 @@ class Project:
         Files that leave it to a framework where values live are not asked.
         """
         found: list[Entry] = []
+        for other in self.importing(unit):
+            if other.traits.managed:
+                continue
+            if other.path not in self._calls:
+                self._calls[other.path] = tuple(run(other))
+            found += [one for one in self._calls[other.path] if one.path == unit.path]
+        return tuple(found)
+
+    def importing(self, unit: Unit) -> Iterator[Unit]:
+        """The files that import `unit`."""
         for path in self.files.importers(unit.path):
             unit.asked = True
             unit.uses.add(path)
             other = self.unit(path)
-            if other is None or other is unit or other.traits.managed:
-                continue
-            if path not in self._calls:
-                self._calls[path] = tuple(run(other))
-            found += [one for one in self._calls[path] if one.path == unit.path]
-        return tuple(found)
+            if other is not None and other is not unit:
+                yield other
 
     def consulted(self, path: str) -> frozenset[str] | None:
         """The files on which the analysis of `path` may have depended so far, itself left out.

@@ -10,7 +10,7 @@ from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _attributes, _buffers
 from devfix_codemods.rules._attributes import Kept, own_attribute
-from devfix_codemods.rules._following import optional_parameters
+from devfix_codemods.rules._optional import optional_parameters
 
 _MAY_BE = re.compile(rb"is None|not hasattr\(self")
 _NEW_EACH_TIME = re.compile(r"rand|normal|Parameter|Buffer|bernoulli|multinomial|empty")

@@ -6,7 +6,7 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import InsertStatement
 from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_sites import Site
-from devfix_codemods.rules._following import optional_parameters
+from devfix_codemods.rules._optional import optional_parameters
 
 ADVICE = "keep the `device` of the constructor as `self.device`, and use it here"
 

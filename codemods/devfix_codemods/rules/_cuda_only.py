@@ -21,7 +21,7 @@ _MEANT = re.compile(r"cuda|gpu|nccl|triton|bench|profil|latency|tensorrt|graph_c
 _SKIPS = re.compile(r"cuda|gpu|skip|device|accelerator|triton|numba", re.IGNORECASE)
 _CUDA_PACKAGES = re.compile(
     r"(^|[._])(triton|cupy|numba\.cuda|pycuda|cuda|tensorrt|torch2trt|transformer_engine|flash_attn|xformers|apex|amp_C"
-    r"|cugraph|cudf|cuml|rmm|colossalai|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
+    r"|nccl|cugraph|cudf|cuml|rmm|colossalai|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
     r"($|[._])|_cuda($|\.)|_triton($|\.)|cuda_"
 )
 _TESTS = re.compile(

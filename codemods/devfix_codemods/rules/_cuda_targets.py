@@ -7,14 +7,15 @@ from functools import cached_property
 
 from devfix_codemods import scope
 from devfix_codemods.findings import Safety
+from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.places import Device
-from devfix_codemods.flow.tables import SEQUENCE_FUNCTIONS
 from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_kept import ADVICE, is_told_only
 from devfix_codemods.rules._cuda_sites import Site
 from devfix_codemods.rules._devices import Devices
-from devfix_codemods.rules._following import device_at, optional_parameters
+from devfix_codemods.rules._following import device_at
+from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._whereabouts import sounds_like_model
 
 
@@ -91,6 +92,8 @@ class Targets:
         if site.call in self._met:
             return Target(self._met[site.call], Safety.SAFE)
         statement = self._program.names.statement(site.call)
+        if self._is_communicated(site, statement):
+            return None
         text = self.chosen(statement) or self._given(site, statement) or self._of_first(site)
         return Target(text, Safety.UNSAFE) if text is not None else None
 
@@ -108,6 +111,17 @@ class Targets:
                 if text is not None:
                     found[call] = text
         return found
+
+    def _is_communicated(self, site: Site, statement: ast.stmt) -> bool:
+        """Whether other processes get the value, which NCCL refuses to take from the host."""
+        function = scope.function_around(self._program, statement) or self._program.tree
+        made = _made_from(site, statement)
+        return any(
+            (self._program.names.qualified(call.func) or "").startswith("torch.distributed.")
+            and any(_is_value(node, site, made) for one in scope.given_to(call) for node in ast.walk(one))
+            for call in ast.walk(function)
+            if isinstance(call, ast.Call)
+        )
 
     # A device in scope
 
@@ -153,10 +167,10 @@ class Targets:
             for one in self._sites
             if one.call in self._met and scope.function_around(self._program, one.call) is function
         }
-        excluded = _moved_in(function) | _counted_in(function) | _roots(site) | optional_parameters(function)
+        excluded = _moved_in(function) | _counted_in(function) | _roots(site)
         for text in self._candidates(site, statement, function):
             root = text.removeprefix("next(").partition(".")[0]
-            if root in excluded:
+            if root in excluded or may_be_none(self._program, root, site.call):
                 continue
             if text.startswith("next("):
                 if _feeds(function, site, made, root):
@@ -181,7 +195,7 @@ class Targets:
                     if isinstance(one, ast.Assign) and any(dotted(target) == name for target in one.targets)
                 ]
                 follows = each in self._program.unit.evidence[function].surely and each in scope.reads(site.receiver)
-                if api in SEQUENCE_FUNCTIONS and follows and _is_list(bound):
+                if api in tables.SEQUENCE_FUNCTIONS and follows and _is_list(bound):
                     return f"{name}[0].device"
         return None
 

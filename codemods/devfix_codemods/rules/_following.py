@@ -5,7 +5,7 @@ factory names the place, the value is moved where it meets the other.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from devfix_codemods import scope
@@ -20,6 +20,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
+from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._set_attributes import is_always_set
 
 IN_PLACE = "in-place update"
@@ -294,10 +295,7 @@ def _is_there(program: Program, name: str, node: ast.AST) -> bool:
     function = scope.function_around(program, node)
     if function is not None and _is_data_for_numpy(program, function, name.partition(".")[0]):
         return False
-    if function is None or name.partition(".")[0] not in optional_parameters(function):
-        return True
-    root = name.partition(".")[0]
-    return any(root in _dereferenced(one) for one in surely_run_before(program, program.names.statement(node)))
+    return not may_be_none(program, name.partition(".")[0], node)
 
 
 def _is_data_for_numpy(program: Program, function: scope.Function, name: str) -> bool:
@@ -308,51 +306,6 @@ def _is_data_for_numpy(program: Program, function: scope.Function, name: str) ->
         and function in program.names.ancestors(node)
         for node in program.names.calls
     )
-
-
-def optional_parameters(function: scope.Function) -> set[str]:
-    """Parameters that may be None: by default, or by annotation."""
-    spec = function.args
-    positional = [*spec.posonlyargs, *spec.args]
-    defaults = dict(zip((one.arg for one in reversed(positional)), reversed(spec.defaults)))
-    defaults.update({one.arg: node for one, node in zip(spec.kwonlyargs, spec.kw_defaults) if node is not None})
-    found = {name for name, node in defaults.items() if isinstance(node, ast.Constant) and node.value is None}
-    for one in (*positional, *spec.kwonlyargs):
-        text = ast.unparse(one.annotation) if one.annotation is not None else ""
-        if "Optional" in text or "None" in text:
-            found.add(one.arg)
-    return found
-
-
-def surely_run_before(program: Program, statement: ast.stmt) -> Iterator[ast.stmt]:
-    """Simple statements that have run whenever `statement` starts, and itself."""
-    inner = statement
-    while True:
-        for one in scope.block_of(program, inner):
-            if one is inner:
-                break
-            if isinstance(one, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Assert)):
-                yield one
-        outer = program.names.parent(inner)
-        if not isinstance(outer, ast.stmt) or isinstance(outer, scope.Function | ast.ClassDef):
-            break
-        inner = outer
-    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)):
-        yield statement
-
-
-def _dereferenced(statement: ast.stmt) -> set[str]:
-    """Names of which a statement reads an attribute or an item, on every path through it."""
-    found: set[str] = set()
-    pending: list[ast.AST] = [statement]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)):
-            continue
-        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.value, ast.Name):
-            found.add(node.value.id)
-        pending.extend(ast.iter_child_nodes(node))
-    return found
 
 
 def _by_name(program: Program, meeting: Meeting, call: ast.Call) -> str | None:

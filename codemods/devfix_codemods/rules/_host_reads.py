@@ -8,7 +8,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._following import surely_run_before
+from devfix_codemods.rules._optional import surely_run_before
 
 _NUMBERS = frozenset({"float", "int", "bool", "str"})
 

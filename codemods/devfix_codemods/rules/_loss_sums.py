@@ -9,8 +9,9 @@ from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._devices import Devices
-from devfix_codemods.rules._following import Following, optional_parameters, placed
+from devfix_codemods.rules._following import Following, placed
 from devfix_codemods.rules._host_on_purpose import LEAVES, is_scalar
+from devfix_codemods.rules._optional import optional_parameters
 
 
 def is_sum(program: Program, function: scope.Function, call: ast.Call) -> bool:

@@ -8,7 +8,7 @@ from devfix_codemods import scope
 from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_sites import names_cuda
 from devfix_codemods.rules._device_values import sounds_like_device
-from devfix_codemods.rules._following import optional_parameters
+from devfix_codemods.rules._optional import optional_parameters
 
 
 @dataclass(frozen=True, slots=True)
