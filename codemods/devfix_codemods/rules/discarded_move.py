@@ -91,7 +91,10 @@ def _looks(data: bytes) -> bool:
 
 
 def _is_there(program: Program, move: Move) -> bool:
-    """Whether the value surely was on the device to which it is moved: nothing is lost with the copy."""
+    """Whether the function itself made the value on the device to which it is moved: nothing is lost with the copy."""
+    function, name = scope.function_around(program, move.node), dotted(move.receiver)
+    if name is None or (function is not None and name not in scope.stored(function)):
+        return False  # one caller does not speak for all
     target = program.facts.shared(move.target)
     return target != HOST and relation(program.facts.shared(move.before), target) is Relation.SAME
 
