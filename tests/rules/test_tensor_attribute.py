@@ -289,3 +289,21 @@ def test_it_is_reported_where_the_module_keeps_it(rule) -> None:
     program = module("t = given if n else torch.zeros(3)\n        self.t = torch.ones(3)", "return x + self.t")
     found = rule.finding(program)
     assert (found.span.line, [one.span.line for one in found.trail]) == (7, [7, 9])
+
+
+def test_what_is_computed_of_a_moved_use_is_not_moved_again(rule):
+    program = """
+        import torch
+        from torch import nn
+        class Hinge(nn.Module):
+            def __init__(self, dims):
+                super().__init__()
+                self.signs = 2 * torch.eye(dims) - torch.ones([dims, dims])
+            def forward(self, input, target):
+                signs = self.signs[target.long()].transpose(0, 1)
+                half = signs / 2
+                return torch.sum((0.5 - half * input) ** 2)
+    """
+    text = rule.fixed(program)
+    assert "signs = self.signs.to(input.device)[target.long()].transpose(0, 1)" in text
+    assert text.count(".to(") == 1

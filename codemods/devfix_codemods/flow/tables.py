@@ -114,8 +114,8 @@ _FUNCTIONAL_ON_TENSORS = frozenset(
 )
 _ALSO_NUMBERS = frozenset(
     f"torch.{name}"
-    for name in "pow einsum add sub mul div eq ne lt le gt ge true_divide lerp max min any all bucketize "
-    "cartesian_prod broadcast_to tensordot isin".split()
+    for name in "pow einsum add sub subtract mul multiply div divide true_divide floor_divide remainder eq ne lt le gt "
+    "ge lerp max min any all bucketize cartesian_prod broadcast_to tensordot isin".split()
 )
 
 TENSOR_METHODS_ONE_PLACE = frozenset(

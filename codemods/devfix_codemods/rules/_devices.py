@@ -16,6 +16,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp_devices
 from devfix_codemods.rules._bindings import initializers
 from devfix_codemods.rules._device_values import DeviceValues, Verdict, sounds_like_device
+from devfix_codemods.rules._no_tensors import is_no_tensor
 
 _CONFIGURATION = re.compile(
     r"args?|opts?|options|cfg|conf|configs?|hparams|hps?|params?|flags|settings?|accelerator|fabric|trainer|strategy|ctx"
@@ -74,7 +75,8 @@ class Devices:
             if all(other.node is one and other.value is None for other in self.bindings.of(function, one.arg))
         ]
         evidence = self._program.unit.evidence[function]
-        yield from (f"{one.arg}.device" for one in given if self._is_tensor(one, evidence))
+        tensors = (one.arg for one in given if self._is_tensor(one, evidence))
+        yield from (f"{name}.device" for name in tensors if not is_no_tensor(self._program, name, statement))
         if function.name != "forward":
             yield from (f"next({one.arg}.parameters()).device" for one in given if one.arg in evidence.modules)
 

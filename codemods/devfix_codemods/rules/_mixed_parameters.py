@@ -1,14 +1,19 @@
-"""Parameters that are a tensor for one caller and a number, a list or an array for another: these have no device."""
+"""Names that may have no device: parameters that are a tensor for one caller and a number, a list or an array for
+another, and what the function uses as no tensor."""
 
 import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.program import Program
+from devfix_codemods.rules._no_tensors import is_no_tensor
 
 
 def may_have_no_device(program: Program, name: str, node: ast.AST) -> bool:
-    """Whether `name`, read at `node`, is a parameter said to be a tensor or a number, which nothing has told apart."""
+    """Whether `name`, read at `node`, is a parameter said to be a tensor or a number, which nothing has told apart; or
+    used as what no tensor is."""
+    if is_no_tensor(program, name, node):
+        return True
     function = scope.function_around(program, node)
     others = _others(function, name) if function is not None else set()
     if function is None or not others:

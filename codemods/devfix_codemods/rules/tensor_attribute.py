@@ -64,6 +64,7 @@ from devfix_codemods.rules._attributes import Kept
 from devfix_codemods.rules._caches import Cache, caches
 from devfix_codemods.rules._growing import grows
 from devfix_codemods.rules._late_buffers import Late, late_buffers
+from devfix_codemods.rules._moved_already import uses_to_move
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.source import Span
 
@@ -222,8 +223,8 @@ def _registered(kept: Kept, edits: tuple[Edit, ...], safety: Safety) -> Fix:
 
 
 def _moved(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
-    """Each use moved to what it meets."""
-    moves = [_following.at_meeting(program, one) for one in meetings]
+    """Each use moved to what it meets, but for what is computed of a use that is moved already."""
+    moves = [_following.at_meeting(program, one) for one in uses_to_move(program, meetings)]
     found = [one for one in moves if one is not None]
     if len(found) < len(moves):
         return None

@@ -1,0 +1,94 @@
+"""What has no device is followed by no repair, whatever else it has of a tensor."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.rules import all_rules
+from devfix_codemods.source import Source
+
+LEFT = {
+    "a number by which the function counts, said to be a tensor": """
+        import torch
+        from torch import Tensor
+        class Rates:
+            def __init__(self, sigma: Tensor, time: Tensor):
+                self.sigma = sigma
+                self.time = time
+            def simulate(self) -> Tensor:
+                step = 1 / self.time
+                rates = torch.zeros(self.time)
+                for t in range(1, self.time):
+                    rates[t] = rates[t - 1] + self.sigma * torch.sqrt(rates[t - 1] * step) * torch.randn(1)
+                return rates
+    """,
+    "a size of a factory, said to be a tensor": """
+        import torch
+        def ramp(steps: torch.Tensor):
+            grid = torch.ones((steps, 3))
+            return torch.sqrt(steps) + torch.ones(3)
+    """,
+    "an object with parts of its own": """
+        import torch
+        def pad(t, length):
+            t = t.clone()
+            for i in range(t.dim()):
+                t.parts[i] = torch.cat([t.parts[i], torch.ones(length - t.parts[i].shape[0], 3)], dim=0)
+            return t
+    """,
+    "an argument that may be a number": """
+        import torch
+        def block_sizes(length, window):
+            candidates = torch.arange(1, window)
+            rest = torch.remainder(length, candidates)
+            return torch.max(candidates[rest == 0])
+    """,
+    "what is moved to CUDA goes with an object of the file's own": """
+        import torch
+        def forward(packed):
+            mask = torch.ones(3).cuda()
+            packed = packed.clone()
+            return join(packed, mask, packed.lengths)
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", LEFT)
+def test_no_edit_reads_the_device_of_what_may_have_none(shape: str) -> None:
+    codes = frozenset(one.code for one in all_rules())
+    outcome = check(Source("train.py", dedent(LEFT[shape]).encode()), Options(codes, unsafe=True))
+    assert isinstance(outcome, Checked)
+    edits = [repr(edit) for one in outcome.findings if one.fix is not None for edit in one.fix.edits]
+    assert not [one for one in edits if ".device" in one]
+
+
+FOLLOWED = {
+    "an object that is seen to have a device": """
+        import torch
+        def pad(t: torch.Tensor, length):
+            parts = t.parts.to(t.device)
+            return torch.cat([t, torch.ones(length, 3)], dim=0)
+    """,
+    "a tensor that gets an attribute": """
+        import torch
+        def pad(t: torch.Tensor, length):
+            t.origin = length
+            return torch.cat([t, torch.ones(length, 3)], dim=0)
+    """,
+    "a tensor whose plain attributes are read": """
+        import torch
+        def pad(t: torch.Tensor, length):
+            half = t.dtype is torch.half
+            return torch.cat([t, torch.ones(t.shape[0], 3), t.T], dim=0)
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", FOLLOWED)
+def test_a_tensor_is_followed(shape: str) -> None:
+    outcome = check(Source("train.py", dedent(FOLLOWED[shape]).encode()), Options(frozenset({"DVF104"})))
+    assert isinstance(outcome, Checked)
+    (one,) = outcome.findings
+    assert one.fix is not None
+    assert "t.device" in repr(one.fix.edits)
