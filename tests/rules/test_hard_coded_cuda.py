@@ -200,6 +200,44 @@ SILENT = {
             net.load_state_dict(shared.state_dict())
             return net(levels)
     """,
+    "the tensor it meets goes to CUDA on the way": """
+        import torch
+        from torch import nn
+        class Coder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.center = nn.Linear(4, 3)
+                self.spread = nn.Linear(4, 3)
+                self.out = nn.Linear(3, 4)
+            def forward(self, x):
+                center, spread = self.center(x), self.spread(x)
+                drawn = self.draw(center, spread)
+                return self.out(drawn)
+            def draw(self, center, spread):
+                noise = torch.randn(*center.size())
+                spread = (0.5 * spread).exp()
+                spread, noise = spread.cuda(), noise.cuda()
+                center = center.cuda()
+                drawn = noise * spread + center
+                return drawn
+    """,
+    "the card that is chosen has the last word": """
+        import torch
+        def codes(model, loader, card):
+            for x, _ in loader:
+                x = x.type(torch.cuda.FloatTensor)
+                x = x.cuda(card)
+                yield model(x)
+    """,
+    "goes on to the device": """
+        import torch
+        def f(model, x, device):
+            return model(x.cuda().to(device))
+        def g(model, x, device):
+            x = x.cuda()
+            x = x.to(device)
+            return model(x)
+    """,
 }
 
 
@@ -806,3 +844,27 @@ def test_files_that_speak_to_nccl(rule, line: str) -> None:
     """
     assert rule.findings(program) == ()
     assert "to(x.device)" in rule.fixed(program.replace(line, "import package"), unsafe=True)
+
+
+LOADED = """
+import torch
+def load(net, path, device):
+    net.load_state_dict(torch.load(path, {given}))
+"""
+
+
+@pytest.mark.parametrize("keyword", ["", "map_location="])
+def test_a_storage_is_placed_by_the_device_alone(rule, keyword: str) -> None:
+    given = f"{keyword}lambda storage, place: storage.cuda()"
+    assert rule.unchanged_unless_unsafe(LOADED.format(given=given)) == LOADED.format(given=f"{keyword}device")
+
+
+def test_a_function_that_places_storages_is_only_told(rule) -> None:
+    function = "    def placed(storage, place):\n        return storage.cuda()\n"
+    assert rule.safeties(LOADED.format(given="map_location=placed") + function) == [None]
+
+
+def test_where_they_meet_before_the_other_goes_to_cuda(rule) -> None:
+    body = "    noise = torch.randn(*x.size()){}\n    y = noise * x.view(3)\n    x = x.cuda()\n    return x, y\n"
+    program = "import torch\ndef f(x):\n" + body
+    assert rule.fixed(program.format(".cuda()")) == program.format(".to(x.device)")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
@@ -135,12 +136,43 @@ def _argument(call: ast.Call, index: int, keyword: str) -> ast.expr | None:
     return call.args[index] if len(call.args) > index and not isinstance(call.args[0], ast.Starred) else None
 
 
+def goes_on(program: Program, site: Site, found: list[Site]) -> bool:
+    """Whether the same value is moved again at once, by what is none of `found`: that has the last word.
+
+    `x.cuda().to(device)`; `x = x.type(torch.cuda.FloatTensor)` above `x = x.cuda(self.card)`.
+    """
+    others = {one.call for one in found}
+    method = program.names.parent(site.call)
+    next_call = program.names.parent(method) if isinstance(method, ast.Attribute) else None
+    if _moves(next_call) is not None and next_call not in others:
+        return True
+    statement = program.names.statement(site.call)
+    if not isinstance(statement, ast.Assign) or statement.value is not site.call:
+        return False
+    block = scope.block_of(program, statement)
+    names = {dotted(one) for one in statement.targets} - {None}
+    below = block[block.index(statement) + 1 :][:1]
+    return any(isinstance(one, ast.Assign) and one.value not in others and _moves(one.value) in names for one in below)
+
+
+def _moves(node: ast.AST | None) -> str | None:
+    """`x` in `x.to(device)` and `x.cuda(1)`, some text for what has no name; None for anything else."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"cuda", "to"}:
+        given = [dotted(one) or "" for one in scope.given_to(node)]
+        plain = node.func.attr == "to" and all("dtype" in one or one.startswith("torch.") for one in given)
+        return None if plain else dotted(node.func.value) or ""
+    return None
+
+
 # The edit
 
 
 def placed_on(program: Program, site: Site, device: str) -> Edit | None:
     """The edit that puts `device` in the place of CUDA; None where the text of the call cannot be taken over."""
     call = site.call
+    if (places := _places_storage(program, site)) is not None:
+        whole = isinstance(places, ast.Lambda) and places.body is call
+        return ReplaceExpression(program.source.span(places), device) if whole else None
     if site.dtype is not None:
         return RewriteCall(program.source.span(call), None, (Argument(device), Argument(f"torch.{site.dtype}")), "to")
     if site.receiver is None and site.literal is call.func:
@@ -154,6 +186,32 @@ def placed_on(program: Program, site: Site, device: str) -> Edit | None:
     if any(one.arg == "out" and one.value is site.literal for one in call.keywords):
         return _without_out(program, call, device)
     return ReplaceExpression(program.source.span(site.literal), device)
+
+
+def _places_storage(program: Program, site: Site) -> ast.Lambda | scope.Function | None:
+    """`lambda storage, loc: storage.cuda()`, which places what is loaded: no tensors, and a device says the same."""
+    function = next(
+        (one for one in program.names.ancestors(site.call) if isinstance(one, ast.Lambda | scope.Function)), None
+    )
+    first = function.args.args[0].arg if function is not None and len(function.args.args) == _OF_STORAGE else None
+    if function is None or first is None or site.receiver is None or dotted(site.receiver) != first:
+        return None
+    return function if _is_map_location(program, function) else None
+
+
+_OF_STORAGE = 2
+"""What places a storage gets that, and where it was."""
+
+
+def _is_map_location(program: Program, function: ast.Lambda | scope.Function) -> bool:
+    for call in program.names.calls:
+        given = next((one.value for one in call.keywords if one.arg == "map_location"), None)
+        if given is None and program.names.qualified(call.func) in {"torch.load", "torch.jit.load"}:
+            given = call.args[1] if len(call.args) > 1 else None
+        named = isinstance(function, scope.Function) and isinstance(given, ast.Name) and given.id == function.name
+        if given is function or named:
+            return True
+    return False
 
 
 def _without_out(program: Program, call: ast.Call, device: str) -> Edit:

@@ -108,7 +108,7 @@ class Targets:
                 continue
             for call in undone.intersection(meeting.misplaced.value.sources):
                 text = device_at(self._undone, meeting, call) if call not in found else None
-                if text is not None:
+                if text is not None and not self._moves_on_the_way(text, call, meeting.node):
                     found[call] = text
         return found
 
@@ -122,6 +122,21 @@ class Targets:
             for call in ast.walk(function)
             if isinstance(call, ast.Call)
         )
+
+    def _moves_on_the_way(self, text: str, call: ast.Call, met: ast.AST) -> bool:
+        """Whether the tensor that tells the device goes to CUDA itself before they meet: it may be on the host."""
+        function = scope.function_around(self._program, call)
+        root = text.removesuffix(".device")
+        moves = [
+            one.call
+            for one in self._sites
+            if one.receiver is not None
+            and dotted(one.receiver) == root
+            and one.call.lineno >= call.lineno
+            and scope.function_around(self._program, one.call) is function
+        ]
+        outside = scope.function_around(self._program, met) is not function
+        return any(outside or one.lineno <= getattr(met, "lineno", one.lineno) for one in moves)
 
     # A device in scope
 

@@ -74,7 +74,7 @@ from devfix_codemods.rules._cuda_kept import ADVICE, kept
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.rules._cuda_options import options
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
-from devfix_codemods.rules._cuda_sites import Site, placed_on, sites
+from devfix_codemods.rules._cuda_sites import Site, goes_on, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Targets
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
@@ -117,6 +117,7 @@ def check(program: Program) -> Iterator[Finding]:
 def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
     """What follows something at hand first; the rest by a policy for the script or the function."""
     managed, left = Managed(program), []
+    found = [one for one in found if not goes_on(program, one, found)]
     targets = Targets(program, [one for one in found if managed.advice(one) is None])
     for site in found:
         advice, target = managed.advice(site), None
