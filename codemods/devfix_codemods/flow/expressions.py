@@ -387,6 +387,8 @@ class Expressions(Machine):
             return replace(value, kind=Kind.UNKNOWN, batch=None, place=UNKNOWN, items=None, element=None)
         if statement is not None and value.kind is Kind.UNKNOWN and value.place == UNKNOWN:
             return self._fresh_batch(value, node, statement, Symbol(f"batch@{self.position(node)}"))
+        if value.kind is Kind.NUMBER:
+            return NUMBER  # of a range
         return Value(place=value.place) if value.kind is Kind.UNKNOWN else NOTHING
 
     def _fresh_batch(self, loader: Value, node: ast.AST, statement: ast.AST, place: Place) -> Value:
