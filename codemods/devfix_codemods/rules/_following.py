@@ -318,17 +318,23 @@ def _by_name(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
             continue
         if operand.value.kind is Kind.UNKNOWN and operand is not meeting.anchor:
             continue
-        if _is_kept(program, name, call, meeting.node) and _is_there(program, name, call):
+        own = name.startswith("self.")
+        if own and operand.value.kind is Kind.UNKNOWN:
+            continue
+        kept = _is_kept_by_self if own else _is_kept
+        if kept(program, name, call, meeting.node) and _is_there(program, name, call):
             return f"{name}.device"
     return None
 
 
 def _root(program: Program, node: ast.expr) -> str | None:
-    """The name of a tensor: `x`, or the one from which `x.t()[0]` is taken if its uses say that it is a tensor."""
+    """The name of a tensor: `x`, `self.x`, or that from which `x.t()[0]` is taken if its uses say that it is one."""
     if isinstance(node, ast.Attribute) and node.attr in {"T", "mT"}:
         node = node.value
     if isinstance(node, ast.Name):
         return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return dotted(node)
     inner: ast.expr = node
     while isinstance(inner, (ast.Call, ast.Attribute, ast.Subscript)):
         if isinstance(inner, ast.Call) and not isinstance(inner.func, ast.Attribute):
@@ -353,6 +359,15 @@ def _is_kept(program: Program, name: str, call: ast.Call, node: ast.AST) -> bool
     own_target = own is program.names.statement(node) and isinstance(own, ast.Assign)
     above = all(one.lineno < call.lineno or (own_target and program.names.statement(one) is own) for one in stores)
     return above and (name in scope.parameters(function) or any(one.lineno < call.lineno for one in stores))
+
+
+def _is_kept_by_self(program: Program, name: str, call: ast.Call, node: ast.AST) -> bool:
+    """Whether a method that makes a value and lets it meet `self.x` gives `self` no other `x`."""
+    function = scope.function_around(program, call)
+    if function is None or function is not scope.function_around(program, node):
+        return False
+    written = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store))
+    return "self" in scope.parameters(function)[:1] and all(dotted(one) != name for one in written)
 
 
 # At the meeting

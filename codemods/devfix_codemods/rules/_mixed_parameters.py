@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.program import Program
+from devfix_codemods.rules._asked_types import is_asked
 from devfix_codemods.rules._no_tensors import is_no_tensor
 
 
 def may_have_no_device(program: Program, name: str, node: ast.AST) -> bool:
     """Whether `name`, read at `node`, is a parameter said to be a tensor or a number, which nothing has told apart; or
     used as what no tensor is."""
-    if is_no_tensor(program, name, node):
+    if is_no_tensor(program, name, node) or is_asked(program, name, node):
         return True
     function = scope.function_around(program, node)
     others = _others(function, name) if function is not None else set()

@@ -65,6 +65,7 @@ from devfix_codemods.rules._following import (
     root_name,
     with_device,
 )
+from devfix_codemods.rules._half_repairs import without_halves
 from devfix_codemods.rules._host_company import joined_before
 from devfix_codemods.rules._host_reads import comes_to, is_read_by_private
 from devfix_codemods.rules._legacy_device import Given, given_devices
@@ -90,7 +91,8 @@ def check(program: Program) -> Iterator[Finding]:
         sources = meeting.misplaced.value.sources
         if sources:
             (found if _concerns(program, meeting, where) else others).setdefault(sources, []).append(meeting)
-    told = [one for sources, meetings in found.items() for one in _findings(program, meetings, others.get(sources, []))]
+    bugs = {each: (met, _bug(program, met, others.get(each, []))) for each, met in found.items()}
+    told = list(without_halves(bugs))
     hints = {one.call: one for one in forgotten(program)}
     repaired = {one.span for one in told if one.fix is not None}
     spans = {program.source.span(one): one for one in hints}
@@ -278,7 +280,7 @@ def _under_construction(program: Program, meeting: Meeting) -> bool:
     )
 
 
-def _findings(program: Program, meetings: list[Meeting], others: list[Meeting]) -> Iterator[Finding]:
+def _bug(program: Program, meetings: list[Meeting], others: list[Meeting]) -> Finding | None:
     """The bug of one tensor, told by the operation whose repair is best: one at the factory.
 
     Without a repair, only a meeting with what is surely a tensor counts, in the function of the factory: a module may
@@ -294,11 +296,10 @@ def _findings(program: Program, meetings: list[Meeting], others: list[Meeting]) 
     sure = meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place)
     given = meeting.anchor.role == "module" or any(one.role == "module" for one in meeting.operands)
     if given and not _takes_as_is(meeting) and (repair is None or repair.safety is not Safety.SAFE):
-        return  # what a module gets, it may place itself
+        return None  # what a module gets, it may place itself
     if given and _is_length(meeting):
-        return
-    if repair is not None or (near and sure):
-        yield _finding(program, meeting, repair)
+        return None
+    return _finding(program, meeting, repair) if repair is not None or (near and sure) else None
 
 
 def _repair(program: Program, meeting: Meeting, *, alone: bool) -> Following | None:

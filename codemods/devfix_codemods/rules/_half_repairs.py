@@ -1,0 +1,20 @@
+"""Operations of which one value made on the host would be moved and another left behind: they would fail as before."""
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from devfix_codemods.findings import Finding
+from devfix_codemods.flow.facts import Meeting
+
+
+def without_halves(
+    found: Mapping[tuple[ast.Call, ...], tuple[Sequence[Meeting], Finding | None]],
+) -> Iterable[Finding]:
+    """The findings, without the fixes of values that meet nothing but what stays behind."""
+    left = {sources for sources, (_, one) in found.items() if one is None or one.fix is None}
+    behind = {meeting.node for sources in left for meeting in found[sources][0]}
+    for sources, (meetings, one) in found.items():
+        if one is not None:
+            half = sources not in left and all(meeting.node in behind for meeting in meetings)
+            yield replace(one, fix=None) if half else one

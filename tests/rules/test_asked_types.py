@@ -1,0 +1,77 @@
+"""DVF104: names of which a function asks whether they are tensors have a device only where that is settled."""
+
+import pytest
+
+CODE = "DVF104"
+
+HEAD = "import torch\ndef f(n, s):\n"
+
+OPEN = {
+    "asked below": """
+    x = torch.arange(n).float()
+    if torch.is_tensor(s) and s.dim() > 0:
+        s = s[..., None]
+    return x / (2 * s ** 2)
+""",
+    "only the tensor is changed": """
+    if isinstance(s, torch.Tensor):
+        s = s.unsqueeze(-1)
+    x = torch.arange(n).float()
+    return torch.exp(-x / (2 * s ** 2))
+""",
+    "a choice": """
+    t = s.dim() if isinstance(s, torch.Tensor) else 0
+    x = torch.arange(n).float()
+    return torch.exp(-x / (2 * s ** t))
+""",
+}
+
+SETTLED = {
+    "made a tensor": """
+    if not isinstance(s, torch.Tensor):
+        s = torch.tensor(s)
+    x = torch.arange(n{})
+    return x * s.view(3)
+""",
+    "a list is joined": """
+    if isinstance(s, (list, tuple)):
+        s = torch.stack(s)
+    x = torch.arange(n{})
+    return x * s.view(3)
+""",
+    "numbers have left": """
+    if isinstance(s, float):
+        return s
+    x = torch.arange(n{})
+    return torch.cat([x, s])
+""",
+    "in the branch of tensors": """
+    if isinstance(s, torch.Tensor):
+        x = torch.arange(n{})
+        return torch.cat([x, s])
+    return s
+""",
+    "an assertion": """
+    assert torch.is_tensor(s)
+    x = torch.arange(n{})
+    return torch.cat([x, s])
+""",
+    "asked of another value": """
+    x = torch.arange(n{})
+    y = torch.cat([x, s])
+    s = n(y)
+    if isinstance(s, tuple):
+        s = s[0]
+    return s
+""",
+}
+
+
+@pytest.mark.parametrize("body", OPEN.values(), ids=OPEN)
+def test_what_may_be_a_number_is_not_followed(rule, body: str) -> None:
+    assert [one for one in rule.safeties(HEAD + body) if one is not None] == []
+
+
+@pytest.mark.parametrize("body", SETTLED.values(), ids=SETTLED)
+def test_what_is_a_tensor_by_then_is_followed(rule, body: str) -> None:
+    assert rule.fixed(HEAD + body.format("")) == HEAD + body.format(", device=s.device")

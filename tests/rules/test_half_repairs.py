@@ -1,0 +1,50 @@
+"""DVF104: all that an operation needs in one place goes there, or nothing does."""
+
+CODE = "DVF104"
+
+PAIRS = """
+import torch
+class Pairs:
+    def __init__(self, first, second, outcome):
+        self.first = first.long()
+        self.second = second.long()
+        self.outcome = outcome.float()
+    def rates(self, n):
+        counts = {counts}
+        counts.scatter_add_(0, self.first, {first})
+        counts.scatter_add_(0, self.second, {second})
+        return counts
+def start(n):
+    return torch.zeros(n)
+"""
+
+
+def test_an_attribute_is_followed_where_the_tensor_is_made(rule) -> None:
+    before = PAIRS.format(counts="torch.zeros(n)", first="torch.ones(8)", second="torch.ones(8)")
+    after = PAIRS.format(
+        counts="torch.zeros(n, device=self.first.device)",
+        first="torch.ones(8, device=self.first.device)",
+        second="torch.ones(8, device=self.second.device)",
+    )
+    assert rule.fixed(before) == after
+
+
+def test_what_is_written_stays_on_the_host(rule) -> None:
+    findings = rule.findings(PAIRS.format(counts="start(n)", first="torch.ones(8)", second="torch.ones(8)"))
+    assert findings
+    assert all(one.fix is None and one.advice for one in findings)
+
+
+def test_an_attribute_that_the_method_gives_another_value(rule) -> None:
+    program = """
+import torch
+class Sums:
+    def __init__(self, index):
+        self.index = index.long()
+    def counted(self, n, more):
+        counts = torch.zeros(n)
+        self.index = more
+        counts.scatter_add_(0, self.index, more.float())
+        return counts
+"""
+    assert all(one is None for one in rule.safeties(program))
