@@ -140,3 +140,33 @@ PADS = """
 def test_no_device_of_what_another_file_gives_as_none(call: str, follows: bool) -> None:
     texts = {"pads.py": PADS, "other.py": f"from pads import pad\nprint({call})\n"}
     assert ("device=y.device" in patched(texts, "pads.py")) is follows
+
+
+MOVED_BY_THE_BASE = """
+    import torch
+    from base import Component
+    class Scale(Component):
+        def __init__(self, n):
+            self.t = torch.zeros(n)
+        def forward(self, x: torch.Tensor):
+            return torch.relu(x) + self.t
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "is_found"),
+    [
+        ("def to(self, device):\n            for key in vars(self):\n                setattr(self, key, one)", False),
+        ("def cuda(self):\n            self.__dict__.update(moved(self.__dict__))", False),
+        ("def to(self, device):\n            return self", True),
+        ("def reset(self):\n            vars(self).clear()", True),
+    ],
+)
+def test_the_base_in_another_file_moves_what_a_class_keeps(method: str, is_found: bool) -> None:
+    base = f"""
+    from abc import ABC
+    class Component(ABC):
+        {method}
+"""
+    texts = {"base.py": base, "train.py": MOVED_BY_THE_BASE}
+    assert any(one.startswith("DVF203") for one in found(texts)) is is_found

@@ -453,3 +453,27 @@ def test_an_older_target_gets_advice(use: str, since: tuple[int, int]) -> None:
     assert findings(code, target=since)[0].fix is not None
     before = (since[0], since[1] - 1)
     assert findings(code, target=before)[0].fix is None
+
+
+FALLBACK = """
+    import torch
+    def make(kind):
+        try:
+            {tried}
+        except {caught}:
+            return torch.cuda.amp.GradScaler(enabled=kind == "cuda")
+"""
+
+
+@pytest.mark.parametrize("caught", ["Exception", "(RuntimeError, ValueError)", "BaseException as error"])
+@pytest.mark.parametrize(
+    "tried",
+    ["return torch.amp.GradScaler(kind)", "return torch.GradScaler(kind)", "with torch.autocast(kind): return 3"],
+)
+def test_what_is_left_where_the_new_name_failed(tried: str, caught: str) -> None:
+    assert findings(FALLBACK.format(tried=tried, caught=caught)) == ()
+
+
+def test_a_handler_of_something_else() -> None:
+    code = FALLBACK.format(tried="return load(kind)", caught="Exception")
+    assert 'torch.amp.GradScaler("cuda", enabled=kind == "cuda")' in fixed(code)

@@ -1070,3 +1070,40 @@ WEAK = {
 @pytest.mark.parametrize("program", WEAK.values(), ids=WEAK)
 def test_what_may_be_on_the_host_with_what_it_meets(rule, program: str) -> None:
     assert rule.findings(program) == ()
+
+
+PACKED = """
+    import torch
+    from torch import nn
+    from torch.nn.utils.rnn import pack_padded_sequence
+    class Encoder(nn.Module):
+        def forward(self, data: torch.Tensor, mask=None):
+            if mask is None:
+                mask = torch.ones(data.shape[:2], dtype=torch.bool)
+            {lines}
+            return self.rnn(packed)
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "packed = pack_padded_sequence(data, mask.sum(1))",
+        "n = mask.sum(axis=1); packed = pack_padded_sequence(data, n.clamp(1, 9), batch_first=True)",
+        "n = torch.sum(mask, dim=1) + 1; packed = pack_padded_sequence(data, lengths=n.long())",
+        "n = mask.long(); n = n.sum(1); packed = pack_padded_sequence(input=data, lengths=n)",
+    ],
+)
+def test_what_lengths_are_computed_of_stays_on_the_host(rule, lines: str) -> None:
+    assert rule.findings(PACKED.format(lines=lines)) == ()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "packed = pack_padded_sequence(data * mask, self.n)",
+        "packed = pack_padded_sequence(data, self.n); self.seen = self.seen * mask.sum(1)",
+    ],
+)
+def test_other_masks_beside_a_packed_sequence(rule, lines: str) -> None:
+    assert "dtype=torch.bool, device=data.device)" in rule.fixed(PACKED.format(lines=lines), unsafe=True)

@@ -307,3 +307,62 @@ def test_what_is_computed_of_a_moved_use_is_not_moved_again(rule):
     text = rule.fixed(program)
     assert "signs = self.signs.to(input.device)[target.long()].transpose(0, 1)" in text
     assert text.count(".to(") == 1
+
+
+KINDS = """
+    import torch
+    from torch import nn
+    class Positions(nn.Module):
+        def __init__(self, n, split, mode=None):
+            super().__init__()
+            self.split = split
+            self.mode = mode
+            if {made}:
+                self.t = torch.tensor([])
+            else:
+                self.t = nn.Parameter(torch.zeros(n))
+        def forward(self, x):
+            {used}
+        {more}
+"""
+
+EXCLUDED = {
+    "the other branch": ("self.split", "return x if self.split else x + self.t", ""),
+    "the other branch, by the parameter": (
+        "split",
+        "if self.split:\n                return x\n            return x + self.t",
+        "",
+    ),
+    "the other branch, in the negative": ("not split", "return x + self.t if self.split else x", ""),
+    "one of two conditions": ("split and n > 3", "return x if self.split else x + self.t", ""),
+    "a constant": ("mode == 'a'", "if self.mode != 'a':\n                x = x + self.t\n            return x", ""),
+    "none": (
+        "self.mode is None",
+        "if self.mode is not None and len(x):\n                x = x + self.t\n            return x",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "used", "more"), EXCLUDED.values(), ids=EXCLUDED)
+def test_conditions_that_exclude_each_other(rule, made: str, used: str, more: str) -> None:
+    assert rule.findings(KINDS.format(made=made, used=used, more=more)) == ()
+
+
+MEETING = {
+    "the same branch": ("self.split", "return x + self.t if self.split else x", ""),
+    "any": ("self.split", "return x + self.t", ""),
+    "another attribute": ("self.split", "return x if self.mode else x + self.t", ""),
+    "one that changes": (
+        "self.split",
+        "return x if self.split else x + self.t",
+        "def set(self, split):\n            self.split = split",
+    ),
+    "one of two alternatives": ("split or n > 3", "return x if self.split else x + self.t", ""),
+    "another constant": ("mode == 'a'", "return x + self.t if self.mode != 'b' else x", ""),
+}
+
+
+@pytest.mark.parametrize(("made", "used", "more"), MEETING.values(), ids=MEETING)
+def test_conditions_that_do_not(rule, made: str, used: str, more: str) -> None:
+    assert "self.t.to(x.device)" in rule.fixed(KINDS.format(made=made, used=used, more=more))

@@ -175,10 +175,18 @@ def _catches_missing(outer: ast.Try, inner: ast.AST) -> bool:
     is_import = isinstance(inner, ast.Import | ast.ImportFrom)
     expected = _MISSING | _ANYTHING if is_import else _MISSING
     if inner in outer.handlers:
-        return bool(_caught(inner) & (expected | {"TypeError"}))
+        return bool(_caught(inner) & (expected | {"TypeError"})) or any(map(_tries_amp, outer.body))
     if inner not in outer.body:
         return False
     return any(_caught(one) & expected and not leaves(one.body) for one in outer.handlers)
+
+
+def _tries_amp(statement: ast.stmt) -> bool:
+    """Whether mixed precision is tried first: what catches the error, of whatever kind, is for an older torch."""
+    return _AMP.search(ast.unparse(statement)) is not None
+
+
+_AMP = re.compile(r"\btorch\.amp\b|\bautocast\b|\bGradScaler\b|\bcustom_[fb]wd\b")
 
 
 def _caught(handler: ast.AST) -> set[str]:

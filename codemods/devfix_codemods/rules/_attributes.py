@@ -130,7 +130,7 @@ def is_carried_along(program: Program, kept: Kept, made: ast.stmt | None = None)
 
     What the statement `made`, which makes it, does to its value does not count.
     """
-    for one in lineage(program, kept.owner):
+    for one in (*lineage(program, kept.owner), *program.classes.ancestors(kept.owner)):
         if any(_registers(node, kept.name) for node in ast.walk(one)):
             return True
         for method in one.body:

@@ -8,6 +8,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_reads import is_of_dataset, is_only_model, is_plain_number, is_read_later
+from devfix_codemods.rules._lengths import is_packed_as_lengths
 
 # Where tensors are on the host on purpose
 
@@ -74,7 +75,7 @@ def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
         return True
     if is_index(program, call) or not _is_open(program, call) or is_read_later(program, function, call):
         return True
-    if is_of_dataset(call) or is_only_model(program, function, call):
+    if is_of_dataset(call) or is_only_model(program, function, call) or is_packed_as_lengths(program, function, call):
         return True
     statement = program.names.statement(call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []

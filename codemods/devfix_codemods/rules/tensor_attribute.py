@@ -62,6 +62,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following, _looks
 from devfix_codemods.rules._attributes import Kept
 from devfix_codemods.rules._caches import Cache, caches
+from devfix_codemods.rules._conditions import exclude_each_other
 from devfix_codemods.rules._growing import grows
 from devfix_codemods.rules._late_buffers import Late, late_buffers
 from devfix_codemods.rules._moved_already import uses_to_move
@@ -80,8 +81,9 @@ def check(program: Program) -> Iterator[Finding]:
     found: dict[Kept, list[Meeting]] = {}
     for meeting in (*program.facts.meetings, *program.facts.followings):
         kept = _attributes.kept_in(program, meeting) if concerns(program, meeting) else None
-        if kept is not None and _division.code_for(program, meeting) == RULE.code:
-            found.setdefault(kept, []).append(meeting)
+        if kept is None or _division.code_for(program, meeting) != RULE.code or _never_meet(program, meeting):
+            continue
+        found.setdefault(kept, []).append(meeting)
     for kept, meetings in found.items():
         if not _attributes.is_carried_along(program, kept):
             yield _finding(program, kept, _by_node(meetings))
@@ -89,6 +91,12 @@ def check(program: Program) -> Iterator[Finding]:
         there = _attributes.kept_in(program, one.meeting) if concerns(program, one.meeting) else None
         if there is not None and there not in found and not _attributes.is_carried_along(program, there):
             yield _used_elsewhere(program, there, one)
+
+
+def _never_meet(program: Program, meeting: Meeting) -> bool:
+    """Whether the value is made for objects of one kind, and met in those of another."""
+    births = _attributes.births(meeting)
+    return bool(births) and all(exclude_each_other(program, one, meeting.node) for one in births)
 
 
 def concerns(program: Program, meeting: Meeting) -> bool:
