@@ -281,3 +281,39 @@ def test_a_generator_for_the_device_of_a_parameter(rule) -> None:
     """
     assert "g = torch.Generator(device=x.device)\n" in rule.fixed(program)
     assert rule.safeties(program) == [Safety.SAFE]
+
+
+RESTORED = """
+    import torch
+    def restore_states(states):
+        torch.set_rng_state(states["torch"])
+    def capture():
+        return {{"torch": torch.get_rng_state(), "step": 3}}
+    def resume(path, other, callback=None):
+        {lines}
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'run = torch.load(path, map_location="cpu"); restore_states(run["states"])',
+        'run = torch.load(path, map_location=torch.device("cpu")); restore_states(states=run)',
+        "held = None\n        if callback:\n            held = capture()\n        restore_states(held)",
+    ],
+)
+def test_states_that_each_caller_has_on_the_host(rule, lines: str) -> None:
+    assert rule.findings(RESTORED.format(lines=lines)) == ()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "run = torch.load(path, map_location=other); restore_states(run)",
+        'run = torch.load(path, map_location="cpu"); restore_states(run["states"]); restore_states(other)',
+        "held = capture()\n        if other:\n            held = other\n        restore_states(held)",
+        "print(path)",
+    ],
+)
+def test_states_of_which_some_caller_does_not_say(rule, lines: str) -> None:
+    assert 'torch.set_rng_state(states["torch"].cpu())' in rule.fixed(RESTORED.format(lines=lines))

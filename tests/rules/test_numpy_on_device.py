@@ -559,3 +559,42 @@ def test_lists_of_tensors(rule) -> None:
     fixed = rule.fixed(program)
     assert "np.mean([one.detach().cpu() for one in losses]), np.array([1.0, loss.cpu()])" in fixed
     assert rule.safeties(program) == [Safety.SAFE, Safety.SAFE]
+
+
+SCORED = """
+    import torch
+    class Trainer:
+        def __init__(self, model, device):
+            self.device = device
+            self.model = model.to(device)
+        def evaluate(self, batches):
+            outputs = list()
+            for x in batches:
+                y = self.model(x.to(self.device))
+                outputs.append({kept})
+            return self.scores(outputs)
+        def scores(self, outputs: list[torch.Tensor]):
+            return torch.cat(outputs, dim=0).numpy().mean()
+{more}
+"""
+
+
+@pytest.mark.parametrize("kept", ["y.detach().cpu()", 'y.detach().to("cpu")', "y.cpu().argmax(-1)"])
+def test_what_all_callers_take_to_the_host(rule, kept: str) -> None:
+    assert rule.findings(SCORED.format(kept=kept, more="")) == ()
+
+
+@pytest.mark.parametrize(
+    ("kept", "more"),
+    [
+        ("y.detach()", ""),
+        ("y.detach().cpu()", "        def once(self, x):\n            return self.scores([self.model(x)])"),
+        ("y.detach().cpu()", "        def again(self, *outputs):\n            return self.scores(*outputs)"),
+        (
+            "y.detach().cpu()",
+            "        @staticmethod\n        def of(trainer, outputs):\n            return trainer.scores(outputs)",
+        ),
+    ],
+)
+def test_what_one_caller_does_not(rule, kept: str, more: str) -> None:
+    assert "torch.cat(outputs, dim=0).cpu().numpy()" in rule.fixed(SCORED.format(kept=kept, more=more))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.program import Program
+from devfix_codemods.rules._callers import arguments
 
 
 def may_be_none(program: Program, name: str, node: ast.AST) -> bool:
@@ -17,7 +18,8 @@ def may_be_none(program: Program, name: str, node: ast.AST) -> bool:
         return False
     if name in optional_parameters(function) or any(_tested(one) == name for one in ast.walk(function)):
         return True
-    return _is_given_none(program, function, name)
+    given = (one for _, one in arguments(program, function, name))
+    return any(isinstance(one, ast.Constant) and one.value is None for one in given)
 
 
 def optional_parameters(function: scope.Function) -> set[str]:
@@ -44,26 +46,6 @@ def _tested(node: ast.AST) -> str | None:
         ):
             return name
     return None
-
-
-def _is_given_none(program: Program, function: scope.Function, name: str) -> bool:
-    """Whether a call gives None, by place or by name."""
-    names = scope.parameters(function)
-    bound = isinstance(program.names.parent(function), ast.ClassDef) and names[:1] in (["self"], ["cls"])
-    position = names.index(name) - bound
-    return any(
-        _is_none(one.args[position]) if 0 <= position < len(one.args) else _gives_none(one, name)
-        for _, one in program.callers(function.name)
-        if not any(isinstance(each, ast.Starred) for each in one.args)
-    )
-
-
-def _gives_none(call: ast.Call, name: str) -> bool:
-    return any(one.arg == name and _is_none(one.value) for one in call.keywords)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 # What rules it out

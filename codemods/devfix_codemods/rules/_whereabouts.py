@@ -16,6 +16,7 @@ from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Binding, Bindings
+from devfix_codemods.rules._callers import arguments
 
 
 class Made(Enum):
@@ -48,6 +49,7 @@ class Whereabouts:
         self._steps = 0
         self._arguments: dict[ast.AST, Made] = {}
         self._abroad: dict[ast.AST, bool] = {}
+        self._others: dict[Program, Whereabouts] = {}
 
     _again = Made.UNKNOWN
     _depth = 12
@@ -135,6 +137,8 @@ class Whereabouts:
             if dotted(node.func) is not None and self._is_module(node.func):
                 return Made.MODEL
             return self._method(node, node.func)
+        if isinstance(node.func, ast.Name) and node.func.id == "list" and not node.args:
+            return Made.HOST
         if not isinstance(node.func, ast.Name) or self._is_function(node.func.id):
             return Made.UNKNOWN
         return Made.MODEL if self._is_module(node.func) else Made.UNKNOWN
@@ -323,19 +327,35 @@ class Whereabouts:
         return Made.UNKNOWN
 
     def _callers_bring_to_host(self, parameter: ast.arg) -> bool:
-        """Whether all callers of a private function, which the file must have, give it tensors of the host."""
+        """Whether the file itself calls a function, and all known callers give it tensors of the host."""
         function = scope.function_around(self._program, parameter)
-        if function is None or not re.match(r"_[^_]", function.name):
+        if function is None or parameter not in scope.declared(function):
             return False
-        bound = isinstance(self._names.parent(function), ast.ClassDef) and scope.parameters(function)[:1] == ["self"]
-        position = scope.parameters(function).index(parameter.arg) - bound
-        given = [
-            next((each.value for each in one.keywords if each.arg == parameter.arg), None)
-            or (one.args[position] if 0 <= position < len(one.args) else None)
-            for one in self._names.calls
-            if (dotted(one.func) or "").rpartition(".")[2] == function.name
-        ]
-        return bool(given) and all(one is not None and self.source(one) is Made.HOST for one in given)
+        given = arguments(self._program, function, parameter.arg)
+        return any(where is self._program for where, _ in given) and all(
+            one is not None and self._elsewhere(where).is_on_host(one) for where, one in given
+        )
+
+    def _elsewhere(self, program: Program) -> "Whereabouts":
+        if program is self._program:
+            return self
+        if program not in self._others:
+            self._others[program] = type(self)(program)
+        return self._others[program]
+
+    def is_on_host(self, node: ast.expr) -> bool:
+        """Whether a tensor, or all that a list collects, is surely on the host."""
+        collected = list(self._collected(node)) if isinstance(node, ast.Name) else []
+        return self.source(node) is Made.HOST and all(self.source(one) is Made.HOST for one in collected)
+
+    def _collected(self, node: ast.Name) -> Iterator[ast.expr]:
+        """What the scope of a list appends to it."""
+        around = scope.function_around(self._program, node) or self._program.tree
+        for one in walk(around):
+            match one:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append" | "extend"), args=[value]):
+                    if name == node.id:
+                        yield value
 
     def _element(self, items: ast.expr) -> Made:
         """What a loop over `items` gives. What a loader yields is made by its workers, on the host."""

@@ -41,7 +41,6 @@ Any.
 """
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
@@ -56,6 +55,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._moves import device_for, text_of
+from devfix_codemods.rules._restored_states import comes_from_checkpoint
 
 _MADE = GENERATORS | {"torch.manual_seed"}
 _STATES = frozenset({"torch.set_rng_state", "torch.random.set_rng_state"})
@@ -64,7 +64,7 @@ _STATES = frozenset({"torch.set_rng_state", "torch.random.set_rng_state"})
 def check(program: Program) -> Iterator[Finding]:
     for call in program.names.calls:
         name = canonical(program.names.qualified(call.func) or "")
-        if name in _STATES and _comes_from_checkpoint(program, call):
+        if name in _STATES and comes_from_checkpoint(program, call):
             yield _of_state(program, call)
         elif name in FACTORIES and (drawn := _drawn_for_caller(program, call)) is not None:
             yield _of_noise(program, call, drawn)
@@ -306,60 +306,6 @@ def _of_noise(program: Program, call: ast.Call, name: str) -> Finding:
 
 
 # -- the state of the host's generator
-
-
-def _comes_from_checkpoint(program: Program, call: ast.Call) -> bool:
-    """An item of what a caller restored, or of what `torch.load` took to a device, that nothing takes to the host."""
-    state = call.args[0] if len(call.args) == 1 else None
-    if not isinstance(state, ast.Subscript) or not isinstance(state.slice, ast.Constant):
-        return False
-    function = scope.function_around(program, call)
-    root = state.value
-    if not isinstance(root, ast.Name) or function is None:
-        return False
-    text = ast.unparse(state)
-    if any(_goes_to_host(one, text) for one in ast.walk(function)):
-        return False
-    if root.id in scope.parameters(function):
-        kept = not _RESTORES.search(function.name) and _is_taken_here(program, state.slice.value)
-        return not any(scope.stores(function, root.id)) and not kept
-    return any(_loads_to_device(program, one, root.id) for one in ast.walk(function))
-
-
-def _is_taken_here(program: Program, key: object) -> bool:
-    """Whether the file itself takes the state that it finds under `key`, and loads nothing."""
-    if any(program.names.qualified(one.func) == "torch.load" for one in program.names.calls):
-        return False
-    return any(
-        isinstance(value, ast.Call) and program.names.qualified(value.func) in _TAKES_STATE
-        for one in ast.walk(program.tree)
-        if isinstance(one, ast.Dict)
-        for name, value in zip(one.keys, one.values)
-        if isinstance(name, ast.Constant) and name.value == key
-    )
-
-
-_RESTORES = re.compile(r"load|resume|restore|setstate")
-_TAKES_STATE = frozenset({"torch.get_rng_state", "torch.random.get_rng_state"})
-
-
-def _goes_to_host(node: ast.AST, text: str) -> bool:
-    """`state.cpu()`, `state.to("cpu")`, or a new value of the item."""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        return ast.unparse(node) == text
-    method = node.func if isinstance(node, ast.Call) else None
-    return isinstance(method, ast.Attribute) and method.attr in {"cpu", "to"} and ast.unparse(method.value) == text
-
-
-def _loads_to_device(program: Program, node: ast.AST, name: str) -> bool:
-    """`name = torch.load(…, map_location=device)`."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or name not in scope.stored(node):
-        return False
-    where = next((one.value for one in node.value.keywords if one.arg == "map_location"), None)
-    if program.names.qualified(node.value.func) != "torch.load" or where is None:
-        return False
-    text = ast.unparse(where).strip("'\"")
-    return not text.startswith("cpu") and ("device" in text or "cuda" in text) and "torch.device('cpu')" not in text
 
 
 def _of_state(program: Program, call: ast.Call) -> Finding:

@@ -1,0 +1,25 @@
+"""What the calls of a function give one of its parameters, in its file and in those that import it."""
+
+import ast
+
+from devfix_codemods import scope
+from devfix_codemods.program import Program
+
+
+def arguments(program: Program, function: scope.Function, name: str) -> list[tuple[Program, ast.expr | None]]:
+    """What each call gives the parameter `name`, with the file of the call.
+
+    None where the call leaves it out, or hides it in stars.
+    """
+    names = scope.parameters(function)
+    bound = isinstance(program.names.parent(function), ast.ClassDef) and names[:1] in (["self"], ["cls"])
+    position = names.index(name) - bound
+    return [(where, _argument(call, position, name)) for where, call in program.callers(function.name)]
+
+
+def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    if 0 <= position < len(call.args):
+        return call.args[position]
+    return next((one.value for one in call.keywords if one.arg == name), None)
