@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -107,6 +108,7 @@ class Neighbours:
         self._known = known
         self._missing: set[str] = set()
         self._files: dict[str, DiskFiles] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
         self._signatures: dict[str, bytes] = {}
         self._tops: dict[str, str] = {}
 
@@ -116,9 +118,13 @@ class Neighbours:
 
     def importers(self, path: str) -> tuple[str, ...]:
         """The files that import `path` and tell most about how it is called."""
-        told = (one for one in self._index.get(_stem(path), ()) if one != path and self.stamps[one].rank <= _TELLING)
-        found = (one for one in told if self._imports(one, path))
-        return tuple(sorted(found, key=lambda one: (self.stamps[one].rank, one))[:MOST_IMPORTERS])
+        told = {one: said for one, said in self._index.get(_stem(path), {}).items() if self._tells(one, path)}
+        order = sorted(told, key=lambda one: (self.stamps[one].rank, one))
+        meaning = (one for one in order if any(self._meant(one, dotted) == path for dotted in told[one]))
+        return tuple(islice(meaning, MOST_IMPORTERS))
+
+    def _tells(self, importer: str, path: str) -> bool:
+        return importer != path and self.stamps[importer].rank <= _TELLING
 
     def basis(self, path: str, others: Iterable[str]) -> Basis:
         """What the findings of `path` rest on, where `others` had a say in them."""
@@ -135,33 +141,32 @@ class Neighbours:
         stamp = self._stamp(path)
         if stamp is None:
             return b""
-        meant = [place[0] if place else "" for place in map(self._finder(path), stamp.imports)]
+        meant = [self._meant(path, dotted) or "" for dotted in stamp.imports]
         return hashlib.sha256(stamp.content + os.fsencode("\n".join(meant))).digest()[:16]
 
-    def _finder(self, path: str) -> "_Finder":
-        top = self._top(path)
-        return _Finder(path, self._files.setdefault(top, DiskFiles(top)))
-
-    def _imports(self, importer: str, path: str) -> bool:
-        stem = _stem(path)
-        find_in = self._finder(importer)
-        for dotted in self.stamps[importer].imports:
-            if stem in dotted and (place := find_in(dotted)) is not None and place[0] == path:
-                return True
-        return False
+    def _meant(self, path: str, dotted: str) -> str | None:
+        """The file that `dotted`, imported in `path`, means. Files of one folder mean the same."""
+        key = (os.path.dirname(path), dotted)
+        if key not in self._found:
+            top = self._top(path)
+            place = find(path, dotted, self._files.setdefault(top, DiskFiles(top)))
+            self._found[key] = place[0] if place is not None else None
+        return self._found[key]
 
     @cached_property
-    def _index(self) -> Mapping[str, Sequence[str]]:
-        """The files that mention a module, by the module's own name."""
-        found: dict[str, set[str]] = {}
+    def _index(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """The files that mention a module, by the module's own name, each with the imports that may mean it."""
+        found: dict[str, dict[str, list[str]]] = {}
         for path in {*self._paths, *self._siblings()}:
             stamp = self._stamp(path)
+            package = os.path.basename(os.path.dirname(path))
             for dotted in stamp.imports if stamp is not None else ():
-                for part in dotted.split("."):
-                    found.setdefault(part, set()).add(path)
-                if dotted.startswith("."):
-                    found.setdefault(os.path.basename(os.path.dirname(path)), set()).add(path)
-        return {name: tuple(sorted(paths)) for name, paths in found.items()}
+                parts = set(dotted.split("."))
+                if dotted.startswith(".") and package in dotted:
+                    parts.add(package)
+                for part in parts:
+                    found.setdefault(part, {}).setdefault(path, []).append(dotted)
+        return found
 
     def _siblings(self) -> Iterator[str]:
         """Scripts beside the files of the run, and in the folders above: they may import them, named or not."""
@@ -203,15 +208,6 @@ class Neighbours:
         if folder not in self._tops:
             self._tops[folder] = top_of(path)
         return self._tops[folder]
-
-
-@dataclass(frozen=True)
-class _Finder:
-    path: str
-    files: DiskFiles
-
-    def __call__(self, dotted: str) -> tuple[str, tuple[str, ...]] | None:
-        return find(self.path, dotted, self.files)
 
 
 def _rank(data: bytes) -> int:

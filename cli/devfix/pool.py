@@ -32,7 +32,8 @@ CLOCK_SECONDS = 600.0
 _ORPHAN_CHECK_SECONDS = 2.0
 _COUNTS_CPU = hasattr(signal, "setitimer")
 """Whether the system ends a process at a limit of processor time. Without that, the clock alone counts."""
-_JOBS_PER_COLLECTION = 100
+_JOBS_PER_COLLECTION = 2000
+"""A hundred files leave less than a thousand objects in cycles; to find them, all trees have to be looked through."""
 
 
 @dataclass(frozen=True)

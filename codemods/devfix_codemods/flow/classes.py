@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.tree import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -21,6 +23,9 @@ class ClassTable:
         self._names = names
         self._bases: dict[ast.ClassDef, tuple[str, ...]] = {}
         self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
+        self._ancestors: dict[ast.ClassDef, list[ast.ClassDef]] = {}
+        self._named_bases: dict[ast.ClassDef, tuple[str, ...]] = {}
+        self._attributes: dict[ast.ClassDef, frozenset[str]] = {}
         self._classes: dict[str, ast.ClassDef | None] = {}
         self.elsewhere: Elsewhere = lambda base: None
         self.tables: Mapping[ast.ClassDef, ClassTable] = {}
@@ -63,20 +68,34 @@ class ClassTable:
 
         A project that is itself a framework defines what others only name.
         """
-        imported = (
-            self._table(one)._names.qualified(base)
-            for one in (definition, *self.ancestors(definition))
-            for base in one.bases
-        )
-        return (*self.bases(definition), *(tables.canonical(name) for name in imported if name is not None))
+        if definition not in self._named_bases:
+            imported = (
+                self._table(one)._names.qualified(base)
+                for one in (definition, *self.ancestors(definition))
+                for base in one.bases
+            )
+            names = (tables.canonical(name) for name in imported if name is not None)
+            self._named_bases[definition] = (*self.bases(definition), *names)
+        return self._named_bases[definition]
 
     def ancestors(self, definition: ast.ClassDef) -> list[ast.ClassDef]:
         """The bases of a class, and theirs, as far as the project defines them."""
-        found = [definition]
-        for one in found:
-            parents = map(self._table(one)._parent, one.bases)
-            found += [parent for parent in parents if parent is not None and parent not in found]
-        return found[1:]
+        if definition not in self._ancestors:
+            found = [definition]
+            for one in found:
+                parents = map(self._table(one)._parent, one.bases)
+                found += [parent for parent in parents if parent is not None and parent not in found]
+            self._ancestors[definition] = found[1:]
+        return self._ancestors[definition]
+
+    def attributes(self, definition: ast.ClassDef) -> frozenset[str]:
+        """The dotted names with an attribute that the code of a class mentions: `self.device`, `torch.nn`."""
+        if (table := self._table(definition)) is not self:
+            return table.attributes(definition)
+        if definition not in self._attributes:
+            texts = (dotted(one) for one in walk(definition) if isinstance(one, ast.Attribute))
+            self._attributes[definition] = frozenset(text for text in texts if text is not None)
+        return self._attributes[definition]
 
     def is_dataset(self, definition: ast.ClassDef) -> bool:
         if any(

@@ -12,7 +12,7 @@ from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.state import State, join_states
-from devfix_codemods.flow.tree import declared
+from devfix_codemods.flow.tree import declared, walk
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NONE, NOTHING, Birth, Kind, Object, Origin, Value, join_values
 
@@ -24,6 +24,7 @@ class Functions(Calls):
         super().__init__(root, project)
         self.interest = root.interest
         self.observed: dict[tuple[ast.AST, str], Value] = {}
+        self._placed_by: dict[Function, set[str]] = {}
 
     def method_of(self, value: Value, name: str) -> ast.AST | None:
         if not isinstance(value.definition, ast.ClassDef) or value.kind is Kind.CLASS:
@@ -43,10 +44,13 @@ class Functions(Calls):
         forward = self.classes.methods(callee.definition).get("forward")
         if forward is None:
             return set()
-        evidence = self.evidence(forward)
-        names = [one.arg for one in (*forward.args.posonlyargs, *forward.args.args)][1:]
-        own = {name for name in names if name in evidence.moved | evidence.texts or _only_picks(forward, name)}
-        return own | {str(names.index(name)) for name in own}
+        if forward not in self._placed_by:
+            evidence = self.evidence(forward)
+            names = [one.arg for one in (*forward.args.posonlyargs, *forward.args.args)][1:]
+            placed = (evidence.moved | evidence.texts).union(_only_picked(forward))
+            own = placed.intersection(names)
+            self._placed_by[forward] = own | {str(names.index(name)) for name in own}
+        return self._placed_by[forward]
 
     # -- following a call
 
@@ -345,17 +349,19 @@ def _is_part(value: Value) -> bool:
     return value.kind is Kind.MODULE or value.qualified in tables.PARAMETER_CLASSES
 
 
-def _only_picks(function: Function, name: str) -> bool:
-    """Whether all that a function does with a parameter is to use it as an index, or to ask for its shape."""
+def _only_picked(function: Function) -> set[str]:
+    """The names with which all that a function does is to use them as an index, or to ask for their shape."""
+    uses: dict[str, list[ast.Name]] = {}
     picks: set[ast.AST] = set()
     asked: set[ast.AST] = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Subscript):
-            picks |= set(node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
+    for node in walk(function):
+        if isinstance(node, ast.Name):
+            uses.setdefault(node.id, []).append(node)
+        elif isinstance(node, ast.Subscript):
+            picks.update(node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
         elif isinstance(node, ast.Attribute) and node.attr in {"shape", "size", "ndim", "dim"}:
             asked.add(node.value)
-    uses = {node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name}
-    return not uses.isdisjoint(picks) and uses <= picks | asked
+    return {name for name, nodes in uses.items() if not picks.isdisjoint(nodes) and (picks | asked).issuperset(nodes)}
 
 
 def _places_items(method: ast.AST | None) -> bool:

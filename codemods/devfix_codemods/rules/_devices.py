@@ -157,10 +157,11 @@ class Devices:
         bases = self._program.classes.named_bases(owner)
         if key == "self.device" and any(base.endswith(_DEVICE_BASES) for base in bases):
             return True
-        known = [one for one in self._program.classes.ancestors(owner) if one not in self._names.classes]
-        if any(dotted(one) == key for each in known for one in ast.walk(each) if isinstance(one, ast.Attribute)):
+        classes = self._program.classes
+        known = (one for one in classes.ancestors(owner) if one not in self._names.classes)
+        if any(key in classes.attributes(each) for each in known):
             return True
-        unknown = self._program.classes.bases(owner)
+        unknown = classes.bases(owner)
         foreign = any(base not in _PLAIN_BASES and not base.startswith("torch.") for base in unknown)
         return foreign and any(
             scope.class_around(self._program, one) is owner for one in self._values.uses.get(key, ())
