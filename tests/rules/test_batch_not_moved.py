@@ -8,6 +8,28 @@ from devfix_codemods.findings import Safety
 CODE = "DVF101"
 
 SILENT = {
+    "moved by a type that is chosen": """
+        import torch
+        from torch.autograd import Variable
+        from torch.utils.data import DataLoader
+
+        def detect(images):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net = torch.nn.Linear(3, 3).to(device)
+            Tensor = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+            for paths, x in DataLoader(images):
+                x = Variable(x.type(Tensor))
+                print(paths, net(x))
+    """,
+    "moved by the name of a type": """
+        import torch
+        from torch.utils.data import DataLoader
+
+        def detect(images):
+            net = torch.nn.Linear(3, 3).to("cuda")
+            for paths, x in DataLoader(images):
+                print(paths, net(x.type("torch.cuda.FloatTensor")))
+    """,
     "a pipeline places what it is given": """
         import torch
         from torch.utils.data import DataLoader
@@ -1827,3 +1849,17 @@ def test_what_is_moved_into_an_attribute_and_called_is_a_module(rule) -> None:
                     print(self.criterion(self.model(x), y))
     """
     assert [finding.span.line for finding in rule.findings(dedent(program))] == [15]
+
+
+@pytest.mark.parametrize("kind", ["torch.float32", "torch.FloatTensor", '"torch.FloatTensor"'])
+def test_a_type_of_the_host_moves_nothing(rule, kind: str) -> None:
+    program = f"""
+        import torch
+        from torch.utils.data import DataLoader
+
+        def detect(images, device):
+            net = torch.nn.Linear(3, 3).to(device)
+            for paths, x in DataLoader(images):
+                print(paths, net(x.type({kind})))
+    """
+    assert len(rule.findings(program)) == 1

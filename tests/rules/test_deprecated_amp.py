@@ -29,6 +29,20 @@ def fixed(code: str, unsafe: bool = False) -> str:
 @pytest.mark.parametrize(
     "code",
     [
+        """
+        import torch
+        try:
+            context = torch.amp.autocast("cuda", dtype=torch.float16)
+        except Exception:
+            context = torch.cuda.amp.autocast(dtype=torch.float16)
+        """,
+        """
+        try:
+            from torch.amp import GradScaler
+        except:
+            from torch.cuda.amp import GradScaler
+        scaler = GradScaler()
+        """,
         "import torch\nwith torch.amp.autocast('cuda'): pass\n",
         "from torch.amp import GradScaler, autocast\nscaler = GradScaler('cuda')\n",
         "from torch.cuda.amp import autocast\n",

@@ -5,6 +5,43 @@ import pytest
 CODE = "DVF104"
 
 SILENT = {
+    "moved where the other is on CUDA, asked in several ways": """
+        import torch
+        import torch.nn.functional as F
+        def by_type(x, planes):
+            out = F.avg_pool2d(x, 1)
+            pads = torch.zeros(out.size(0), planes, out.size(2), out.size(3))
+            if isinstance(out.data, torch.cuda.FloatTensor):
+                pads = pads.cuda()
+            return torch.cat([out.data, pads], dim=1)
+        def by_place(x, planes):
+            out = F.avg_pool2d(x, 1)
+            pads = torch.zeros(out.size(0), planes, out.size(2), out.size(3))
+            if x.device.type != "cpu":
+                pads = pads.to(x.device)
+            return torch.cat([out, pads], dim=1)
+        def by_name_of_type(x, planes):
+            out = F.avg_pool2d(x, 1)
+            pads = torch.zeros(out.size(0), planes, out.size(2), out.size(3))
+            if x.type() == "torch.cuda.FloatTensor":
+                pads = pads.cuda()
+            return torch.cat([out, pads], dim=1)
+    """,
+    "all of it comes of arrays, through a module that is built there": """
+        import numpy as np
+        import torch
+        from einops import einsum
+        from geometry import Frames
+        def features(rows, eps: float = 1e-6):
+            positions = torch.from_numpy(np.stack(rows))
+            mask = torch.ones(len(rows), dtype=torch.bool)
+            frames = Frames()
+            rotations, points = frames(positions.unbind(-2))
+            steps = points.unsqueeze(-2) - points.unsqueeze(-3)
+            vectors = einsum(rotations.transpose(-1, -2), steps, "n i j, m n j -> m n i")
+            scale = torch.rsqrt(eps + torch.sum(vectors**2, dim=-1))
+            return scale * mask.unsqueeze(-1)
+    """,
     "the type of another tensor takes it to CUDA": """
         import torch
         import torch.nn.functional as F

@@ -566,7 +566,7 @@ def test_a_function_that_runs_a_model_gets_a_device_of_its_own(rule) -> None:
 
 def test_the_device_of_a_script_is_a_constant(rule) -> None:
     program = HEAD + "device = 'cuda'\nmodel = nn.Linear(3, 3).to(device)\n"
-    assert "device = 'cuda' if torch.cuda.is_available() else \"cpu\"\n" in rule.unchanged_unless_unsafe(program)
+    assert "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n" in rule.unchanged_unless_unsafe(program)
 
 
 def test_the_number_of_a_card_in_a_script(rule) -> None:
@@ -868,3 +868,55 @@ def test_where_they_meet_before_the_other_goes_to_cuda(rule) -> None:
     body = "    noise = torch.randn(*x.size()){}\n    y = noise * x.view(3)\n    x = x.cuda()\n    return x, y\n"
     program = "import torch\ndef f(x):\n" + body
     assert rule.fixed(program.format(".cuda()")) == program.format(".to(x.device)")
+
+
+def test_one_name_for_the_device_of_a_model(rule):
+    program = """
+        import torch
+
+        def validate(model, criterion, loader, steps):
+            model.eval()
+            total = 0.0
+            with torch.no_grad():
+                for batch in loader:
+                    x, lengths, prior, target = batch
+                    x, lengths = x.cuda(), lengths.cuda()
+                    target = target.cuda(non_blocking=True)
+                    prior = prior.cuda() if prior is not None else None
+                    total += criterion(model(x, lengths, prior), target)
+            return total + steps.cuda()
+    """
+    fixed = rule.unchanged_unless_unsafe(program)
+    assert fixed.count("next(model.parameters()).device") == 1
+    assert "    total = 0.0\n    device = next(model.parameters()).device\n    with" in fixed
+    for line in (
+        "x, lengths = x.to(device), lengths.to(device)",
+        "target = target.to(device, non_blocking=True)",
+        "prior = prior.to(device) if prior is not None else None",
+        "return total + steps.to(device)",
+    ):
+        assert line in fixed
+
+
+@pytest.mark.parametrize(
+    ("loop", "body"),
+    [
+        ("for x in loader:", "yield model(x.cuda())"),
+        ("for x, y in loader:", "device = len(x)\n                yield model(x.cuda(), y.cuda())"),
+    ],
+)
+def test_the_device_of_a_model_where_a_name_is_not_worth_it_or_taken(rule, loop, body):
+    program = f"""
+        import torch
+        def run(model, loader):
+            model.eval()
+            {loop}
+                {body}
+    """
+    assert "model(x.to(next(model.parameters()).device)" in rule.fixed(program, unsafe=True)
+
+
+@pytest.mark.parametrize("mark", ["'", '"'])
+def test_the_host_in_the_quotes_of_the_device(rule, mark):
+    program = f'import torch\nx = ""\ndevice = torch.device({mark}cuda{mark})\nrun(torch.zeros(3, device=device))\n'
+    assert f"{mark}cuda{mark} if torch.cuda.is_available() else {mark}cpu{mark}" in rule.fixed(program, unsafe=True)

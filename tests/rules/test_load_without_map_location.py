@@ -457,3 +457,24 @@ def test_what_becomes_attributes_goes_to_the_device_of_the_object(rule):
                 self.rows = torch.tensor(rows)
     """
     assert "torch.load(path, map_location=self.device)" in rule.fixed(program, unsafe=True)
+
+
+@pytest.mark.parametrize("load", ["torch.jit.load(path)", "torch.load(path)"])
+def test_an_object_that_a_class_makes_of_a_file_is_only_told(rule, load: str) -> None:
+    program = f"""
+        import torch
+        class Segmenter:
+            @classmethod
+            def from_checkpoint(cls, path):
+                try:
+                    return cls.load(path)
+                except ValueError:
+                    return {load}
+    """
+    assert rule.finding(program).fix is None
+
+
+def test_a_scripted_model_that_a_function_returns_is_only_told(rule) -> None:
+    program = "import torch\ndef load_checkpoint(path):\n    return torch.jit.load(path)\n"
+    assert rule.finding(program).fix is None
+    assert "map_location" in rule.fixed(program.replace("jit.", ""), unsafe=True)

@@ -21,6 +21,50 @@ SILENT = {
             out = model(x).cpu()
             e = out.squeeze().detach().numpy()
     """,
+    "given by a model that was taken to the host": """
+        import torch
+        def run(model, x):
+            model = model.to(torch.device("cpu"))
+            model.eval()
+            x = torch.tensor(x).to(torch.device("cpu"), dtype=torch.int64)
+            return model(x, mask=x > 0)[0].detach().numpy()
+        def export(model, x):
+            model.cuda()
+            fit(model, x.cuda())
+            model.cpu()
+            return model.forward(x).detach().numpy()
+        def show(model, path):
+            device = torch.device("cpu")
+            model.to(device)
+            return model(torch.load(path)).detach().numpy()
+    """,
+    "given by a model that gets what was taken to the host": """
+        import torch
+        def run(model, batch, device):
+            batch = batch.to("cpu")
+            return model(batch).detach().numpy()
+    """,
+    "lists that all callers in the file fill on the host": """
+        from typing import List
+        import torch
+        class Trainer:
+            def evaluate(self, loader, device):
+                outputs, targets = list(), []
+                for x, y in loader:
+                    outputs.append(self.model(x.to(device)).detach().cpu())
+                    targets.append(y.to(device).cpu())
+                return self.metrics(outputs, targets), self.metrics(targets=targets, outputs=outputs)
+            def metrics(self, outputs: List[torch.Tensor], targets: List[torch.Tensor]):
+                return score(torch.cat(outputs, dim=0).numpy(), torch.cat(targets, dim=0).numpy())
+    """,
+    "what a trainer gives that is no module": """
+        import torch
+        from trainer import Trainer
+        def run(trainer):
+            history = trainer.train(epochs=3, device="cuda")
+            features, labels = trainer.extract(trainer.loader)
+            return features.numpy(), labels.numpy()
+    """,
     "brought to the host on some path": """
         import torch
         def run(model, x, device):
@@ -598,3 +642,15 @@ def test_what_all_callers_take_to_the_host(rule, kept: str) -> None:
 )
 def test_what_one_caller_does_not(rule, kept: str, more: str) -> None:
     assert "torch.cat(outputs, dim=0).cpu().numpy()" in rule.fixed(SCORED.format(kept=kept, more=more))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "model.cpu()\n    save(model)\n    model.cuda()",
+        "if not torch.cuda.is_available():\n        save(x.cpu())",
+    ],
+)
+def test_a_model_that_goes_back_to_a_device(rule, before) -> None:
+    program = f"import torch\ndef run(model, x):\n    {before}\n    return model(x).detach().numpy()\n"
+    assert "model(x).detach().cpu().numpy()" in rule.fixed(program)

@@ -18,6 +18,30 @@ SILENT = {
             torch.cuda.manual_seed_all(0)
             print(torch.cuda.max_memory_allocated(), torch.cuda.device_count())
     """,
+    "a state in a class that cannot do without CUDA": """
+        import torch
+        class Recomputed(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, run, x):
+                ctx.state = torch.cuda.get_rng_state()
+                return run(x)
+
+            @staticmethod
+            def backward(ctx, grad):
+                with torch.random.fork_rng(devices=[torch.cuda.current_device()]):
+                    torch.cuda.set_rng_state(ctx.state)
+                    return None, grad
+    """,
+    "a wait between events": """
+        import torch
+        def timed(model, x, device):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            model(x.to(device))
+            end.record()
+            torch.cuda.synchronize()
+            return begin.elapsed_time(end)
+    """,
     "under a condition": """
         import torch
         def wait(device):

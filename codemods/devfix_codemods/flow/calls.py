@@ -265,7 +265,9 @@ class Calls(Readouts):
             return replace(tensor(state.place_of(other), Origin(Birth.MOVE, node)), sources=other.sources)
         if name == "type_as":
             return None
-        place = _place_of_type(arguments) if base.kind is Kind.TENSOR else None
+        place = _place_of_type(arguments) if base.kind is Kind.TENSOR or base.batch is not None else None
+        if place == HOST and base.kind is not Kind.TENSOR:
+            return None  # what a loader gives is there already
         return replace(base, place=place, origin=Origin(Birth.MOVE, node), sources=()) if place is not None else None
 
     def _tensor_operation(

@@ -246,7 +246,7 @@ def _call(node: ast.Call, found: Evidence) -> None:
         found.methods.add(node.func.attr)
         if node.func.attr[:1].isupper() and (text := dotted(node.func)) is not None:
             found.built.add(text)
-        _method(node.func, node.args, found)
+        _method(node.func, node, found)
     elif isinstance(node.func, ast.Name):
         found.called.add(node.func.id)
         if node.func.id[:1].isupper():
@@ -300,11 +300,11 @@ def _is_plain(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)) and node.value is not None
 
 
-def _method(function: ast.Attribute, arguments: list[ast.expr], found: Evidence) -> None:
-    receiver = dotted(function.value)
+def _method(function: ast.Attribute, call: ast.Call, found: Evidence) -> None:
+    receiver, arguments = dotted(function.value), call.args
     if receiver is None:
         return
-    if function.attr in tables.MODULE_EVIDENCE_METHODS:
+    if function.attr in tables.MODULE_EVIDENCE_METHODS and not _trains_another(function, call):
         found.modules.add(receiver)
     if function.attr in tables.TENSOR_EVIDENCE_METHODS:
         found.tensors.add(receiver)
@@ -320,6 +320,12 @@ def _method(function: ast.Attribute, arguments: list[ast.expr], found: Evidence)
         found.numpy.add(receiver)
     if function.attr in {"lower", "upper", "strip", "startswith", "endswith", "format", "encode", "join"}:
         found.texts.add(receiver)
+
+
+def _trains_another(function: ast.Attribute, call: ast.Call) -> bool:
+    """`trainer.train(epochs=3)`: of a module, `train` and `eval` take nothing but the mode."""
+    named = {one.arg for one in call.keywords}
+    return function.attr in {"train", "eval"} and (len(call.args) > 1 or not named <= {"mode"})
 
 
 def _is_tokenizing(node: ast.Call) -> bool:

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.across import Across
+from devfix_codemods.flow.asked import asks_tensor, asks_type
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import born_in_batch, child_of_batch, is_carried
 from devfix_codemods.flow.facts import Facts, Operand
@@ -387,7 +388,9 @@ class Interpreter(Across):
             found = {self._guard(one, state) for one in test.values}
             return False if False in found else True if True in found else None
         if isinstance(test, ast.Call):
-            return True if self.api(test.func) in tables.AVAILABILITY else None
+            return True if self.api(test.func) in tables.AVAILABILITY or asks_type(test) else None
+        if isinstance(test, ast.Compare):
+            return asks_tensor(test)
         text = dotted(test)
         return True if text is not None and _says_accelerator(text) else None
 

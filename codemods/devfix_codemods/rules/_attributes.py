@@ -137,7 +137,10 @@ def is_carried_along(program: Program, kept: Kept, made: ast.stmt | None = None)
             if isinstance(method, scope.Function) and method.name in _CARRIERS and _mentions(method, kept.name):
                 return True
     rest = (node for node in ast.walk(program.tree) if node is not made)
-    return any(_moves(node, kept.name) or _asks_where(node, kept.name) for node in rest)
+    if any(_moves(node, kept.name) or _asks_where(node, kept.name) for node in rest):
+        return True
+    users = program.project.importing(program.unit) if program.project is not None else ()
+    return any(_moves(node, kept.name) for one in users for node in ast.walk(one.source.tree))
 
 
 def _registers(node: ast.AST, name: str) -> bool:
@@ -159,13 +162,17 @@ def _mentions(method: scope.Function, name: str) -> bool:
 
 
 def _moves(node: ast.AST, name: str) -> bool:
-    """`obj.name = obj.name.to(…)`, `obj.name.data = …`, `setattr(obj, "name", …)`."""
+    """`obj.name = obj.name.to(…)`, `obj.name.data = …`, `setattr(obj, "name", …)`, `setattr(obj, key, value.to(…))`."""
     if isinstance(node, ast.Assign):
         texts = [dotted(target) or "" for target in node.targets]
         moved = any(text.endswith(f".{name}") for text in texts) and _has_move(node.value, name)
         return moved or any(text.endswith(f".{name}.data") for text in texts)
-    by_name = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr"
-    return by_name and any(isinstance(one, ast.Constant) and one.value == name for one in ast.iter_child_nodes(node))
+    match node:
+        case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=key), _]):
+            return key == name
+        case ast.Call(func=ast.Name(id="setattr"), args=[_, _, value]):
+            return _has_move(value, name)
+    return False
 
 
 def _has_move(value: ast.expr, name: str) -> bool:

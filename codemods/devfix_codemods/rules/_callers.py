@@ -12,9 +12,11 @@ def arguments(program: Program, function: scope.Function, name: str) -> list[tup
     None where the call leaves it out, or hides it in stars.
     """
     names = scope.parameters(function)
-    bound = isinstance(program.names.parent(function), ast.ClassDef) and names[:1] in (["self"], ["cls"])
+    owner = program.names.parent(function)
+    bound = isinstance(owner, ast.ClassDef) and names[:1] in (["self"], ["cls"])
     position = names.index(name) - bound
-    return [(where, _argument(call, position, name)) for where, call in program.callers(function.name)]
+    called = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
+    return [(where, _argument(call, position, name)) for where, call in program.callers(called)]
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:

@@ -15,6 +15,7 @@ from devfix_codemods.rules._cuda_kept import ADVICE, is_told_only
 from devfix_codemods.rules._cuda_sites import Site
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import device_at
+from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._whereabouts import sounds_like_model
 
@@ -186,6 +187,8 @@ class Targets:
         for text in self._candidates(site, statement, function):
             root = text.removeprefix("next(").partition(".")[0]
             if root in excluded or may_be_none(self._program, root, site.call):
+                continue
+            if may_have_no_device(self._program, root, site.call):
                 continue
             if text.startswith("next("):
                 if _feeds(function, site, made, root):

@@ -7,7 +7,8 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.program import Program
 from devfix_codemods.rules._attributes import own_attribute, targets
-from devfix_codemods.rules._whereabouts import Made, SureWhereabouts, moves_to_host
+from devfix_codemods.rules._taken_to_host import moves_to_host
+from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
 
 
 def grows(program: Program, meeting: Meeting) -> bool:

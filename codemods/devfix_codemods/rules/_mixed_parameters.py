@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.program import Program
 from devfix_codemods.rules._asked_types import is_asked
+from devfix_codemods.rules._given_arrays import is_given_other
 from devfix_codemods.rules._no_tensors import is_no_tensor
 
 
 def may_have_no_device(program: Program, name: str, node: ast.AST) -> bool:
     """Whether `name`, read at `node`, is a parameter said to be a tensor or a number, which nothing has told apart; or
-    used as what no tensor is."""
+    used as what no tensor is, or given by a caller as such."""
     if is_no_tensor(program, name, node) or is_asked(program, name, node):
         return True
     function = scope.function_around(program, node)
-    others = _others(function, name) if function is not None else set()
-    if function is None or not others:
+    if function is None or not (_others(function, name) or is_given_other(program, function, name)):
         return False
     above = [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one.lineno < _line(node)]
     if any(name in set(scope.stored(one)) or _tells_apart(one, name) for one in above):

@@ -9,7 +9,7 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, RemoveStatement, ReplaceExpression
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._whereabouts import moves_to_host
+from devfix_codemods.rules._taken_to_host import moves_to_host
 
 _MOVES = frozenset({"to", "cuda"})
 _BEFORE_ELSE = re.compile(rb"\.to\((?:device=)?[\w.]*device[^\n]*\n(?:[ \t]*[)\]}]+\n)*[ \t]*else:")

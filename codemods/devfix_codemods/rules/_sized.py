@@ -25,6 +25,7 @@ from devfix_codemods.rules._host_company import others_left, parted
 from devfix_codemods.rules._host_on_purpose import is_random, runs_on_the_host, stays
 from devfix_codemods.rules._host_reads import gives_number, is_handed_out, is_tested
 from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
+from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._places_taken import taken_place
 from devfix_codemods.rules._rebuilt import device_of_first, wanted_device
 from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
@@ -201,6 +202,7 @@ def _measured(program: Program, function: scope.Function, node: ast.AST, call: a
         not sure
         or _stands_in(program, function, owner)
         or not _is_plain(owner)
+        or may_have_no_device(program, ast.unparse(owner), call)
         or _is_size(owner)
         or SureWhereabouts(program).source(owner) is Made.HOST
     ):

@@ -17,6 +17,7 @@ from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Binding, Bindings
 from devfix_codemods.rules._callers import arguments
+from devfix_codemods.rules._taken_to_host import is_brought, is_on_host, moves_to_host, sets_dtype
 
 
 class Made(Enum):
@@ -135,13 +136,18 @@ class Whereabouts:
             return self._of_library(node, tables.canonical(name))
         if isinstance(node.func, ast.Attribute):
             if dotted(node.func) is not None and self._is_module(node.func):
-                return Made.MODEL
+                return self._of_module(node, node.func)
             return self._method(node, node.func)
         if isinstance(node.func, ast.Name) and node.func.id == "list" and not node.args:
             return Made.HOST
         if not isinstance(node.func, ast.Name) or self._is_function(node.func.id):
             return Made.UNKNOWN
-        return Made.MODEL if self._is_module(node.func) else Made.UNKNOWN
+        return self._of_module(node, node.func) if self._is_module(node.func) else Made.UNKNOWN
+
+    def _of_module(self, node: ast.Call, module: ast.expr) -> Made:
+        """What a module gives: on the host, if the code around took it there last, or what it is given."""
+        brought = any(is_brought(self._program, self._bindings, one) for one in scope.given_to(node))
+        return Made.HOST if brought or is_on_host(self._program, self._bindings, module) else Made.MODEL
 
     def _is_function(self, name: str) -> bool:
         """Whether the file has a function of this name, as `run_model`, which is no model."""
@@ -194,12 +200,12 @@ class Whereabouts:
         """What a method gives is where its tensor is; `model.encode(x)` is a module's."""
         if self._is_module(function.value):
             brought = all(moves_to_host(one) or self._is_filled_on_host(one) for one in node.args)
-            return Made.HOST if node.args and brought else Made.MODEL
+            return Made.HOST if node.args and brought else self._of_module(node, function.value)
         if function.attr.islower() and _is_attribute_of_self(function) and not self._is_own_method(function):
             return Made.OWNED
         if function.attr == "to" and self._goes_back_to_host(node):
             return Made.HOST
-        if function.attr in {"cuda", "to_device"} or (function.attr == "to" and not _sets_dtype(node)):
+        if function.attr in {"cuda", "to_device"} or (function.attr == "to" and not sets_dtype(node)):
             return Made.UNKNOWN
         if function.attr in _NUMBERS:
             return Made.HOST
@@ -247,13 +253,20 @@ class Whereabouts:
             self.source(one) is Made.HOST for one in node.args
         )
 
-    def _is_library_made(self, node: ast.expr) -> bool:
-        """Certainly a tensor: the result of a function of torch, maybe by name."""
-        if isinstance(node, ast.Call):
-            return (self._names.qualified(node.func) or "").startswith("torch.")
-        owner = self._bindings.owner(node.id, node) if isinstance(node, ast.Name) else None
-        found = self._bindings.of(owner, node.id) if owner is not None and isinstance(node, ast.Name) else []
-        return any(isinstance(one.value, ast.Call) and self._is_library_made(one.value) for one in found)
+    def _is_library_made(self, node: ast.expr, *, named: bool = True) -> bool:
+        """Certainly a tensor: the result of a function of torch, or of a method that only tensors have."""
+        match node:
+            case ast.Call(func=ast.Attribute(attr=method)) if method in _OF_TENSORS:
+                return True
+            case ast.Call(func=function):
+                return (self._names.qualified(function) or "").startswith("torch.")
+            case ast.BinOp(left=left, right=right):
+                return any(self._is_library_made(one, named=named) for one in (left, right))
+            case ast.Name(id=name) if named:
+                owner = self._bindings.owner(name, node)
+                found = self._bindings.of(owner, name) if owner is not None else []
+                return any(one.value is not None and self._is_library_made(one.value, named=False) for one in found)
+        return False
 
     def _is_new(self, node: ast.Call, name: str) -> bool:
         """Not a copy of what may be a tensor: `torch.tensor(x)` is where `x` is."""
@@ -396,6 +409,26 @@ class SureWhereabouts(Whereabouts):
         known = node in self._arguments
         return Made.HOST if plain and isinstance(node, ast.arg) and not known else super()._bound(binding)
 
+    def _call(self, node: ast.Call) -> Made:
+        found = super()._call(node)
+        return Made.HOST if found is not Made.HOST and self._works_on_host(node) else found
+
+    def _works_on_host(self, node: ast.Call) -> bool:
+        """A call of what the function itself has built, with nothing about devices, and never moved: on the host."""
+        callee, given = node.func, scope.given_to(node)
+        function = scope.function_around(self._program, node)
+        if not isinstance(callee, ast.Name) or function is None or not given:
+            return False
+        values = [one.value for one in self._bindings.of(function, callee.id)]
+        built = bool(values) and all(
+            isinstance(one, ast.Call)
+            and (dotted(one.func) or "").rpartition(".")[2][:1].isupper()
+            and not _PLACES.search(ast.unparse(one))
+            for one in values
+        )
+        used = {one.attr for one in walk(function) if isinstance(one, ast.Attribute) and dotted(one.value) == callee.id}
+        return built and not used & {"to", "cuda"} and all(self.source(one) is Made.HOST for one in given)
+
     def _attribute(self, node: ast.Attribute) -> Made:
         if (self._names.qualified(node) or "").startswith(("numpy.", "math.")):
             return Made.HOST
@@ -417,6 +450,8 @@ _MODEL = re.compile(
     r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
 )
 _FROM_MODELS = frozenset(f"sentence_transformers.util.{name}" for name in ("cos_sim", "pytorch_cos_sim", "dot_score"))
+_OF_TENSORS = frozenset({"unsqueeze", "unbind", "permute", "detach", "masked_fill"})
+"""Methods that only tensors have."""
 _PLACES = re.compile(r"(?i)device|cuda|gpu|move|prepare")
 _COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor"})
 _NO_TENSORS = frozenset(
@@ -458,16 +493,6 @@ _SHAPES = frozenset(
 )
 
 
-def moves_to_host(node: ast.expr) -> bool:
-    """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`, `x.to(device="cpu")`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    if node.func.attr == "cpu":
-        return True
-    given = scope.given_to(node)
-    return node.func.attr in {"to", "to_device"} and any(re.search(r"\bcpu\b|host", ast.unparse(one)) for one in given)
-
-
 def _is_move(binding: Binding) -> bool:
     """The value ends in a move to the host, maybe with a `.numpy()` behind it."""
     return binding.value is not None and any(
@@ -486,9 +511,3 @@ def _is_none(binding: Binding) -> bool:
 
 def _is_attribute_of_self(function: ast.Attribute) -> bool:
     return isinstance(function.value, ast.Name) and function.value.id == "self"
-
-
-def _sets_dtype(node: ast.Call) -> bool:
-    """`x.to(torch.float)`, `x.to(y.dtype)`."""
-    given = scope.given_to(node)
-    return bool(given) and all(re.search(r"dtype|torch\.(?!device)|float|int", ast.unparse(one)) for one in given)

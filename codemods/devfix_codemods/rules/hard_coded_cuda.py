@@ -74,8 +74,9 @@ from devfix_codemods.rules._cuda_kept import ADVICE, kept
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.rules._cuda_options import options
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
+from devfix_codemods.rules._cuda_shared import shared_devices
 from devfix_codemods.rules._cuda_sites import Site, goes_on, placed_on, sites
-from devfix_codemods.rules._cuda_targets import Managed, Targets
+from devfix_codemods.rules._cuda_targets import Managed, Target, Targets
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
@@ -119,18 +120,25 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
     managed, left = Managed(program), []
     found = [one for one in found if not goes_on(program, one, found)]
     targets = Targets(program, [one for one in found if managed.advice(one) is None])
+    followed: dict[Site, Target] = {}
     for site in found:
         advice, target = managed.advice(site), None
         if advice is not None:
             yield _finding(program, site, _kept(program, site) if advice == ADVICE else None, advice)
-        elif (target := targets.of(site)) is not None:
-            if _comes_back(program, site, target.device):
-                continue
+        elif (target := targets.of(site)) is None:
+            left.append(site)
+        elif not _comes_back(program, site, target.device):
+            followed[site] = target
+    shared = shared_devices(program, followed)
+    for site, target in followed.items():
+        if site not in shared:
             edit = placed_on(program, site, target.device)
             fix = Fix(target.safety, f"Follow `{target.device}`", (edit,)) if edit is not None else None
             yield _finding(program, site, fix, None if fix else f"use `{target.device}`")
-        else:
-            left.append(site)
+    for site, one in shared.items():
+        edit = placed_on(program, site, "device")
+        fix = Fix(Safety.UNSAFE, f"Follow `{one.device}`", (one.binding, edit)) if edit is not None else None
+        yield _finding(program, site, fix, None if fix else f"use `{one.device}`")
     policy = Policy(program, left)
     for site in left:
         if not managed.is_file and (fix := policy.fix(site)) is not None:
@@ -186,7 +194,9 @@ def _of_constants(program: Program, literals: list[ast.expr]) -> Iterator[Findin
     for literal in literals:
         inner = literal.args[0] if isinstance(literal, ast.Call) else literal
         if policy.allows_constants and inner is not None:
-            edit = ReplaceExpression(program.source.span(inner), '__node__ if torch.cuda.is_available() else "cpu"')
+            written = program.source.segment(program.source.span(inner))
+            host = "'cpu'" if written.startswith("'") else '"cpu"'
+            edit = ReplaceExpression(program.source.span(inner), f"__node__ if torch.cuda.is_available() else {host}")
             fix = Fix(Safety.UNSAFE, "Take CUDA only where it is there", (edit,))
             yield _told(program, literal, "the device is CUDA, whether it is there or not", fix)
 

@@ -53,7 +53,7 @@ from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
 from devfix_codemods.rules._looks import loads_to_anywhere
-from devfix_codemods.rules._whereabouts import moves_to_host
+from devfix_codemods.rules._taken_to_host import moves_to_host
 
 _LOADERS = {
     "torch.load": 1,
@@ -70,6 +70,9 @@ _ASKS = re.compile(r"cuda|gpu|device|is_available|cpu|map_location|rank|distribu
 _CHECKPOINT = re.compile(r"(?i)state_?dict|checkpoint|ckpt|weights|pretrained|params$|snapshot")
 _MODEL = re.compile(r"(?i)model|net$|network|encoder|decoder|generator|critic|actor|policy|backbone|classifier|agent")
 _TESTS = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+
+
+_SAY = "say where the model should live"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +163,22 @@ class _Chooser:
             return _Choice(self._host, Safety.UNSAFE, "it goes with tensors that are made on the host")
         if device is not None:
             return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
+        if self._is_built(call):
+            return _Choice(None, Safety.MANUAL, _SAY)
         if Use.FEEDS_UNSURE in uses.kinds or self._says_checkpoint(call):
             return _Choice(self._host, Safety.UNSAFE, "a checkpoint is taken apart on the host")
         return self._whole_model(call)
+
+    def _is_built(self, call: ast.Call) -> bool:
+        """Whether what comes back is a whole module, or an object of the class that makes it of a file.
+
+        Who runs it where it was saved finds it on the host otherwise.
+        """
+        function = scope.function_around(self._program, call)
+        returned = function is not None and isinstance(self._names.statement(call), ast.Return)
+        by_class = function is not None and any(dotted(one) == "classmethod" for one in function.decorator_list)
+        scripted = self._names.qualified(call.func) == "torch.jit.load"
+        return returned and (scripted or by_class) and self._names.parent(call) is self._names.statement(call)
 
     def _of_dataset(self, owner: ast.ClassDef, call: ast.Call) -> _Choice | None:
         """In `__getitem__`, which runs in a loader's worker: there is no device there."""
@@ -178,7 +194,7 @@ class _Chooser:
             return None
         if self._is_host_only() and not self._is_given_out(call):
             return _Choice(self._host, Safety.UNSAFE, "nothing in this file is on a device")
-        return _Choice(None, Safety.MANUAL, "say where the model should live")
+        return _Choice(None, Safety.MANUAL, _SAY)
 
     def _is_given_out(self, call: ast.Call) -> bool:
         """Whether the function around returns what it has loaded: who runs that may have a device."""

@@ -64,7 +64,7 @@ def check(program: Program) -> Iterator[Finding]:
     if not calls or is_cuda_only(program) or is_test(program) or b"nccl" in program.source.data:
         return
     for call, name in calls:
-        if not is_guarded(program, call):
+        if not is_guarded(program, call) and not _needs_cuda_anyway(program, call):
             finding = _found(program, call, name)
             if finding is not None:
                 yield finding
@@ -99,6 +99,31 @@ def _guard(program: Program, call: ast.Call) -> str | None:
         for one in program.tree.body
     )
     return "torch.cuda.is_available()" if bound else None
+
+
+def _needs_cuda_anyway(program: Program, call: ast.Call) -> bool:
+    """Whether the same class or function does with CUDA what no guard around `call` would spare it."""
+    around = class_around(program, call) or function_around(program, call)
+    return around is not None and any(
+        isinstance(one, ast.Call)
+        and _api(program, one) in _FAILING
+        and not _is_alone(program, one)
+        and not is_guarded(program, one)
+        for one in ast.walk(around)
+    )
+
+
+_FAILING = frozenset(
+    {"current_device", "current_stream", "default_stream", "stream", "Stream", "Event", "CUDAGraph", "graph"}
+    | {"get_device_properties", "get_device_capability", "get_device_name", "mem_get_info", "set_device"}
+)
+"""What raises without CUDA, and stays as it is."""
+
+
+def _is_alone(program: Program, call: ast.Call) -> bool:
+    """`device = torch.cuda.current_device()`, which this rule repairs itself in a script."""
+    statement = program.names.statement(call)
+    return isinstance(statement, ast.Assign) and statement.value is call and function_around(program, call) is None
 
 
 def _command(program: Program, call: ast.Call, statement: ast.stmt) -> Finding | None:

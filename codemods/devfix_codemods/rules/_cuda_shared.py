@@ -1,0 +1,51 @@
+"""One `device` for all that a function takes to a model that it is given, instead of asking the model each time."""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from devfix_codemods import scope
+from devfix_codemods.edits.operations import InsertStatement
+from devfix_codemods.program import Program
+from devfix_codemods.rules._cuda_sites import Site
+from devfix_codemods.rules._cuda_targets import Target
+
+_FEW = 2
+"""How many values must follow a model before a name for its device is worth a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The device expression of a model, and the line that names it `device`."""
+
+    device: str
+    binding: InsertStatement
+
+
+def shared_devices(program: Program, followed: Mapping[Site, Target]) -> dict[Site, Shared]:
+    """The sites that such a line serves: those that follow one model in a function. Others there follow it then."""
+    groups: dict[scope.Function, dict[str, list[Site]]] = {}
+    for site, target in followed.items():
+        function = scope.function_around(program, site.call)
+        if function is not None and target.device.startswith("next("):
+            groups.setdefault(function, {}).setdefault(target.device, []).append(site)
+    found: dict[Site, Shared] = {}
+    for function, devices in groups.items():
+        device, sites = next(iter(devices.items()))
+        if len(devices) == 1 and len(sites) >= _FEW and not _names_device(function):
+            binding = InsertStatement(program.source.span(_first(function, sites)), "before", f"device = {device}")
+            found |= dict.fromkeys(sites, Shared(device, binding))
+    return found
+
+
+def _names_device(function: scope.Function) -> bool:
+    return any(
+        (isinstance(one, ast.Name) and one.id == "device") or (isinstance(one, ast.arg) and one.arg == "device")
+        for one in ast.walk(function)
+    )
+
+
+def _first(function: scope.Function, sites: list[Site]) -> ast.stmt:
+    """The statement of the function's own block that holds the first site."""
+    line = min(one.call.lineno for one in sites)
+    return next(one for one in function.body if one.lineno <= line <= (one.end_lineno or one.lineno))

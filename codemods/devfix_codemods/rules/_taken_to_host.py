@@ -1,0 +1,95 @@
+"""What the code around has taken to the host, by the last move: tensors and modules."""
+
+import ast
+import re
+from collections.abc import Iterator
+from operator import attrgetter
+
+from devfix_codemods import scope
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import walk
+from devfix_codemods.program import Program
+from devfix_codemods.rules._bindings import Bindings
+
+_MOVES = frozenset({"to", "cuda", "cpu"})
+
+
+def moves_to_host(node: ast.expr) -> bool:
+    """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`, `x.to(device="cpu")`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr == "cpu":
+        return True
+    given = scope.given_to(node)
+    return node.func.attr in {"to", "to_device"} and any(re.search(r"\bcpu\b|host", ast.unparse(one)) for one in given)
+
+
+def is_brought(program: Program, bindings: Bindings, node: ast.expr) -> bool:
+    """Whether the last move of a tensor took it to the host: `x.to(device).cpu()`."""
+    taken = list(_last_values(program, node)) if isinstance(node, ast.Name) else [node]
+    return bool(taken) and all(_ends_on_host(bindings, one) for one in taken)
+
+
+def is_on_host(program: Program, bindings: Bindings, module: ast.expr) -> bool:
+    """Whether the last move of a module above, in the same function or script, took it to the host."""
+    text = dotted(module)
+    moves = [
+        one
+        for one in walk(scope.function_around(program, module) or program.tree)
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Attribute)
+        and one.func.attr in _MOVES
+        and one.lineno < module.lineno
+        and dotted(one.func.value) == text
+    ]
+    return (
+        text is not None and bool(moves) and _goes_to_host(bindings, max(moves, key=attrgetter("lineno", "col_offset")))
+    )
+
+
+def _last_values(program: Program, node: ast.Name) -> Iterator[ast.expr]:
+    """What the last assignment above gives a name."""
+    values = [
+        one
+        for one in walk(scope.function_around(program, node) or program.tree)
+        if isinstance(one, ast.Assign) and one.lineno < node.lineno and _sets(one, node.id)
+    ]
+    yield from (one.value for one in sorted(values, key=attrgetter("lineno"))[-1:])
+
+
+def _sets(statement: ast.Assign, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in statement.targets)
+
+
+def _ends_on_host(bindings: Bindings, node: ast.expr) -> bool:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _MOVES and not sets_dtype(node):
+            return _goes_to_host(bindings, node)
+        node = node.func.value
+    return False
+
+
+def _goes_to_host(bindings: Bindings, call: ast.Call) -> bool:
+    """`x.cpu()`, `x.to(device)` with `device = torch.device("cpu")` and nothing else."""
+    given = scope.given_to(call)
+    if moves_to_host(call) or not given or not isinstance(given[0], ast.Name):
+        return moves_to_host(call)
+    owner = bindings.owner(given[0].id, given[0])
+    found = bindings.of(owner, given[0].id) if owner is not None else []
+    return bool(found) and all(one.value is not None and _is_host(one.value) for one in found)
+
+
+def _is_host(value: ast.expr) -> bool:
+    """`"cpu"`, `torch.device("cpu")`."""
+    match value:
+        case ast.Constant(value="cpu"):
+            return True
+        case ast.Call(func=function, args=[ast.Constant(value="cpu")], keywords=[]):
+            return (dotted(function) or "").endswith("device")
+    return False
+
+
+def sets_dtype(node: ast.Call) -> bool:
+    """`x.to(torch.float)`, `x.to(y.dtype)`."""
+    given = scope.given_to(node)
+    return bool(given) and all(re.search(r"dtype|torch\.(?!device)|float|int", ast.unparse(one)) for one in given)
