@@ -251,7 +251,7 @@ def test_what_a_class_collects_on_the_host(rule, given: str, first: str, line: s
 @pytest.mark.parametrize("first", ["torch.tensor([])", "torch.empty(0)", "torch.zeros((0, 3))"])
 def test_what_begins_empty_goes_where_it_is_joined(rule, first: str) -> None:
     program = GROWN.format(given=", device", first=first, line=JOINED)
-    assert "torch.cat([self.seen.to(outputs.device), scores - scores.mean()])" in rule.fixed(program)
+    assert "torch.cat([self.seen.to(scores.device), scores - scores.mean()])" in rule.fixed(program)
     assert "which is where the caller has it" in rule.finding(program).message
 
 
@@ -305,7 +305,7 @@ def test_what_is_computed_of_a_moved_use_is_not_moved_again(rule):
                 return torch.sum((0.5 - half * input) ** 2)
     """
     text = rule.fixed(program)
-    assert "signs = self.signs.to(input.device)[target.long()].transpose(0, 1)" in text
+    assert "signs = self.signs.to(target.device)[target.long()].transpose(0, 1)" in text
     assert text.count(".to(") == 1
 
 

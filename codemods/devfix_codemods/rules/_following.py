@@ -388,7 +388,21 @@ def _device_at_hand(program: Program, meeting: Meeting) -> str | None:
     for operand in _others(meeting):
         names = [one.text for one in meeting.devices if _same(program, one.place, operand.place)]
         tensors = [text for text, where in meeting.tensors if _same(program, where, operand.place)]
-        there = [f"{one}.device" for one in _sorted(tensors, meeting) if _is_there(program, one, meeting.node)]
+        near = set(scope.reads(operand.node))
+        there = [
+            f"{one}.device"
+            for one in sorted(_sorted(tensors, meeting), key=lambda one: one not in near)
+            if _is_there(program, one, meeting.node) and not _is_misplaced(program, one, meeting)
+        ]
         if text := next(iter([*names, *there]), None):
             return text
     return None
+
+
+def _is_misplaced(program: Program, name: str, meeting: Meeting) -> bool:
+    """Whether a tensor is on the host itself where another operation of the function needs it elsewhere."""
+    function = meeting.context.function
+    return any(
+        one.context.function is function and dotted(one.misplaced.node) == name
+        for one in (*program.facts.meetings, *program.facts.followings)
+    )

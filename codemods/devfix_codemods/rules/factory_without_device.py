@@ -54,6 +54,7 @@ from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
+from devfix_codemods.rules._built_on_host import is_built_on_host
 from devfix_codemods.rules._first_turn import is_replaced_first
 from devfix_codemods.rules._following import (
     Following,
@@ -72,6 +73,7 @@ from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._met_anywhere import is_number, picks_of_itself
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
+from devfix_codemods.rules._places_inputs import is_only_handed_on
 from devfix_codemods.rules._sized import Sized, forgotten
 from devfix_codemods.rules._surely_host import is_on_host_in_any_case
 from devfix_codemods.rules._tensor_asked import is_moved_if_asked
@@ -199,12 +201,19 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
         return False
     if is_replaced_first(program, meeting) or _is_element(program, meeting) or picks_of_itself(program, meeting):
         return False
-    if is_moved_if_asked(program, meeting.misplaced.node) or is_read_by_private(program, meeting.anchor.node):
+    if _is_placed(program, meeting) or is_read_by_private(program, meeting.anchor.node):
         return False
     statements = [program.names.statement(one) for one in meeting.misplaced.value.sources]
     if any(isinstance(one, ast.Assign) and any(attributes_set(one)) for one in statements):
         return False
     return may_be_device(meeting.anchor.place) or not _is_beside_itself(program, meeting, where)
+
+
+def _is_placed(program: Program, meeting: Meeting) -> bool:
+    """Whether the code around, or what gets the tensor, has thought of where it belongs."""
+    if is_moved_if_asked(program, meeting.misplaced.node):
+        return True
+    return is_built_on_host(program, meeting.anchor.node) or is_only_handed_on(program, meeting)
 
 
 def _is_test(program: Program, meeting: Meeting) -> bool:

@@ -13,7 +13,7 @@ class HardestRows:
 
     def see(self, outputs: torch.Tensor, inputs: torch.Tensor):
         losses = (outputs - self.teacher(inputs)).pow(2).mean(dim=1).detach()
-        self.losses = torch.cat([self.losses.to(outputs.device), losses - losses.mean()])
+        self.losses = torch.cat([self.losses.to(losses.device), losses - losses.mean()])
 
     def pick(self):
         count = max(int(self.share * len(self.losses)), 1)

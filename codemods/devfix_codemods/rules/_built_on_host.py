@@ -1,0 +1,43 @@
+"""Objects that the function around has told to stay on the host: `Trainer(model, device="cpu")`."""
+
+import ast
+
+from devfix_codemods import scope
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+from devfix_codemods.rules._bindings import Bindings
+
+_WORDS = frozenset({"device", "map_location", "device_map", "torch_device"})
+
+
+def is_built_on_host(program: Program, node: ast.expr) -> bool:
+    """Whether `node` is a part of what a name holds that is bound once, here, by a call with `device="cpu"`."""
+    name = (dotted(node) or "").partition(".")[0]
+    bindings = Bindings(program)
+    owner = bindings.owner(name, node) if name and name != "self" else None
+    found = bindings.of(owner, name) if owner is not None else []
+    if len(found) != 1 or owner is not bindings.scope(node):
+        return False
+    value = found[0].value
+    return isinstance(value, ast.Call) and any(
+        one.arg in _WORDS and is_host_literal(program, one.value) for one in value.keywords
+    )
+
+
+def is_host_literal(program: Program, node: ast.expr) -> bool:
+    """`"cpu"`, `torch.device("cpu")`, or a name that holds nothing else."""
+    match node:
+        case ast.Constant(value="cpu"):
+            return True
+        case ast.Call(args=[ast.Constant(value="cpu")], keywords=[]):
+            return program.names.qualified(node.func) == "torch.device"
+        case ast.Name(id=name):
+            around = scope.function_around(program, node) or program.tree
+            given = [program.names.statement(one) for one in scope.stores(around, name)]
+            return bool(given) and all(
+                isinstance(one, ast.Assign)
+                and not isinstance(one.value, ast.Name)
+                and is_host_literal(program, one.value)
+                for one in given
+            )
+    return False

@@ -1,0 +1,127 @@
+"""Tensors of the host whose place somebody has thought of already: no factory is told another one."""
+
+import pytest
+
+CODE = "DVF104"
+
+SILENT = {
+    "what it meets was told to stay on the host": """
+        import torch
+        from torch import nn
+        class Compare:
+            def __init__(self, first: nn.Module, device=None):
+                self.device = torch.device(device) if device else torch.device("cuda")
+                self.first = first
+                self.first.to(self.device)
+        def run(first):
+            pair = Compare(first, device="cpu")
+            x = torch.randn(8, 10)
+            return pair.first(x)
+    """,
+    "a decoder hands it to a function of another file and moves what that gives": """
+        import torch
+        from torch import nn
+        from .encodings import positions
+        class Decoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(8, 8)
+            def add_positions(self, patches, scale):
+                pos = positions(4, 8, scale=scale).to(patches.device).detach()
+                return patches + pos
+            def forward(self, patches, scale):
+                return self.proj(self.add_positions(patches, scale))
+        class Model(nn.Module):
+            def __init__(self, table):
+                super().__init__()
+                self.table = table
+                self.encoder = nn.Linear(8, 8)
+                self.decoder = Decoder()
+            def forward(self, batch):
+                scale = torch.tensor(self.table[batch["name"]])
+                pixels = batch["pixels"].clone()
+                patches = self.encoder(pixels)
+                return self.decoder(patches, scale)
+    """,
+    "a decoder hands it to a module of another file": """
+        import torch
+        from torch import nn
+        from .embedding import DynamicEmbedding
+        class Decoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = DynamicEmbedding(8)
+            def forward(self, patches, waves):
+                pixels, waves = self.embed(patches, waves)
+                return pixels, waves
+        class Model(nn.Module):
+            def __init__(self, table):
+                super().__init__()
+                self.table = table
+                self.encoder = nn.Linear(8, 8)
+                self.decoder = Decoder()
+            def forward(self, batch):
+                waves = torch.tensor(list(self.table.values()))
+                pixels = batch["pixels"].clone()
+                patches = self.encoder(pixels)
+                return self.decoder(patches, waves)
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", SILENT)
+def test_silent_where_somebody_has_placed_it(rule, shape: str) -> None:
+    assert rule.findings(SILENT[shape]) == ()
+
+
+def test_a_decoder_that_works_on_it_gets_it_on_its_device(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Decoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(8, 8)
+            def forward(self, patches, scale):
+                return self.proj(patches * scale)
+        class Model(nn.Module):
+            def __init__(self, table):
+                super().__init__()
+                self.table = table
+                self.encoder = nn.Linear(8, 8)
+                self.decoder = Decoder()
+            def forward(self, batch):
+                scale = torch.tensor(self.table[batch["name"]])
+                pixels = batch["pixels"].clone()
+                patches = self.encoder(pixels)
+                return self.decoder(patches, scale)
+    """
+    assert "self.decoder(patches, scale.to(pixels.device))" in rule.fixed(program)
+
+
+def test_what_is_on_the_host_itself_is_not_followed(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Decoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = nn.Embedding(10, 8)
+                self.out = nn.Linear(8, 10)
+                self.mix = nn.GRU(8, 8)
+            def decode(self, src):
+                size = src.shape[0]
+                memory = self.mix(src)
+                tokens = torch.full((size, 1), 2, dtype=torch.int64)
+                scores = torch.full((size, 1), 1.0)
+                for _ in range(25):
+                    prob = torch.softmax(self.out(self.embed(tokens)), dim=1)
+                    best = prob.argmax(dim=1)
+                    top = torch.max(prob, dim=1).values
+                    tokens = torch.cat([tokens, torch.reshape(best, (-1, 1))], dim=1)
+                    scores = torch.cat([scores, torch.reshape(top, (-1, 1))], dim=1)
+                return tokens, scores
+            def forward(self, src):
+                return self.decode(src)
+    """
+    assert not [one for one in rule.findings(program) if one.fix is not None and "tokens.device" in repr(one.fix)]
