@@ -1863,3 +1863,33 @@ def test_a_type_of_the_host_moves_nothing(rule, kind: str) -> None:
                 print(paths, net(x.type({kind})))
     """
     assert len(rule.findings(program)) == 1
+
+
+PASSED_ON = """
+import torch
+def train(box, loader, device):
+    for images, targets, {name} in loader:
+        images, targets = images.to(device), targets.to(device)
+        loss = box(images, targets, {name})
+        loss.backward()
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "after"),
+    [
+        ("supplement", "        print(supplement['index'])"),
+        ("supplement", "        print(supplement.get('index'))"),
+        ("supplement", "        print(list(supplement.items()))"),
+        ("supplement", "def test(box, loader):\n    for x, y, supplement in loader:\n        box(x, **supplement)"),
+        ("supplement_dict", ""),
+        ("extras", ""),
+    ],
+)
+def test_a_mapping_that_a_model_gets_has_no_to(rule, name: str, after: str) -> None:
+    assert rule.findings(PASSED_ON.format(name=name, after=after)) == ()
+
+
+def test_what_a_model_gets_with_its_siblings(rule) -> None:
+    assert "        weight = weight.to(device)\n" in rule.fixed(PASSED_ON.format(name="weight", after=""))

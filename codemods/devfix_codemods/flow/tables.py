@@ -269,7 +269,8 @@ def canonical(qualified: str) -> str:
 _TEXT_WORDS = frozenset(
     "caption captions text texts prompt prompts sentence sentences name names path paths file files filename "
     "filenames url urls word words string strings str question questions answer answers title titles info meta "
-    "metadata metas uid uids uuid key keys comment comments description descriptions transcript transcripts".split()
+    "metadata metas uid uids uuid key keys comment comments description descriptions transcript transcripts dict dicts "
+    "kwargs extras record records json annotation annotations".split()
 )
 
 

@@ -148,9 +148,23 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
         return True
     if not only_passed_on(meeting):
         return False
-    if name in program.facts.evidence[program.tree].iterated:
-        return True  # a list, here or in a sibling function
+    path = value.batch.path if value.batch is not None else ()
+    if name in program.facts.evidence[program.tree].iterated or (path and _is_mapping(program, name)):
+        return True  # a list or a mapping, here or in a sibling function
     return sounds_like_text(name) or sounds_like_length(name) or not _has_counterpart(program, meeting, name)
+
+
+def _is_mapping(program: Program, name: str) -> bool:
+    """`extra["name"]`, `extra.items()`."""
+    for node in ast.walk(program.tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str())) if owner == name:
+                return True
+            case ast.Attribute(value=ast.Name(id=owner), attr="items" | "keys" | "values" | "get") if owner == name:
+                return True
+            case ast.keyword(arg=None, value=ast.Name(id=owner)) if owner == name:
+                return True
+    return False
 
 
 def _has_counterpart(program: Program, meeting: Meeting, name: str) -> bool:
