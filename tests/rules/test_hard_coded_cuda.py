@@ -920,3 +920,24 @@ def test_the_device_of_a_model_where_a_name_is_not_worth_it_or_taken(rule, loop,
 def test_the_host_in_the_quotes_of_the_device(rule, mark):
     program = f'import torch\nx = ""\ndevice = torch.device({mark}cuda{mark})\nrun(torch.zeros(3, device=device))\n'
     assert f"{mark}cuda{mark} if torch.cuda.is_available() else {mark}cpu{mark}" in rule.fixed(program, unsafe=True)
+
+
+JUDGED = """
+import torch
+def judged(model, loader, weights, judge):
+    model.eval()
+    for images, labels in loader:
+        images = images.cuda()
+        {other} = {other}.cuda()
+        yield judge(model(images), {other})
+"""
+
+
+def test_what_a_loop_yields_goes_where_its_siblings_go(rule) -> None:
+    after = rule.unchanged_unless_unsafe(JUDGED.format(other="labels"))
+    assert "    device = next(model.parameters()).device\n" in after
+    assert "        images = images.to(device)\n        labels = labels.to(device)\n" in after
+
+
+def test_half_of_a_function_for_cuda_is_only_told(rule) -> None:
+    assert rule.safeties(JUDGED.format(other="weights")) == [None]

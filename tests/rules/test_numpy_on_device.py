@@ -654,3 +654,15 @@ def test_what_one_caller_does_not(rule, kept: str, more: str) -> None:
 def test_a_model_that_goes_back_to_a_device(rule, before) -> None:
     program = f"import torch\ndef run(model, x):\n    {before}\n    return model(x).detach().numpy()\n"
     assert "model(x).detach().cpu().numpy()" in rule.fixed(program)
+
+
+@pytest.mark.parametrize("name", ["groups_cpu", "host_groups", "self.groups_cpu"])
+def test_a_name_of_the_host(rule, name: str) -> None:
+    program = """
+import torch
+class Groups:
+    def f(self, {given}, groups, device):
+        groups = groups.to(device)
+        return {name}.numpy(), {name}.detach().numpy(), groups.cpu().numpy()
+"""
+    assert rule.findings(program.format(name=name, given=name.removeprefix("self."))) == ()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import InsertStatement
+from devfix_codemods.flow.tree import stored
 from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_sites import Site
 from devfix_codemods.rules._cuda_targets import Target
@@ -36,6 +37,46 @@ def shared_devices(program: Program, followed: Mapping[Site, Target]) -> dict[Si
             binding = InsertStatement(program.source.span(_first(function, sites)), "before", f"device = {device}")
             found |= dict.fromkeys(sites, Shared(device, binding))
     return found
+
+
+def siblings(program: Program, followed: Mapping[Site, Target], left: list[Site]) -> dict[Site, Target]:
+    """The sites of elements that a loop yields beside one which follows a model: they go there as well."""
+    found: dict[Site, Target] = {}
+    for site, target in followed.items():
+        if target.device.startswith("next(") and (names := _beside(program, site)):
+            others = (one for one in left if _loop(program, one) is _loop(program, site) and _name(one) in names)
+            found |= dict.fromkeys(others, target)
+    return found
+
+
+def _beside(program: Program, site: Site) -> set[str]:
+    """The names that the loop around a site gives the parts of a batch, if the moved value has one of them."""
+    loop = _loop(program, site)
+    if loop is None:
+        return set()
+    names = stored(loop.target)
+    for one in loop.body:
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) and one.value.id in names:
+            names = names | stored(one.targets[0])
+    return names if _name(site) in names else set()
+
+
+def _loop(program: Program, site: Site) -> ast.For | None:
+    return next((one for one in program.names.ancestors(site.call) if isinstance(one, ast.For)), None)
+
+
+def _name(site: Site) -> str | None:
+    return site.receiver.id if isinstance(site.receiver, ast.Name) else None
+
+
+def halves(program: Program, followed: Mapping[Site, Target], left: list[Site]) -> list[Site]:
+    """Sites that follow a model in a function of which another value goes to CUDA all the same."""
+    needing = {scope.function_around(program, one.call) for one in left} - {None}
+    return [
+        site
+        for site, target in followed.items()
+        if target.device.startswith("next(") and scope.function_around(program, site.call) in needing
+    ]
 
 
 def _names_device(function: scope.Function) -> bool:

@@ -10,13 +10,14 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import UNKNOWN, may_be_device
 from devfix_codemods.program import Program
 from devfix_codemods.rules._following import IN_PLACE
+from devfix_codemods.rules._said_host import is_kept_on_host
 
 _COPIES = frozenset({"cpu", "numpy", "tolist", "to", "type_as"})
 
 
 def is_on_host_in_any_case(program: Program, meeting: Meeting) -> bool:
     """Whether every run that gets past what numpy reads here has all of this on the host."""
-    if _is_read_by_numpy(program, meeting):
+    if _is_read_by_numpy(program, meeting) or is_kept_on_host(program, meeting.misplaced.value.sources):
         return True
     if may_be_device(meeting.anchor.place):
         return False

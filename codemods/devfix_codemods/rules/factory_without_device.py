@@ -157,7 +157,7 @@ def _collective(program: Program, meeting: Meeting) -> Finding:
     made, span = text_of(program, call.func), program.source.span(meeting.node)
     sources = meeting.misplaced.value.sources
     repair = by_device(program, sources, tensors=True) or by_accelerator(program, sources)
-    if _is_one_of_several(program, sources):
+    if _is_one_of_several(program, sources) or _is_read_as_array(program, call):
         repair = None
     return Finding(
         code=RULE.code,
@@ -167,6 +167,17 @@ def _collective(program: Program, meeting: Meeting) -> Finding:
         trail=(Step(program.source.span(call), "made here, on the host"), Step(span, "given to other processes here")),
         fix=_fix(made, repair) if repair is not None else None,
         advice=f"give `{made}` the device of this process",
+    )
+
+
+def _is_read_as_array(program: Program, call: ast.Call) -> bool:
+    """`.numpy()` in the function, without a copy: what the processes exchange is on the host."""
+    function = function_around(program, call)
+    return function is not None and any(
+        isinstance(one, ast.Attribute)
+        and one.attr == "numpy"
+        and not any(isinstance(each, ast.Attribute) and each.attr in {"cpu", "to"} for each in ast.walk(one.value))
+        for one in ast.walk(function)
     )
 
 

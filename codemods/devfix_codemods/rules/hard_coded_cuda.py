@@ -74,7 +74,7 @@ from devfix_codemods.rules._cuda_kept import ADVICE, kept
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.rules._cuda_options import options
 from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
-from devfix_codemods.rules._cuda_shared import shared_devices
+from devfix_codemods.rules._cuda_shared import halves, shared_devices, siblings
 from devfix_codemods.rules._cuda_sites import Site, goes_on, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Target, Targets
 from devfix_codemods.rules._devices import Devices
@@ -129,17 +129,20 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
             left.append(site)
         elif not _comes_back(program, site, target.device):
             followed[site] = target
+    followed |= siblings(program, followed, left)
+    left = [one for one in left if one not in followed]
+    policy = Policy(program, left)
     shared = shared_devices(program, followed)
+    half = halves(program, followed, [one for one in left if policy.fix(one) is None])
     for site, target in followed.items():
         if site not in shared:
-            edit = placed_on(program, site, target.device)
+            edit = placed_on(program, site, target.device) if site not in half else None
             fix = Fix(target.safety, f"Follow `{target.device}`", (edit,)) if edit is not None else None
             yield _finding(program, site, fix, None if fix else f"use `{target.device}`")
     for site, one in shared.items():
         edit = placed_on(program, site, "device")
         fix = Fix(Safety.UNSAFE, f"Follow `{one.device}`", (one.binding, edit)) if edit is not None else None
         yield _finding(program, site, fix, None if fix else f"use `{one.device}`")
-    policy = Policy(program, left)
     for site in left:
         if not managed.is_file and (fix := policy.fix(site)) is not None:
             yield _finding(program, site, fix, None)

@@ -53,6 +53,7 @@ from devfix_codemods.rules._copied_once import copied_before_loop
 from devfix_codemods.rules._lengths import lengths_off_host, packs
 from devfix_codemods.rules._looks import reads_on_host
 from devfix_codemods.rules._moves import text_of
+from devfix_codemods.rules._said_host import sounds_like_host
 from devfix_codemods.rules._whereabouts import Made, Whereabouts
 
 _TESTS = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -87,7 +88,7 @@ def check(program: Program) -> Iterator[Finding]:
         operand = readout.operand
         if dotted(operand.node) in vain:
             continue  # another rule's bug
-        if _says_host(program, readout.node):
+        if _says_host(program, readout.node) or sounds_like_host(operand.node):
             continue
         if _is_size(program, operand.node):
             continue
@@ -133,7 +134,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
         return
     whereabouts, classes = Whereabouts(program), program.unit.classes
     for lengths in lengths_off_host(program, packing, whereabouts):
-        if not _is_guarded(program, lengths):
+        if not _is_guarded(program, lengths) and not sounds_like_host(lengths):
             yield lengths, "`pack_padded_sequence`"
     has_devices = _DEVICES.search(program.source.text) is not None
     for call in calls:
@@ -147,7 +148,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             continue
         assert isinstance(call.func, ast.Attribute)
         tensor = call.func.value
-        if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices):
+        if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices) and not sounds_like_host(tensor):
             yield tensor, "`.numpy()`"
 
 

@@ -1,0 +1,55 @@
+"""Tensors of which the code itself says that they are on the host: by their name, or by refusing any other place."""
+
+import ast
+from collections.abc import Iterable
+
+from devfix_codemods import scope
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.program import Program
+
+
+def sounds_like_host(node: ast.expr) -> bool:
+    """`groups_cpu`, `self.host_buffer[0]`."""
+    while isinstance(node, (ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+        if isinstance(node, ast.Attribute) and node.attr in {"detach", "data", "contiguous", "float", "long"}:
+            node = node.value
+    return _says_host(dotted(node) or "")
+
+
+def _says_host(name: str) -> bool:
+    return not {"cpu", "host"}.isdisjoint(name.rpartition(".")[2].lower().split("_"))
+
+
+def is_kept_on_host(program: Program, calls: Iterable[ast.Call]) -> bool:
+    """Whether a tensor that is made here is called one of the host, or asked later whether it is there.
+
+    `if not x.device.type == "cpu": raise`, `assert x.is_cpu`, `assert x.device == torch.device("cpu")`.
+    """
+    return any(_is_kept(program, call) for call in calls)
+
+
+def _is_kept(program: Program, call: ast.Call) -> bool:
+    statement = program.names.statement(call)
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return False
+    names = scope.stored(statement)
+    if any(map(_says_host, names)):
+        return True
+    function = scope.function_around(program, call)
+    if function is None or b"cpu" not in program.source.data:
+        return False
+    asked = (one for one in ast.walk(function) if isinstance(one, (ast.If, ast.Assert)))
+    return any(one.lineno > call.lineno and _demands(one, names) for one in asked)
+
+
+def _demands(statement: ast.If | ast.Assert, names: set[str]) -> bool:
+    """Whether what is not on the host is refused."""
+    if isinstance(statement, ast.If) and not isinstance(statement.body[-1], ast.Raise):
+        return False
+    for one in ast.walk(statement.test):
+        if isinstance(one, ast.Attribute) and one.attr in {"is_cpu", "is_cuda"} and dotted(one.value) in names:
+            return True
+        if isinstance(one, ast.Compare) and "cpu" in ast.unparse(one):
+            return any(dotted(one.left) in {f"{name}.device", f"{name}.device.type"} for name in names)
+    return False
