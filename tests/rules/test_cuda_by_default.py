@@ -160,6 +160,41 @@ def test_a_device_that_is_given_cannot_be_searched(rule):
     assert "'cuda' not in str(device)" in rule.unchanged_unless_unsafe(program)
 
 
+TEXTS = (
+    KEEPS.replace("device):", "device: {said}):", 1)
+    + """
+
+def main(model, x, device):
+    {call}
+"""
+)
+
+
+@pytest.mark.parametrize("call", ["pass", 'Runner(model, "cuda:0").run(x)', "Runner(model, device=str(device))"])
+@pytest.mark.parametrize("said", ["str", "'str'"])
+def test_what_is_said_to_be_a_text_may_be_searched(rule, said, call):
+    assert rule.findings(TEXTS.format(first="pass", value="device", said=said, call=call)) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "call"),
+    [
+        ("str", 'Runner(model, torch.device("cuda"))'),
+        ("str", 'Runner(model, "cpu")\n    Runner(model, device=torch.device(device))'),
+        ("str | torch.device", 'Runner(model, "cuda")'),
+        ("torch.device", "pass"),
+    ],
+)
+def test_a_device_in_the_place_of_a_text_cannot_be_searched(rule, said, call):
+    program = TEXTS.format(first="pass", value="device", said=said, call=call)
+    assert '"cuda" in str(self.device)' in rule.unchanged_unless_unsafe(program)
+
+
+def test_a_parameter_that_is_said_to_be_a_text(rule):
+    program = "import torch\ndef run(x, device: str):\n    return x.to(device) if 'cuda' in device else x\n"
+    assert rule.findings(program) == ()
+
+
 # Options
 
 

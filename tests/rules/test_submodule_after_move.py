@@ -3,7 +3,10 @@
 from textwrap import dedent
 
 import pytest
+from devfix_codemods.engine import check
 from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF201"
 
@@ -401,3 +404,30 @@ def test_tabs_and_line_ends_stay(rule) -> None:
     ).replace("\n", "\r\n")
     after = rule.fixed(program.encode())
     assert after == program.replace("# größer\r\n", "# größer\r\n\tmodel.cuda()\r\n")
+
+
+PART = """
+    import torch
+    from torch import nn
+    from torchvision import models
+    def train(loader, n):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = models.resnet18().to(device)
+        model.head = nn.Linear(512, n)
+        for x, y in loader:
+            features = model.features(x.to(device))
+            loss = nn.functional.cross_entropy(model.head(features.to(device)), y.to(device))
+            loss.backward()
+        return model
+"""
+
+
+def test_a_part_that_is_called_by_itself_is_moved_with_its_model(rule) -> None:
+    assert rule.safeties(PART) == [Safety.SAFE]
+    assert "model.head = nn.Linear(512, n)\n    model.to(device)\n" in rule.fixed(PART)
+
+
+def test_one_repair_is_enough() -> None:
+    outcome = check(Source("train.py", dedent(PART).encode()), Options(frozenset({"DVF201", "DVF202"})))
+    assert isinstance(outcome, Checked)
+    assert [one.code for one in outcome.findings] == ["DVF201"]

@@ -9,12 +9,23 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.library import is_metric_api
 from devfix_codemods.program import Program
-from devfix_codemods.rules._moves import Mover, mover_for, names_at
+from devfix_codemods.rules._moves import Mover, insertable, mover_for, names_at
 
 
 def is_metric(program: Program, birth: ast.AST) -> bool:
     """Whether a module is a metric of torchmetrics."""
     return isinstance(birth, ast.Call) and is_metric_api(program.names.qualified(birth.func) or "")
+
+
+def joins_moved(program: Program, birth: ast.AST) -> bool:
+    """Whether a module becomes part of a model that was moved before: that is moved again, with all of its parts."""
+    statement = program.names.statement(birth)
+    return any(
+        part.statement is statement and dotted(part.parent) is not None
+        for fact in program.facts.attachments
+        if insertable(fact.context)
+        for part in fact.parts
+    )
 
 
 def move_where_built(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:

@@ -9,7 +9,7 @@ from devfix_codemods.program import Program
 def arguments(program: Program, function: scope.Function, name: str) -> list[tuple[Program, ast.expr | None]]:
     """What each call gives the parameter `name`, with the file of the call.
 
-    None where the call leaves it out, or hides it in stars.
+    None where the call leaves it out, or hides it in stars. Of a constructor, the calls of its class.
     """
     names = scope.parameters(function)
     owner = program.names.parent(function)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._callers import arguments
 from devfix_codemods.rules._device_values import sounds_like_device
 from devfix_codemods.rules._devices import Devices
-from devfix_codemods.scope import annotation, class_around, function_around, parameters, stored
+from devfix_codemods.scope import Function, annotation, class_around, function_around, parameters, stored
 
 _GIVE_DEVICES = frozenset(
     {"ignite.distributed.device", "ignite.distributed.utils.device", "torch.get_default_device", "torch.device"}
@@ -127,7 +128,7 @@ def _is_given(program: Program, device: ast.expr, text: str) -> bool:
         return False
     given = [one.value for one in ast.walk(around) if isinstance(one, ast.Assign) and text in map(dotted, one.targets)]
     if not text.startswith("self."):
-        return text in parameters(function) and not given
+        return text in parameters(function) and not given and not _is_said_to_be_text(program, function, text)
     return bool(given) and all(_is_parameter(program, one) for one in given)
 
 
@@ -135,7 +136,18 @@ def _is_parameter(program: Program, node: ast.expr) -> bool:
     function = function_around(program, node)
     if function is None or not isinstance(node, ast.Name) or node.id not in parameters(function):
         return False
+    if _is_said_to_be_text(program, function, node.id):
+        return False
     return all(node.id not in stored(one) for one in function.body)
+
+
+def _is_said_to_be_text(program: Program, function: Function, name: str) -> bool:
+    """Whether a parameter is annotated as a text, and no known caller gives a `torch.device`."""
+    said = annotation(function, name)
+    if said is None or ast.unparse(said).strip("'\"") != "str":
+        return False
+    given = arguments(program, function, name)
+    return not any(one is not None and Devices(where).is_torch_device(one) for where, one in given)
 
 
 def asks_tensor_for_cuda(program: Program) -> Iterator[ast.Compare]:

@@ -50,7 +50,7 @@ from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division
-from devfix_codemods.rules._built import is_metric, move_where_built
+from devfix_codemods.rules._built import is_metric, joins_moved, move_where_built
 from devfix_codemods.rules._engines import EngineModel, engine_models, makes_engines
 from devfix_codemods.rules._fresh_modules import FreshModule, called_at_once, fresh_modules, holds_tensors
 from devfix_codemods.rules._kept_models import KeptModel, brings_to_own_device, kept_models
@@ -83,7 +83,7 @@ def _that_meet(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
             continue
         if origin is None or origin.birth is not Birth.MODULE or is_metric(program, origin.node):
             continue
-        if _division.is_weight(meeting):
+        if _division.is_weight(meeting) or joins_moved(program, origin.node):
             continue
         if origin.node not in seen:
             seen.add(origin.node)

@@ -88,8 +88,15 @@ def _fix(program: Program, fact: Attachment, last: ast.stmt, parent: str) -> Fix
         return None
     code, device = move
     edit = InsertStatement(program.source.span(_end_of_run(program, fact, last)), "after", code)
-    safety = Safety.UNSAFE if fact.escapes else Safety.SAFE
+    safety = Safety.UNSAFE if fact.escapes and not _meets(program, fact) else Safety.SAFE
     return Fix(safety, f"Move `{parent}` to `{device}` once more after the new part", (edit,))
+
+
+def _meets(program: Program, fact: Attachment) -> bool:
+    """Whether a new part itself is seen to get what is elsewhere."""
+    parts = {one.statement for one in fact.parts}
+    origins = (one.misplaced.value.origin for one in program.facts.meetings if one.misplaced.role == "module")
+    return any(one is not None and program.names.statement(one.node) in parts for one in origins)
 
 
 def _statement(program: Program, fact: Attachment, last: ast.stmt, parent: str) -> tuple[str, str] | None:
