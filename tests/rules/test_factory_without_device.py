@@ -1,6 +1,9 @@
 """DVF104: tensors made on the host that meet others elsewhere."""
 
 import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF104"
 
@@ -1144,3 +1147,35 @@ def test_what_lengths_are_computed_of_stays_on_the_host(rule, lines: str) -> Non
 )
 def test_other_masks_beside_a_packed_sequence(rule, lines: str) -> None:
     assert "dtype=torch.bool, device=data.device)" in rule.fixed(PACKED.format(lines=lines), unsafe=True)
+
+
+UNDER_TEST = """
+import torch
+from torch import nn
+{line}
+class Sum(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kept = torch.ones(3)
+    def forward(self, x: torch.Tensor):
+        return torch.relu(x) + torch.zeros(x.shape) + self.kept[x.argmax(-1)]
+"""
+
+
+@pytest.mark.parametrize("code", ["DVF104", "DVF105", "DVF203"])
+def test_modules_that_stand_in_tests_may_be_for_the_host(code: str) -> None:
+    def found(program: str, path: str = "train.py") -> list[str]:
+        outcome = check(Source(path, program.encode()), Options(frozenset({code})))
+        assert isinstance(outcome, Checked)
+        return [one.code for one in outcome.findings]
+
+    assert found(UNDER_TEST.format(line="import pytest")) == []
+    assert found(UNDER_TEST.format(line=""), "package/tests/test_sum.py") == []
+
+
+def test_a_test_that_chooses_a_device(rule) -> None:
+    program = UNDER_TEST.format(line="import pytest") + (
+        "def test_sum():\n    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "    x = torch.ones(3).to(device)\n    assert torch.equal(x + torch.zeros(3), x)\n"
+    )
+    assert "x + torch.zeros(3, device=device)" in rule.fixed(program)

@@ -584,7 +584,7 @@ def test_numbers_of_several_cards_are_a_plan(rule) -> None:
 
 def test_the_text_of_a_device_may_hold_a_number(rule) -> None:
     program = HEAD + "def card(device):\n    return 0 if str(device) == 'cuda' else -1\n"
-    assert '0 if str(device).startswith("cuda") else -1' in rule.unchanged_unless_unsafe(program)
+    assert "0 if str(device).startswith('cuda') else -1" in rule.unchanged_unless_unsafe(program)
 
 
 @pytest.mark.parametrize("test", ["device.type == 'cuda'", "str(name) == 'cuda'", "str(device) == 'cpu'"])

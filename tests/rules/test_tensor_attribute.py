@@ -366,3 +366,19 @@ MEETING = {
 @pytest.mark.parametrize(("made", "used", "more"), MEETING.values(), ids=MEETING)
 def test_conditions_that_do_not(rule, made: str, used: str, more: str) -> None:
     assert "self.t.to(x.device)" in rule.fixed(KINDS.format(made=made, used=used, more=more))
+
+
+def test_a_parameter_that_is_said_to_be_a_number_is_not_moved(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Means(nn.Module):
+            def blend(self, mean{said}, x: torch.Tensor):
+                return mean - x.mean(0)
+            def fit(self, x: torch.Tensor):
+                self.mean = torch.zeros(x.shape[1])
+                self.mean[:] = self.blend(self.mean, x)
+                return self
+    """
+    assert "mean.to(x.device) - x.mean(0)" in rule.fixed(program.replace("{said}", ""))
+    assert rule.finding(program.replace("{said}", ": float")).fix is None

@@ -124,12 +124,19 @@ def at_meeting(program: Program, meeting: Meeting) -> Following | None:
     node = meeting.misplaced.node
     if isinstance(node, ast.Starred) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return None
-    if is_written(meeting):
+    if is_written(meeting) or _is_said_to_be_number(program, node):
         return None
     text = _device_of_anchor(program, meeting) or _device_at_hand(program, meeting)
     if text is None:
         return None
     return Following(text, (ReplaceExpression(program.source.span(node), f"__node__.to({text})"),))
+
+
+def _is_said_to_be_number(program: Program, node: ast.expr) -> bool:
+    """Whether a parameter is annotated as a number, though one caller gives a tensor: it may have no `.to`."""
+    function = scope.function_around(program, node)
+    said = scope.annotation(function, node.id) if function is not None and isinstance(node, ast.Name) else None
+    return said is not None and ast.unparse(said).strip("'\"") in {"int", "float", "bool", "complex"}
 
 
 def _any_tensor(program: Program, call: ast.Call) -> str | None:

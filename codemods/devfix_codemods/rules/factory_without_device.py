@@ -33,7 +33,7 @@ Safe: a tensor that must be where another one is follows that one, which changes
 Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its size or its
 dtype tells where it belongs: that of an input of a module's `forward`, or of a tensor that the program moved. What fits
 another tensor, or has neighbours on a device, is told without an edit. 0-dim tensors in arithmetic, indices, values on
-the way to numpy, datasets, collate functions and attributes of `self` are left alone.
+the way to numpy, datasets, collate functions, attributes of `self`, and tests that choose no device, are left alone.
 
 ## Since torch
 
@@ -55,6 +55,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
 from devfix_codemods.rules._built_on_host import is_built_on_host
+from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._first_turn import is_replaced_first
 from devfix_codemods.rules._following import (
     Following,
@@ -89,13 +90,14 @@ def check(program: Program) -> Iterator[Finding]:
     facts, where = program.facts, cache(partial(SureWhereabouts, program))
     found: dict[tuple[ast.Call, ...], list[Meeting]] = {}
     others: dict[tuple[ast.Call, ...], list[Meeting]] = {}
-    for meeting in (*facts.followings, *facts.meetings):
+    on_purpose = is_test(program)  # who runs it chose the machine
+    for meeting in (*(() if on_purpose else facts.followings), *facts.meetings):
         sources = meeting.misplaced.value.sources
         if sources:
             (found if _concerns(program, meeting, where) else others).setdefault(sources, []).append(meeting)
     bugs = {each: (met, _bug(program, met, others.get(each, []))) for each, met in found.items()}
     told = list(without_halves(bugs))
-    hints = {one.call: one for one in forgotten(program)}
+    hints = {} if on_purpose else {one.call: one for one in forgotten(program)}
     repaired = {one.span for one in told if one.fix is not None}
     spans = {program.source.span(one): one for one in hints}
     yield from (one for one in told if one.fix is not None or one.span not in spans)

@@ -67,6 +67,7 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._amp import quoted
 from devfix_codemods.rules._arguments import kept as kept_arguments
 from devfix_codemods.rules._comparisons import asks_for_gpu, asks_tensor_for_cuda, chain, searched
 from devfix_codemods.rules._cuda_asked import asked, moved_to, takes_cuda_where_it_is
@@ -122,8 +123,7 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
     targets = Targets(program, [one for one in found if managed.advice(one) is None])
     followed: dict[Site, Target] = {}
     for site in found:
-        advice, target = managed.advice(site), None
-        if advice is not None:
+        if (advice := managed.advice(site)) is not None:
             yield _finding(program, site, _kept(program, site) if advice == ADVICE else None, advice)
         elif (target := targets.of(site)) is None:
             left.append(site)
@@ -207,7 +207,7 @@ def _of_constants(program: Program, literals: list[ast.expr]) -> Iterator[Findin
 def _of_later_cards(program: Program) -> Iterator[Finding]:
     for literal in later_cards(program):
         message = f"`{literal.value!s}` is not on every machine: CUDA error: invalid device ordinal"
-        edit = ReplaceExpression(program.source.span(literal), '"cuda"')
+        edit = ReplaceExpression(program.source.span(literal), quoted(program.source, "cuda"))
         fix = Fix(Safety.UNSAFE, "Take the current card; CUDA_VISIBLE_DEVICES chooses another", (edit,))
         yield _told(program, literal, message, fix)
 
@@ -241,7 +241,9 @@ def _of_texts(program: Program) -> Iterator[Finding]:
                 comparators=[ast.Constant(value="cuda")],
             ) if "device" in (dotted(device) or ""):
                 text = program.source.segment(program.source.span(left))
-                edit = ReplaceExpression(program.source.span(node), f'{text}.startswith("cuda")')
+                edit = ReplaceExpression(
+                    program.source.span(node), f"{text}.startswith({quoted(program.source, 'cuda')})"
+                )
                 fix = Fix(Safety.UNSAFE, "Compare without the number of the card", (edit,))
                 message = f"`{text}` may be `cuda:0`: this comparison takes such a device for the host"
                 yield _told(program, node, message, fix)

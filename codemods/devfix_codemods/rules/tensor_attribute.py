@@ -63,6 +63,7 @@ from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _follo
 from devfix_codemods.rules._attributes import Kept
 from devfix_codemods.rules._caches import Cache, caches
 from devfix_codemods.rules._conditions import exclude_each_other
+from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._growing import grows
 from devfix_codemods.rules._late_buffers import Late, late_buffers
 from devfix_codemods.rules._moved_already import uses_to_move
@@ -79,7 +80,8 @@ def check(program: Program) -> Iterator[Finding]:
     if not program.outline.makes_tensors:
         return
     found: dict[Kept, list[Meeting]] = {}
-    for meeting in (*program.facts.meetings, *program.facts.followings):
+    followings = () if is_test(program) else program.facts.followings  # who runs a test chose the machine
+    for meeting in (*program.facts.meetings, *followings):
         kept = _attributes.kept_in(program, meeting) if concerns(program, meeting) else None
         if kept is None or _division.code_for(program, meeting) != RULE.code or _never_meet(program, meeting):
             continue
