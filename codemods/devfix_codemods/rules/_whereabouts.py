@@ -138,16 +138,51 @@ class Whereabouts:
             if dotted(node.func) is not None and self._is_module(node.func):
                 return self._of_module(node, node.func)
             return self._method(node, node.func)
-        if isinstance(node.func, ast.Name) and node.func.id == "list" and not node.args:
+        if isinstance(node.func, ast.Name) and self._gives_plain(node, node.func.id):
             return Made.HOST
         if not isinstance(node.func, ast.Name) or self._is_function(node.func.id):
             return Made.UNKNOWN
+        if self._gets_host_batch(node) and self._is_local(node.func):
+            return Made.HOST
         return self._of_module(node, node.func) if self._is_module(node.func) else Made.UNKNOWN
 
     def _of_module(self, node: ast.Call, module: ast.expr) -> Made:
         """What a module gives: on the host, if the code around took it there last, or what it is given."""
         brought = any(is_brought(self._program, self._bindings, one) for one in scope.given_to(node))
+        brought = brought or self._gets_host_batch(node)
         return Made.HOST if brought or is_on_host(self._program, self._bindings, module) else Made.MODEL
+
+    def _gives_plain(self, node: ast.Call, name: str) -> bool:
+        """`list()`, `float(x)`."""
+        return (name == "list" and not node.args) or (name in _TO_NUMBERS and not self._names.bound_in_module(name))
+
+    def _is_local(self, node: ast.Name) -> bool:
+        """A name that a function binds, or a parameter: a model, and no function of another file."""
+        return isinstance(self._bindings.owner(node.id, node), _FUNCTIONS)
+
+    def _gets_host_batch(self, node: ast.Call) -> bool:
+        """Whether all that is given was made by torch on the host in the same function: elsewhere the call fails."""
+        function = scope.function_around(self._program, node)
+        return (
+            function is not None
+            and bool(node.args)
+            and not node.keywords
+            and all(self._is_made_in(function, one) and self.source(one) is Made.HOST for one in node.args)
+        )
+
+    def _is_made_in(self, function: scope.Function, node: ast.expr) -> bool:
+        """`torch.from_numpy(x).float()`, maybe by a name that nothing else is bound to."""
+        while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+            if isinstance(node, ast.Call) and tables.canonical(self._names.qualified(node.func) or "") in _HOST_MAKERS:
+                return True
+            node = node.func if isinstance(node, ast.Call) else node.value
+        if not isinstance(node, ast.Name):
+            return False
+        found = [one for one in self._bindings.of(function, node.id) if one.node.lineno <= node.lineno]
+        return bool(found) and all(
+            one.value is not None and node.id not in scope.reads(one.value) and self._is_made_in(function, one.value)
+            for one in found
+        )
 
     def _is_function(self, name: str) -> bool:
         """Whether the file has a function of this name, as `run_model`, which is no model."""
@@ -270,7 +305,19 @@ class Whereabouts:
 
     def _is_new(self, node: ast.Call, name: str) -> bool:
         """Not a copy of what may be a tensor: `torch.tensor(x)` is where `x` is."""
-        return name not in _COPIES or self._first(node.args[:1]) is Made.HOST
+        return name not in _COPIES or self._first(node.args[:1]) is Made.HOST or any(map(self._is_array, node.args[:1]))
+
+    def _is_array(self, node: ast.expr) -> bool:
+        """A name that goes to numpy as it is in the same function, `np.save(path, x)`."""
+        function = scope.function_around(self._program, node)
+        if function is None or not isinstance(node, ast.Name):
+            return False
+        return any(
+            isinstance(one, ast.Call)
+            and any(isinstance(each, ast.Name) and each.id == node.id for each in one.args)
+            and (self._names.qualified(one.func) or "").startswith("numpy.")
+            for one in walk(function)
+        )
 
     def _joined(self, parts: ast.expr) -> Made:
         """Joined tensors are in one place: on the host, as soon as one of them is."""
@@ -438,6 +485,7 @@ class SureWhereabouts(Whereabouts):
         return self._first(parts.elts if isinstance(parts, ast.List | ast.Tuple) else [parts])
 
 
+_TO_NUMBERS = frozenset({"int", "float", "bool", "len"})
 _PLAIN = frozenset({"int", "float", "bool", "str"})
 
 

@@ -68,6 +68,7 @@ _DATA = re.compile(
     r"(?i)dataset|transform|augment|collat|datamodule|preprocess|sampler|tokeniz|(?:^|_)(?:load|read|save|write)"
 )
 _DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
+_SAYS_HOST = re.compile(r"""(["'])device\1\s*:\s*(["'])cpu\2|device\s*=\s*(["'])cpu\3|torch\.device\((["'])cpu\4\)""")
 _PLACE = re.compile(r"\.device\b|\.is_(?:cuda|cpu)\b")
 _GUARD = re.compile(r"cuda|device|cpu|\bgpu")
 
@@ -136,7 +137,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
     for lengths in lengths_off_host(program, packing, whereabouts):
         if not _is_guarded(program, lengths) and not sounds_like_host(lengths):
             yield lengths, "`pack_padded_sequence`"
-    has_devices = _DEVICES.search(program.source.text) is not None
+    has_devices = _speaks_of_devices(program.source.text)
     for call in calls:
         if _is_data(program, classes, call) or _is_guarded(program, call) or _says_host(program, call):
             continue
@@ -150,6 +151,11 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
         tensor = call.func.value
         if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices) and not sounds_like_host(tensor):
             yield tensor, "`.numpy()`"
+
+
+def _speaks_of_devices(text: str) -> bool:
+    """Whether code has to do with a device that is not the host."""
+    return _DEVICES.search(_SAYS_HOST.sub("", text)) is not None
 
 
 def _says_host(program: Program, call: ast.Call) -> bool:
@@ -167,7 +173,7 @@ _OF_THE_HOST = re.compile(
 def _trains_on_the_host(program: Program, call: ast.Call) -> bool:
     """Whether the function builds the model that it trains, and has no word of a device."""
     function = scope.function_around(program, call)
-    if function is None or b"optim" not in program.source.data or _DEVICES.search(ast.unparse(function)):
+    if function is None or b"optim" not in program.source.data or _speaks_of_devices(ast.unparse(function)):
         return False
     given = scope.parameters(function)
     trained = [
