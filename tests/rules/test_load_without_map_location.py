@@ -35,6 +35,19 @@ SILENT = {
             return path
         model.load_state_dict(load("w.pt"))
     """,
+    "the file saves it from the host": """
+        import os
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def features(model, batches):
+            found = torch.cat([model(one.to(device)) for one in batches])
+            torch.save(found.detach().cpu(), os.path.join("out", "features.pt"))
+            return found
+        def main(model, batches):
+            path = os.path.join("out", "features.pt")
+            found = torch.load(path) if os.path.exists(path) else features(model, batches)
+            return found
+    """,
     "on a branch that asks for the machine": """
         import torch
         def load(path, use_cuda):
@@ -478,3 +491,34 @@ def test_a_scripted_model_that_a_function_returns_is_only_told(rule) -> None:
     program = "import torch\ndef load_checkpoint(path):\n    return torch.jit.load(path)\n"
     assert rule.finding(program).fix is None
     assert "map_location" in rule.fixed(program.replace("jit.", ""), unsafe=True)
+
+
+@pytest.mark.parametrize("use", ["OrderedIterator(dataset=shard, device=self.device)", "DataLoader(shard, 4)"])
+def test_a_data_set_stays_on_the_host(rule, use):
+    program = f"""
+        import torch
+        from torch.utils.data import DataLoader
+        from iterators import OrderedIterator
+        class Shards:
+            def __init__(self, device):
+                self.device = device
+            def batches(self, path):
+                shard = torch.load(path)
+                for batch in {use}:
+                    yield batch.to(self.device)
+    """
+    assert 'torch.load(path, map_location="cpu")' in rule.unchanged_unless_unsafe(program)
+
+
+def test_what_one_of_two_saves_leaves_on_the_device_is_no_matter_of_the_host(rule):
+    program = """
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def keep(found, again):
+            torch.save(found.cpu(), "features.pt")
+            torch.save(again, "features.pt")
+        def main(model):
+            found = torch.load("features.pt")
+            return model(found)
+    """
+    assert "map_location=device" in rule.unchanged_unless_unsafe(program)

@@ -52,6 +52,7 @@ from devfix_codemods.rules._amp import quoted
 from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
+from devfix_codemods.rules._loaded_data import is_dataset, saves_host_values
 from devfix_codemods.rules._looks import loads_to_anywhere
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
@@ -128,7 +129,9 @@ class _Chooser:
             return given
         uses = self._values.uses(call)
         certain = self._certain(call, uses)
-        return certain if certain is not None or self._is_round_trip(call) else self._probable(call, uses)
+        if certain is not None or self._is_round_trip(call) or saves_host_values(self._program, call):
+            return certain
+        return self._probable(call, uses)
 
     def _certain(self, call: ast.Call, uses: Uses) -> _Choice | None:
         """Where the place cannot matter to what comes after."""
@@ -157,10 +160,8 @@ class _Chooser:
         if Use.STATES in uses.kinds:
             return None
         device = self._at_hand(call)
-        if device is not None and self._copies_to_host(call):
-            return _Choice(self._host, Safety.UNSAFE, "its tensors are copied to the host")
-        if device is not None and self._works_on_host(call, device):
-            return _Choice(self._host, Safety.UNSAFE, "it goes with tensors that are made on the host")
+        if device is not None and (reason := self._of_host(call, device)) is not None:
+            return _Choice(self._host, Safety.UNSAFE, reason)
         if device is not None:
             return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
         if self._is_built(call):
@@ -179,6 +180,14 @@ class _Chooser:
         by_class = function is not None and any(dotted(one) == "classmethod" for one in function.decorator_list)
         scripted = self._names.qualified(call.func) == "torch.jit.load"
         return returned and (scripted or by_class) and self._names.parent(call) is self._names.statement(call)
+
+    def _of_host(self, call: ast.Call, device: str) -> str | None:
+        """Why the value belongs on the host, though a device is at hand."""
+        if is_dataset(self._program, call):
+            return "a data set stays on the host, its batches are moved"
+        if self._copies_to_host(call):
+            return "its tensors are copied to the host"
+        return "it goes with tensors that are made on the host" if self._works_on_host(call, device) else None
 
     def _of_dataset(self, owner: ast.ClassDef, call: ast.Call) -> _Choice | None:
         """In `__getitem__`, which runs in a loader's worker: there is no device there."""
