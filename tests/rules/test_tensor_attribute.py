@@ -365,7 +365,8 @@ MEETING = {
 
 @pytest.mark.parametrize(("made", "used", "more"), MEETING.values(), ids=MEETING)
 def test_conditions_that_do_not(rule, made: str, used: str, more: str) -> None:
-    assert "self.t.to(x.device)" in rule.fixed(KINDS.format(made=made, used=used, more=more))
+    fixed = rule.unchanged_unless_unsafe(KINDS.format(made=made, used=used, more=more))
+    assert 'self.register_buffer("t", torch.tensor([]), persistent=False)' in fixed
 
 
 def test_a_parameter_that_is_said_to_be_a_number_is_not_moved(rule) -> None:
@@ -382,3 +383,30 @@ def test_a_parameter_that_is_said_to_be_a_number_is_not_moved(rule) -> None:
     """
     assert "mean.to(x.device) - x.mean(0)" in rule.fixed(program.replace("{said}", ""))
     assert rule.finding(program.replace("{said}", ": float")).fix is None
+
+
+LEARNT = """
+import torch
+from torch import Tensor, nn
+class Swish(nn.Module):
+    def __init__(self, slope=1.0, learnable=False):
+        super().__init__()
+        {branches}
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.sigmoid(self.slope * x)
+"""
+BRANCHES = """if learnable:
+            self.slope = nn.Parameter(Tensor([slope]))
+        else:
+            {plain}"""
+
+
+def test_what_may_be_a_parameter_becomes_a_buffer_where_it_is_none(rule) -> None:
+    before = LEARNT.format(branches=BRANCHES.format(plain="self.slope = Tensor([slope])"))
+    buffer = 'self.register_buffer("slope", Tensor([slope]), persistent=False)'
+    assert rule.unchanged_unless_unsafe(before) == LEARNT.format(branches=BRANCHES.format(plain=buffer))
+
+
+def test_what_is_made_a_parameter_later_is_no_buffer_before(rule) -> None:
+    later = "self.slope = Tensor([slope])\n        if learnable:\n            self.slope = nn.Parameter(self.slope)"
+    assert all(one is None for one in rule.safeties(LEARNT.format(branches=later)))

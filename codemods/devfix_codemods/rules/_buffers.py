@@ -31,9 +31,12 @@ def as_buffer(program: Program, kept: Kept) -> tuple[Edit, ...] | None:
     constructor = scope.constructor(kept.owner)
     if constructor is None or not is_surely_module(program, kept.owner) or _is_class_attribute(program, kept):
         return None
-    known = list(assignments(program, kept))
+    parameters = as_parameter(program, kept)
+    known = [one for one in assignments(program, kept) if one not in parameters]
     here = [one for one in known if scope.function_around(program, one) is constructor]
     if not here or any(not _gives_tensor(program, one) for one in known):
+        return None
+    if any(not _excluded(program, one, other) for one in known for other in parameters):
         return None
     edits: list[Edit] = []
     for one in here:
@@ -42,6 +45,31 @@ def as_buffer(program: Program, kept: Kept) -> tuple[Edit, ...] | None:
             return None
         edits.extend(added)
     return tuple(edits)
+
+
+def as_parameter(program: Program, kept: Kept) -> list[ast.stmt]:
+    """The statements that make the attribute a parameter instead, as options of the constructor may do."""
+    return [
+        one
+        for one in assignments(program, kept)
+        if isinstance(one, (ast.Assign, ast.AnnAssign))
+        and isinstance(one.value, ast.Call)
+        and program.names.qualified(one.value.func) in tables.PARAMETER_CLASSES
+    ]
+
+
+def _excluded(program: Program, first: ast.stmt, second: ast.stmt) -> bool:
+    """Whether two statements stand in the two branches of one condition."""
+    around = set(program.names.ancestors(second))
+    for outer in program.names.ancestors(first):
+        if isinstance(outer, ast.If) and outer in around:
+            branches = (_within(outer.body, first), _within(outer.body, second))
+            return branches[0] is not branches[1]
+    return False
+
+
+def _within(body: list[ast.stmt], statement: ast.stmt) -> bool:
+    return any(statement is one for each in body for one in ast.walk(each))
 
 
 def _is_class_attribute(program: Program, kept: Kept) -> bool:

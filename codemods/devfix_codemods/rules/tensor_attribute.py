@@ -193,6 +193,8 @@ def _fix(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
     buffer = _buffers.as_buffer(program, kept)
     if buffer is not None and _buffers.is_integral(program, kept):
         return _registered(kept, buffer, Safety.SAFE)
+    if _buffers.as_parameter(program, kept):
+        return None if buffer is None else _registered(kept, buffer, Safety.UNSAFE)
     moved = None if managed else _moved(program, kept, meetings)
     if moved is not None and (buffer is None or len(meetings) <= FEW):
         return moved
