@@ -1,13 +1,13 @@
 """Across files: what imported names are, and calls into other files of the project."""
 
 import ast
-from dataclasses import replace
 
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.functions import Functions
 from devfix_codemods.flow.machine import DEPTH, Arguments
 from devfix_codemods.flow.places import HOST, UNKNOWN, may_be_device
 from devfix_codemods.flow.project import Entry, Found
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import Birth, Kind, Origin, Value

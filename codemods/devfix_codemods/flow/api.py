@@ -1,7 +1,6 @@
 """Calls of the torch API: devices, factories, operations that need one place, datasets and loaders."""
 
 import ast
-from dataclasses import replace
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.expressions import derived, sequence
@@ -10,6 +9,7 @@ from devfix_codemods.flow.library import is_metric_api, is_model_factory, is_mod
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.modules import Modules
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,

@@ -1,7 +1,6 @@
 """Calls: who is called decides; what cannot be followed may change what it is given."""
 
 import ast
-from dataclasses import replace
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
@@ -11,6 +10,7 @@ from devfix_codemods.flow.library import returns_tensors
 from devfix_codemods.flow.machine import Arguments, is_moved
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.readouts import Readouts
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,

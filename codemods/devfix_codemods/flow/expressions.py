@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.machine import Frame, Machine, is_unknown_item
 from devfix_codemods.flow.omitted import is_default, omission
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, join_states
 from devfix_codemods.flow.values import (
     NONE,

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.places import Place, Symbol
+from devfix_codemods.flow.records import record
 from devfix_codemods.flow.values import Attached, Origin, Value
 from devfix_codemods.source import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Context:
     """Where in the program a fact holds.
 
@@ -55,7 +56,7 @@ def spelled(place: Place, owners: tuple[tuple[str, str], ...], known: tuple[Devi
     return tuple(DeviceName(text, place, False) for text in found if text not in texts)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """One value that takes part in an operation, the expression that gives it, and where it lives there."""
 

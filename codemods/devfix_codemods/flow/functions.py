@@ -1,7 +1,6 @@
 """Functions and classes of the project: calls are followed with the caller's values, to a bounded depth."""
 
 import ast
-from dataclasses import replace
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
@@ -11,6 +10,7 @@ from devfix_codemods.flow.inputs import is_input_tensor
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
 from devfix_codemods.flow.project import Project
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, join_states
 from devfix_codemods.flow.tree import declared, walk
 from devfix_codemods.flow.units import Unit

@@ -9,7 +9,6 @@ on.
 import ast
 import contextlib
 from collections.abc import Callable
-from dataclasses import replace
 from typing import ClassVar
 
 from devfix_codemods.flow import tables
@@ -22,6 +21,7 @@ from devfix_codemods.flow.machine import Frame, Function, OutOfBudgetError
 from devfix_codemods.flow.omitted import keep_defaults, omission
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.project import Entry, Project
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, join_objects, join_states
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values

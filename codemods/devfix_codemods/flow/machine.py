@@ -3,12 +3,13 @@
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.flow.facts import Abroad, AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, Pin, spelled
 from devfix_codemods.flow.places import HOST, UNKNOWN, Choice, Device, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.project import Entry, Found, Project
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.tables import PARAMETER_CLASSES, canonical
 from devfix_codemods.flow.units import Unit

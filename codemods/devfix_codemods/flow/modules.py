@@ -1,7 +1,6 @@
 """Modules: how they are built, called, taken apart, and what they do to what they hold."""
 
 import ast
-from dataclasses import replace
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
@@ -11,6 +10,7 @@ from devfix_codemods.flow.library import is_metric_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.moves import Moves
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, may_be_device
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     NONE,

@@ -1,13 +1,13 @@
 """Moves: what `.to`, `.cuda` and `.cpu` do to tensors and modules, and averages in place."""
 
 import ast
-from dataclasses import replace
 
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import Expressions, device_constant, is_carried
 from devfix_codemods.flow.facts import Move, Update
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, choice
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import (
     PLACELESS,

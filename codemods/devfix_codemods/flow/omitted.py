@@ -5,10 +5,10 @@ one that the program provides for, so what that branch makes on the host is kept
 """
 
 import ast
-from dataclasses import replace
 
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.places import HOST
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import Birth, Kind, Value
 

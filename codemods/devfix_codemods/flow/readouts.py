@@ -2,12 +2,12 @@
 
 import ast
 import re
-from dataclasses import replace
 
 from devfix_codemods.flow.draws import Draws
 from devfix_codemods.flow.facts import Operand, Readout
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.places import Symbol, may_be_device
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.values import Kind, Value
 

@@ -1,11 +1,12 @@
 """The interpreter's state at one point of the program, and how two states join."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeVar
 
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, choice, join
+from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.values import Object, Value, join_values
 
 Held = TypeVar("Held", Value, Object)
@@ -57,7 +58,7 @@ class State:
                 continue
             seen.add(current)
             own = changes if current == token else {}
-            self.objects[current] = replace(known, place=place, **own)  # type: ignore[arg-type]
+            self.objects[current] = replace(known, place=place, **own)
             inner = [one.token for one in known.attributes.values() if one.token]
             pending.extend(inner)
             for one in inner:

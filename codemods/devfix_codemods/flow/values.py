@@ -1,11 +1,12 @@
 """Abstract values: what a name holds, where that lives, where it was born and how it came here."""
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import Enum, auto
 from typing import Union
 
 from devfix_codemods.flow.places import UNKNOWN, Place, choice, join
+from devfix_codemods.flow.records import record, replace
 
 
 class Kind(Enum):
@@ -60,7 +61,7 @@ class Birth(Enum):
     CALL = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """Where a value was born or last moved. `name` is what the code calls it there, where it has a name."""
 
@@ -69,7 +70,7 @@ class Origin:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchItem:
     """An element of what a loop over a loader yields.
 
@@ -91,7 +92,7 @@ class BatchItem:
         return replace(self, path=(*self.path, key))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """One abstract value.
 
@@ -146,7 +147,7 @@ def tensor(place: Place, origin: Origin | None = None, *, scalar: bool = False) 
     return Value(Kind.TENSOR, place, origin, scalar=scalar)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Object:
     """The state of one object: where it lives now, who moved it there, what its attributes hold.
 
@@ -163,7 +164,7 @@ class Object:
     managed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attached:
     """A module put on the host into an object that had been moved before."""
 
