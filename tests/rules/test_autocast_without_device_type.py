@@ -365,3 +365,20 @@ def test_messages_name_what_raises() -> None:
     (wrong,) = findings("import torch\ntorch.autocast(True)\n")
     assert "ValueError" in wrong.message
     assert "`True`" in wrong.message
+
+
+@pytest.mark.parametrize(
+    ("caller", "tensor"),
+    [("scale(None, y)", "y"), ("scale(np.zeros(3), y)", "y"), ("scale([1.0], y)", "y"), ("scale(x, y)", "x")],
+)
+def test_no_parameter_that_a_caller_gives_what_has_no_device(caller: str, tensor: str) -> None:
+    program = f"""
+        import numpy as np
+        import torch
+        def scale(x: torch.Tensor, y: torch.Tensor):
+            with torch.amp.autocast():
+                return x * y
+        def run(x, y):
+            return {caller}
+    """
+    assert f"autocast({tensor}.device.type)" in fixed(program)

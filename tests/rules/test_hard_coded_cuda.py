@@ -9,6 +9,15 @@ from devfix_codemods.source import Source
 CODE = "DVF501"
 
 SILENT = {
+    "a device for a trainer that takes cards alone": """
+        import lightning as L
+        import torch
+        device = torch.device("cuda")
+        trainer = L.Trainer(accelerator="gpu", devices=1)
+        data = Data(device=device)
+        for x in data:
+            trainer.fit(x)
+    """,
     "under a condition": """
         import torch
         def f(x, use_cuda):

@@ -385,6 +385,22 @@ def test_a_parameter_that_is_said_to_be_a_number_is_not_moved(rule) -> None:
     assert rule.finding(program.replace("{said}", ": float")).fix is None
 
 
+@pytest.mark.parametrize("uses", [3, 4])
+def test_what_is_used_in_many_places_is_to_be_made_elsewhere(rule, uses: int) -> None:
+    given = ", ".join(f"x{number}: torch.Tensor" for number in range(uses))
+    parts = ", ".join(f"x{number} @ self.means" for number in range(uses))
+    program = f"""
+        import torch
+        from torch import nn
+        class Scaled(nn.Module):
+            def fit(self, rows: int):
+                self.means = torch.zeros(rows, 3)
+            def forward(self, {given}):
+                return {parts}
+    """
+    assert (rule.finding(program).fix is None) is (uses > 3)
+
+
 LEARNT = """
 import torch
 from torch import Tensor, nn

@@ -10,6 +10,8 @@ from enum import Enum
 from devfix_codemods.flow.tree import declared
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Binding, Bindings, Scope
+from devfix_codemods.rules._mixed_parameters import may_have_no_device
+from devfix_codemods.rules._optional import may_be_none
 
 _TENSOR_USES = frozenset({"shape", "size", "dtype", "view", "reshape", "permute", "transpose", "flatten", "unsqueeze"})
 
@@ -65,7 +67,9 @@ class Devices:
         is_forward = function.name == "forward" and self._is_module_method(function)
         for one in function.args.args:
             stored = [other for other in self.bindings.of(function, one.arg) if other.node is not one]
-            if one.arg != "self" and not stored and self._is_tensor(one, function, is_forward):
+            if one.arg == "self" or stored or not self._is_tensor(one, function, is_forward):
+                continue
+            if not may_be_none(self._program, one.arg, at) and not may_have_no_device(self._program, one.arg, at):
                 return one.arg
         return None
 

@@ -16,9 +16,10 @@ from devfix_codemods.rules._moves import declaration, declare_device
 _NEEDS_CUDA = re.compile(
     rb"nccl|set_device\(|init_process_group|DistributedDataParallel|DataParallel|local_rank|device_count\(|device_ids"
     rb"|\.half\(\)|float16|bfloat16|fp16|CUDAGraph|cuda\.Stream|cuda\.Event|set_default_tensor_type|set_default_device"
-    rb"|CUDA_VISIBLE_DEVICES|load_in_[48]bit|device_map|vllm"
+    rb"|CUDA_VISIBLE_DEVICES|load_in_[48]bit|device_map|vllm|accelerator=[\"'](?:gpu|cuda)[\"']"
 )
-"""What code for the host does not do: processes on several cards, half precision, choices made for the process."""
+"""What code for the host does not do: processes on several cards, half precision, trainers of cards, choices made for
+the process."""
 
 _OF_MODULES = frozenset({"eval", "train", "load_state_dict", "parameters", "requires_grad_", "state_dict"})
 

@@ -73,6 +73,9 @@ from devfix_codemods.source import Span
 FEW = 2
 """At how many uses a floating-point attribute is moved there rather than made a buffer."""
 
+MANY = 3
+"""Moves beyond which it is to be made elsewhere: where, a person must say."""
+
 
 def check(program: Program) -> Iterator[Finding]:
     yield from (_registered_late(program, one) for one in late_buffers(program))
@@ -241,6 +244,8 @@ def _moved(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
     if len(found) < len(moves):
         return None
     edits = tuple(dict.fromkeys(edit for one in found for edit in one.edits))
+    if len(edits) > MANY:
+        return None
     return Fix(Safety.SAFE, f"Move `self.{kept.name}` to `{found[0].device}` where it is used", edits)
 
 
