@@ -478,6 +478,21 @@ SILENT = {
 }
 
 
+def test_a_method_that_hands_on_what_it_is_given_says_nothing_of_the_host(rule) -> None:
+    program = """
+        import torch
+        from torch import Tensor
+        class Metric:
+            def update(self, targets: Tensor, weights: Tensor | None = None):
+                weights = torch.ones(targets.shape[0], dtype=torch.float) if weights is None else weights
+                self.total += (targets * weights).sum()
+        class Masked(Metric):
+            def update(self, targets: Tensor, mask: Tensor):
+                super().update(targets[mask])
+    """
+    assert len(rule.findings(program)) == 1
+
+
 @pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
 def test_is_left_alone(rule, program: str) -> None:
     assert rule.findings(program) == ()

@@ -392,6 +392,8 @@ class Whereabouts:
         if function is None or parameter not in scope.declared(function):
             return False
         given = arguments(self._program, function, parameter.arg)
+        if any(one is not None and _hands_on(where, one, function) for where, one in given):
+            return False
         return any(where is self._program for where, _ in given) and all(
             one is not None and self._elsewhere(where).is_on_host(one) for where, one in given
         )
@@ -546,6 +548,12 @@ def _is_move(binding: Binding) -> bool:
     return binding.value is not None and any(
         moves_to_host(one) for one in ast.walk(binding.value) if isinstance(one, ast.expr)
     )
+
+
+def _hands_on(program: Program, node: ast.expr, function: scope.Function) -> bool:
+    """Whether a method of the same name gives what it was given itself: `super().update(x[mask])`."""
+    around = scope.function_around(program, node)
+    return around is not None and around.name == function.name
 
 
 def returned_by(function: scope.Function) -> list[ast.expr]:
