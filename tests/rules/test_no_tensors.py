@@ -92,3 +92,19 @@ def test_a_tensor_is_followed(shape: str) -> None:
     (one,) = outcome.findings
     assert one.fix is not None
     assert "t.device" in repr(one.fix.edits)
+
+
+def test_a_model_with_parts_is_asked_for_its_parameters() -> None:
+    program = """
+        import torch
+        def step(model, names, optimizer):
+            x = torch.zeros(len(names), 3).cuda()
+            y = model(x, model.config.scale)
+            model.train()
+            optimizer.step()
+            return y
+    """
+    outcome = check(Source("train.py", dedent(program).encode()), Options(frozenset({"DVF501"}), unsafe=True))
+    assert isinstance(outcome, Checked)
+    (one,) = outcome.findings
+    assert "next(model.parameters()).device" in repr(one.fix)

@@ -78,6 +78,16 @@ SILENT = {
                 batch = torch.tensor([[float(one) for one in rows]])
                 return self.model.forward(batch).detach().numpy(), self.net(torch.zeros(1, 3)).detach().numpy()
     """,
+    "given in a script by a model for what was made on the host": """
+        import torch
+        import matplotlib.pyplot as plt
+        def train(model, device):
+            model.to(device)
+        layer = load_layer("w.pt")
+        x = torch.randn(4, 16)
+        y = layer(x)
+        plt.hist(y.flatten().detach().numpy(), bins=60)
+    """,
     "given by a model for what was an array": """
         import numpy as np
         import torch

@@ -188,11 +188,11 @@ class Targets:
             root = text.removeprefix("next(").partition(".")[0]
             if root in excluded or may_be_none(self._program, root, site.call):
                 continue
-            if may_have_no_device(self._program, root, site.call):
-                continue
             if text.startswith("next("):
                 if _feeds(function, site, made, root):
                     return text
+            elif may_have_no_device(self._program, root, site.call):
+                continue
             elif function.name == "forward" or text in beside or _goes_with(function, site, made, root):
                 return text
         return None

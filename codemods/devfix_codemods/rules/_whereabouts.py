@@ -157,20 +157,20 @@ class Whereabouts:
         return (name == "list" and not node.args) or (name in _TO_NUMBERS and not self._names.bound_in_module(name))
 
     def _is_local(self, node: ast.Name) -> bool:
-        """A name that a function binds, or a parameter: a model, and no function of another file."""
-        return isinstance(self._bindings.owner(node.id, node), _FUNCTIONS)
+        """A name that an assignment or a parameter binds: a model, and no function of another file."""
+        owner = self._bindings.owner(node.id, node)
+        return isinstance(owner, _FUNCTIONS) or (owner is not None and bool(self._bindings.of(owner, node.id)))
 
     def _gets_host_batch(self, node: ast.Call) -> bool:
         """Whether all that is given was made by torch on the host in the same function: elsewhere the call fails."""
-        function = scope.function_around(self._program, node)
+        around = scope.function_around(self._program, node) or self._program.tree
         return (
-            function is not None
-            and bool(node.args)
+            bool(node.args)
             and not node.keywords
-            and all(self._is_made_in(function, one) and self.source(one) is Made.HOST for one in node.args)
+            and all(self._is_made_in(around, one) and self.source(one) is Made.HOST for one in node.args)
         )
 
-    def _is_made_in(self, function: scope.Function, node: ast.expr) -> bool:
+    def _is_made_in(self, function: scope.Function | ast.Module, node: ast.expr) -> bool:
         """`torch.from_numpy(x).float()`, maybe by a name that nothing else is bound to."""
         while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
             if isinstance(node, ast.Call) and tables.canonical(self._names.qualified(node.func) or "") in _HOST_MAKERS:
