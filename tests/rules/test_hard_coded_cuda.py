@@ -950,3 +950,34 @@ def test_what_a_loop_yields_goes_where_its_siblings_go(rule) -> None:
 
 def test_half_of_a_function_for_cuda_is_only_told(rule) -> None:
     assert rule.safeties(JUDGED.format(other="weights")) == [None]
+
+
+CAST = """
+import torch
+def trained(model, labeled, unlabeled):
+    model.train()
+    for a, b in zip(labeled, unlabeled):
+        a = a.type(torch.cuda.FloatTensor)
+        b = b.type(torch.cuda.FloatTensor)
+        {between}
+        a = a.cuda()
+        b = b.cuda()
+        yield model(a) + model(b)
+"""
+
+
+def test_what_is_moved_below_is_only_cast(rule) -> None:
+    fixed = rule.fixed(CAST.format(between="pass"), unsafe=True)
+    assert "        a = a.to(torch.float32)\n        b = b.to(torch.float32)\n" in fixed
+    assert "        a = a.to(device)\n        b = b.to(device)\n" in fixed
+
+
+def test_what_is_used_before_it_is_moved_again_is_moved_as_well(rule) -> None:
+    assert "a = a.to(device, torch.float32)" in rule.fixed(CAST.format(between="print(a.mean())"), unsafe=True)
+
+
+def test_what_is_kept_beside_its_moved_copy_is_moved_as_well(rule) -> None:
+    program = (
+        CAST.format(between="pass").replace("a = a.cuda()", "c = a.cuda()").replace("model(a)", "model(a) + model(c)")
+    )
+    assert "a = a.to(device, torch.float32)" in rule.fixed(program, unsafe=True)

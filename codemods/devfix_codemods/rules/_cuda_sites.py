@@ -146,13 +146,21 @@ def goes_on(program: Program, site: Site, found: list[Site]) -> bool:
     next_call = program.names.parent(method) if isinstance(method, ast.Attribute) else None
     if _moves(next_call) is not None and next_call not in others:
         return True
+    below = _moved_below(program, site)
+    return below is not None and below not in others
+
+
+def _moved_below(program: Program, site: Site) -> ast.expr | None:
+    """The move of the same name that is the first thing done with it below, in the same block."""
     statement = program.names.statement(site.call)
     if not isinstance(statement, ast.Assign) or statement.value is not site.call:
-        return False
-    block = scope.block_of(program, statement)
-    names = {dotted(one) for one in statement.targets} - {None}
-    below = block[block.index(statement) + 1 :][:1]
-    return any(isinstance(one, ast.Assign) and one.value not in others and _moves(one.value) in names for one in below)
+        return None
+    block, names = scope.block_of(program, statement), scope.stored(statement)
+    below = block[block.index(statement) + 1 :]
+    used = next((one for one in below if not names.isdisjoint(scope.reads(one))), None)
+    if not isinstance(used, ast.Assign) or scope.stored(used) != names:
+        return None
+    return used.value if _moves(used.value) in names else None
 
 
 def _moves(node: ast.AST | None) -> str | None:
@@ -174,7 +182,8 @@ def placed_on(program: Program, site: Site, device: str) -> Edit | None:
         whole = isinstance(places, ast.Lambda) and places.body is call
         return ReplaceExpression(program.source.span(places), device) if whole else None
     if site.dtype is not None:
-        return RewriteCall(program.source.span(call), None, (Argument(device), Argument(f"torch.{site.dtype}")), "to")
+        there = () if _moved_below(program, site) is not None else (Argument(device),)
+        return RewriteCall(program.source.span(call), None, (*there, Argument(f"torch.{site.dtype}")), "to")
     if site.receiver is None and site.literal is call.func:
         return _host_constructor(program, site, device)
     if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
