@@ -11,6 +11,25 @@ from devfix_codemods.source import Source
 CODE = "DVF402"
 
 SILENT = {
+    "arrays that are written to, which a copy would swallow": """
+        import numpy as np
+        import torch
+        def fill(model, x, rows, device):
+            out = model(x.to(device))
+            out.detach().numpy()[:] = rows
+            out.detach().numpy()[0] += 1
+            out.detach().numpy().fill(0)
+            np.copyto(out.detach().numpy(), rows)
+            np.add(rows, 1, out=out.detach().numpy())
+    """,
+    "tensors of nobody knows what library": """
+        import numpy as np
+        from .tensor import Tensor
+        from . import device
+        def largest(tensor: Tensor, rows):
+            rows[:] = np.maximum(rows, tensor.numpy()[:])
+            return tensor.numpy()
+    """,
     "brought to the host before": """
         import torch
         def run(model, x, device):

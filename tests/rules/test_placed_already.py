@@ -5,6 +5,16 @@ import pytest
 CODE = "DVF104"
 
 SILENT = {
+    "a helper is asked to put it where another is": """
+        import torch
+        def placed(tensor, cuda):
+            return tensor.cuda() if cuda else tensor
+        def index(tags: torch.Tensor):
+            return tags + placed(torch.arange(5).unsqueeze(0) * 3, tags.is_cuda)
+        def steps(tags: torch.Tensor):
+            first = placed(torch.arange(5), cuda=tags.is_cuda)
+            return tags + first
+    """,
     "what it meets was told to stay on the host": """
         import torch
         from torch import nn

@@ -61,6 +61,31 @@ SILENT = {
 }
 
 
+def test_what_is_moved_where_it_is_made(rule):
+    program = """\
+import torch
+from torch import nn
+class Model(nn.Module):
+    def __init__(self, on_card):
+        super().__init__()
+        self.encoder = nn.LSTM(4, 8)
+        self.on_card = on_card
+    def zero_state(self, inputs):
+        h, c = torch.zeros(1, 3, 8), torch.zeros(1, 3, 8)
+        return (h.cuda(), c.cuda()) if self.on_card else (h, c)
+    def state(self):
+        h = torch.zeros(1, 3, 8)
+        if self.on_card:
+            return h.cuda()
+        return h
+    def encode(self, inputs):
+        self.h, self.c = self.zero_state(inputs)
+        self.first = self.state()
+        return self.encoder(inputs + self.first, (self.h, self.c))
+"""
+    assert rule.findings(program) == ()
+
+
 @pytest.mark.parametrize(("init", "forward"), SILENT.values(), ids=SILENT)
 def test_silent(rule, init: str, forward: str) -> None:
     assert rule.findings(module(init, forward)) == ()

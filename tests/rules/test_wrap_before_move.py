@@ -26,6 +26,17 @@ def worker(body: str, head: str = HEAD) -> str:
 
 
 SILENT = {
+    "moved by a method of the class": HEAD
+    + """
+class Runner:
+    def __init__(self, rank):
+        self.model = Net()
+        self.place()
+        self.model = DDP(self.model, device_ids=[rank])
+
+    def place(self):
+        self.model.to(device)
+""",
     "moved where it is built": worker("model = Net().to(rank)\nmodel = DDP(model, device_ids=[rank])"),
     "moved before": worker("model = Net()\nmodel.cuda(rank)\nmodel = DDP(model, device_ids=[rank])"),
     "moved in the call": worker("model = Net()\nmodel = DDP(model.to(rank), device_ids=[rank])"),

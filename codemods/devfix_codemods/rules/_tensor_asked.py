@@ -21,23 +21,33 @@ def that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[tuple[Sit
             yield site, fix
 
 
-def is_moved_if_asked(program: Program, name: ast.expr) -> bool:
-    """Whether a name got its value from `y.cuda() if x.is_cuda else y`."""
+def is_moved_if_asked(program: Program, node: ast.expr) -> bool:
+    """Whether a value is, or got its name from, `y.cuda() if x.is_cuda else y` or `placed(y, x.is_cuda)`."""
     if b"is_cuda" not in program.source.data:
         return False
-    while isinstance(name, ast.Subscript):
-        name = name.value
-    function, text = scope.function_around(program, name), dotted(name)
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if _depends_on_cuda(node):
+        return True
+    function, text = scope.function_around(program, node), dotted(node)
     if function is None or text is None:
         return False
     return any(
         isinstance(one, ast.Assign)
-        and isinstance(one.value, ast.IfExp)
-        and _asked(one.value.test) is not None
+        and _depends_on_cuda(one.value)
         and text in scope.stored(one)
-        and one.lineno <= name.lineno
+        and one.lineno <= node.lineno
         for one in ast.walk(function)
     )
+
+
+def _depends_on_cuda(value: ast.expr) -> bool:
+    match value:
+        case ast.IfExp(test=test):
+            return _asked(test) is not None
+        case ast.Call(args=given, keywords=named):
+            return any(_asked(one) is not None for one in (*given, *(one.value for one in named)))
+    return False
 
 
 def _of_expression(program: Program, site: Site) -> Fix | None:

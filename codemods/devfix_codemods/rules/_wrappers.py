@@ -87,7 +87,9 @@ class Models:
         for node in self._before(at):
             if not isinstance(node, ast.Call):
                 continue
-            if isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES and self._is_about(node.func, name):
+            if (
+                isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES and self._is_about(node.func, name)
+            ) or (name.startswith("self.") and self._moves_inside(node, name)):
                 yield node
             elif any(dotted(one) == name for one in (*node.args, *(key.value for key in node.keywords))):
                 known = self._program.names.qualified(node.func) or dotted(node.func) or ""
@@ -100,6 +102,17 @@ class Models:
             return True
         statement = self._program.names.statement(function)
         return isinstance(statement, ast.Assign) and [dotted(one) for one in statement.targets] == [name]
+
+    def _moves_inside(self, call: ast.Call, name: str) -> bool:
+        """Whether a call leads to a method of the same class that moves its attribute `name`."""
+        owner, called = scope.class_around(self._program, call), dotted(call.func) or ""
+        if owner is None or not called.startswith("self."):
+            return False
+        method = self._program.unit.classes.methods(owner).get(called.removeprefix("self."))
+        return method is not None and any(
+            isinstance(one, ast.Attribute) and one.attr in _MOVES and dotted(one.value) == name
+            for one in ast.walk(method)
+        )
 
     def _built(self, name: str, at: ast.AST) -> ast.Call | None:
         """The last call before `at` that built the model, if one did."""

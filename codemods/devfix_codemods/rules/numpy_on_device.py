@@ -60,6 +60,12 @@ _TESTS = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|[^/]*_test
 _OTHER_FRAMEWORKS = frozenset(
     {"tensorflow", "paddle", "jax", "mindspore", "mxnet", "oneflow", "flax", "tinygrad", "keras"}
 )
+_AROUND_TORCH = frozenset(
+    {"torch", "torchvision", "torchaudio", "torch_geometric", "pytorch_lightning", "lightning", "ignite", "accelerate"}
+    | {"transformers", "diffusers", "sentence_transformers", "timm", "monai", "kornia", "fastai", "dgl", "pyro"}
+    | {"gpytorch", "botorch"}
+)
+"""Where the tensors of a file come from. Without one of these, `.numpy()` may be a method of somebody's own class."""
 _DATA_FILES = re.compile(
     r"(?i)(?:^|/)(?:data|datasets|loaders?|transforms)/[^/]*$"
     r"|(?:process(?:ing|or)|transform|dataset|loader|image|audio|video|seriali[sz])[^/]*$"
@@ -91,7 +97,7 @@ def check(program: Program) -> Iterator[Finding]:
             continue  # another rule's bug
         if _says_host(program, readout.node) or sounds_like_host(operand.node):
             continue
-        if _is_size(program, operand.node):
+        if _is_size(program, operand.node) or _is_written_to(program, readout.node):
             continue
         if not _is_moved_tensor(readout) or operand.node in told or _is_guarded(program, operand.node):
             continue
@@ -131,7 +137,8 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
     """Tensors of which no flow is needed to say that they may be on a device, and what reads them."""
     calls = [one for one in program.names.calls if _is_conversion(one) or _reads_arguments(program, one)]
     packing = packs(program)
-    if not (calls or packing) or _imports(program) & _OTHER_FRAMEWORKS:
+    imported = _imports(program)
+    if not (calls or packing) or imported & _OTHER_FRAMEWORKS:
         return
     whereabouts, classes = Whereabouts(program), program.unit.classes
     for lengths in lengths_off_host(program, packing, whereabouts):
@@ -149,6 +156,9 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             continue
         assert isinstance(call.func, ast.Attribute)
         tensor = call.func.value
+        of_torch = _is_detached(tensor) or imported & _AROUND_TORCH
+        if not of_torch or _is_written_to(program, call):
+            continue
         if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices) and not sounds_like_host(tensor):
             yield tensor, "`.numpy()`"
 
@@ -215,6 +225,25 @@ def _may_be_elsewhere(source: Made, tensor: ast.expr, has_devices: bool) -> bool
 
 def _is_conversion(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not call.args and not call.keywords
+
+
+def _is_written_to(program: Program, call: ast.Call) -> bool:
+    """`x.numpy()[0] = 1`, `np.copyto(x.numpy(), y)`: the array is the tensor's own memory, which a copy is not."""
+    parent = program.names.parent(call)
+    match parent:
+        case ast.Subscript(ctx=ast.Store()):
+            return True
+        case ast.Attribute(attr=method):
+            return method in _IN_PLACE and isinstance(program.names.parent(parent), ast.Call)
+        case ast.Call(args=[first, *_]):
+            return first is call and program.names.qualified(parent.func) in _WRITES_FIRST
+        case ast.keyword(arg="out"):
+            return True
+    return False
+
+
+_IN_PLACE = frozenset({"fill", "sort", "partition", "put", "itemset", "setfield"})
+_WRITES_FIRST = frozenset({"numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal"})
 
 
 def _is_detached(tensor: ast.expr) -> bool:

@@ -50,11 +50,13 @@ numbers, because `.half()` converts them from then on.
 Any; 1.6 for `persistent=False`.
 """
 
+import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST, UNKNOWN
 from devfix_codemods.flow.values import Kind
@@ -88,6 +90,8 @@ def check(program: Program) -> Iterator[Finding]:
         kept = _attributes.kept_in(program, meeting) if concerns(program, meeting) else None
         if kept is None or _division.code_for(program, meeting) != RULE.code or _never_meet(program, meeting):
             continue
+        if _is_moved_where_made(program, meeting):
+            continue
         found.setdefault(kept, []).append(meeting)
     for kept, meetings in found.items():
         if not _attributes.is_carried_along(program, kept):
@@ -102,6 +106,21 @@ def _never_meet(program: Program, meeting: Meeting) -> bool:
     """Whether the value is made for objects of one kind, and met in those of another."""
     births = _attributes.births(meeting)
     return bool(births) and all(exclude_each_other(program, one, meeting.node) for one in births)
+
+
+def _is_moved_where_made(program: Program, meeting: Meeting) -> bool:
+    """Whether the function that makes the value for another one moves it, if only on one of its paths."""
+    for birth in _attributes.births(meeting):
+        statement, function = program.names.statement(birth), scope.function_around(program, birth)
+        if function is None or function is meeting.context.function or not isinstance(statement, ast.Assign):
+            continue
+        names = set(scope.stored(statement))
+        if any(
+            isinstance(one, ast.Attribute) and one.attr in {"to", "cuda"} and dotted(one.value) in names
+            for one in ast.walk(function)
+        ):
+            return True
+    return False
 
 
 def concerns(program: Program, meeting: Meeting) -> bool:
