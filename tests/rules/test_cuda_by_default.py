@@ -170,7 +170,9 @@ def main(model, x, device):
 )
 
 
-@pytest.mark.parametrize("call", ["pass", 'Runner(model, "cuda:0").run(x)', "Runner(model, device=str(device))"])
+@pytest.mark.parametrize(
+    "call", ["Runner(model, read())", 'Runner(model, "cuda:0").run(x)', "Runner(model, device=str(device))"]
+)
 @pytest.mark.parametrize("said", ["str", "'str'"])
 def test_what_is_said_to_be_a_text_may_be_searched(rule, said, call):
     assert rule.findings(TEXTS.format(first="pass", value="device", said=said, call=call)) == ()
@@ -183,6 +185,7 @@ def test_what_is_said_to_be_a_text_may_be_searched(rule, said, call):
         ("str", 'Runner(model, "cpu")\n    Runner(model, device=torch.device(device))'),
         ("str | torch.device", 'Runner(model, "cuda")'),
         ("torch.device", "pass"),
+        ("str", "pass"),
     ],
 )
 def test_a_device_in_the_place_of_a_text_cannot_be_searched(rule, said, call):
@@ -192,7 +195,8 @@ def test_a_device_in_the_place_of_a_text_cannot_be_searched(rule, said, call):
 
 def test_a_parameter_that_is_said_to_be_a_text(rule):
     program = "import torch\ndef run(x, device: str):\n    return x.to(device) if 'cuda' in device else x\n"
-    assert rule.findings(program) == ()
+    assert rule.findings(f"{program}run(3, 'cpu')\n") == ()
+    assert len(rule.findings(program)) == 1
 
 
 # Options

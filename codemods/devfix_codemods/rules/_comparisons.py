@@ -142,12 +142,12 @@ def _is_parameter(program: Program, node: ast.expr) -> bool:
 
 
 def _is_said_to_be_text(program: Program, function: Function, name: str) -> bool:
-    """Whether a parameter is annotated as a text, and no known caller gives a `torch.device`."""
+    """Whether a parameter is annotated as a text, and its known callers give no `torch.device`: there must be some."""
     said = annotation(function, name)
     if said is None or ast.unparse(said).strip("'\"") != "str":
         return False
     given = arguments(program, function, name)
-    return not any(one is not None and Devices(where).is_torch_device(one) for where, one in given)
+    return bool(given) and not any(one is not None and Devices(where).is_torch_device(one) for where, one in given)
 
 
 def asks_tensor_for_cuda(program: Program) -> Iterator[ast.Compare]:
