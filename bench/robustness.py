@@ -1,6 +1,6 @@
 """Does `devfix rewrite` ever do harm? On a copy of the libraries, as they are and with bugs put into them.
 
-    python bench/robustness.py [FOLDER]
+    python bench/robustness.py [FOLDER] [--files N]
 
 rewrites copies of the tree of `speed.py` and checks, byte for byte, what became of every file. The tables go into
 `bench/README.md`. The exit code is 1 where anything is wrong.
@@ -91,7 +91,7 @@ def main() -> int:
     try:
         shop = Workshop(options.folder.resolve())
         print("preparing", file=sys.stderr)
-        results = list(_Trial(shop).results())
+        results = list(_Trial(shop, options.files).results())
     except BenchError as error:
         print(f"robustness.py: {error}", file=sys.stderr)
         return 2
@@ -109,19 +109,21 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Checks what devfix rewrite does to the files of real libraries.")
     parser.add_argument("folder", nargs="?", type=Path, default=default_folder(), help="where to work")
+    parser.add_argument("--files", type=int, help="take so many files, drawn by a fixed seed, not all of the tree")
     parser.add_argument("--no-write", action="store_true", help="leave bench/README.md as it is")
     return parser.parse_args()
 
 
 class _Trial:
-    def __init__(self, shop: Workshop) -> None:
+    def __init__(self, shop: Workshop, files: int | None) -> None:
         self._tree = shop.tree()
+        self._files = files
         self._work = shop.folder / "rewritten"
         self._devfix = program(shop.devfix(), "devfix")
         self._environment = shop.environment
 
     def results(self) -> Iterator[Findings]:
-        originals = _read(self._tree)
+        originals = self._drawn(_read(self._tree))
         for options in SAFE, UNSAFE:
             yield self._tried("as released", originals, options)[0]
         planted = {path: new for path, data in originals.items() if (new := with_bugs(data, str(path))) is not None}
@@ -136,6 +138,11 @@ class _Trial:
             odd = [path for path in some if after[path] != dress(plain[path])]
             found.wrong += [f"{path}: rewritten in another way than the plain file" for path in odd]
             yield found
+
+    def _drawn(self, files: Files) -> Files:
+        if self._files is None or self._files >= len(files):
+            return files
+        return {path: files[path] for path in random.Random(SEED).sample(sorted(files), self._files)}
 
     def _has_own(self, path: Path) -> bool:
         """Whether the file as released has something to repair."""
