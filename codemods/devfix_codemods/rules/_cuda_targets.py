@@ -17,7 +17,7 @@ from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import device_at
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._optional import may_be_none
-from devfix_codemods.rules._whereabouts import sounds_like_model
+from devfix_codemods.rules._tensor_words import sounds_like_model
 
 
 @dataclass(frozen=True, slots=True)

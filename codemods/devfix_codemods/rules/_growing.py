@@ -7,8 +7,9 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.program import Program
 from devfix_codemods.rules._attributes import own_attribute, targets
+from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._taken_to_host import moves_to_host
-from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
+from devfix_codemods.rules._whereabouts import Made
 
 
 def grows(program: Program, meeting: Meeting) -> bool:

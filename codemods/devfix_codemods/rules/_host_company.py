@@ -10,8 +10,9 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_on_purpose import is_index, is_random, is_scalar, moves
+from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._taken_to_host import moves_to_host
-from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
+from devfix_codemods.rules._whereabouts import Made
 
 _MOVES = frozenset({"to", "cuda", "to_device", "type_as"})
 _HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS

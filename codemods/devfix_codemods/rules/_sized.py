@@ -28,7 +28,8 @@ from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._places_taken import taken_place
 from devfix_codemods.rules._rebuilt import device_of_first, wanted_device
-from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
+from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
+from devfix_codemods.rules._whereabouts import Made
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_sites import Site
 from devfix_codemods.rules._devices import sounds_like_options
-from devfix_codemods.rules._whereabouts import sounds_like_model
+from devfix_codemods.rules._tensor_words import sounds_like_model
 
 
 def that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[tuple[Site, Fix]]:

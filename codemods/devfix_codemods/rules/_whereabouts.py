@@ -18,6 +18,19 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Binding, Bindings
 from devfix_codemods.rules._callers import arguments
 from devfix_codemods.rules._taken_to_host import is_brought, is_on_host, moves_to_host, sets_dtype
+from devfix_codemods.rules._tensor_words import (
+    COPIES,
+    FROM_MODELS,
+    HOST_LIBRARIES,
+    HOST_MAKERS,
+    NO_TENSORS,
+    NUMBERS,
+    OF_TENSORS,
+    PLACES,
+    SHAPES,
+    TO_NUMBERS,
+    sounds_like_model,
+)
 
 
 class Made(Enum):
@@ -32,8 +45,7 @@ class Made(Enum):
 
 
 _ORDER = list(Made)
-_HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
-_HOST_LIBRARIES = ("numpy.", "PIL.", "cv2.", "torchaudio.load", "torchvision.io.", "torchvision.transforms.", "pandas.")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STEPS = 3000
 """Expressions looked at for one answer, at most: every name may have several values."""
 
@@ -130,7 +142,7 @@ class Whereabouts:
         if self._makes_on_host(node) or self._brings_to_host(node) or any(map(moves_to_host, scope.given_to(node))):
             return Made.HOST
         name = self._names.qualified(node.func)
-        if name in _FROM_MODELS:
+        if name in FROM_MODELS:
             return Made.COMPUTED
         if name is not None:
             return self._of_library(node, tables.canonical(name))
@@ -154,7 +166,7 @@ class Whereabouts:
 
     def _gives_plain(self, node: ast.Call, name: str) -> bool:
         """`list()`, `float(x)`."""
-        return (name == "list" and not node.args) or (name in _TO_NUMBERS and not self._names.bound_in_module(name))
+        return (name == "list" and not node.args) or (name in TO_NUMBERS and not self._names.bound_in_module(name))
 
     def _is_local(self, node: ast.Name) -> bool:
         """A name that an assignment or a parameter binds: a model, and no function of another file."""
@@ -173,7 +185,7 @@ class Whereabouts:
     def _is_made_in(self, function: scope.Function | ast.Module, node: ast.expr) -> bool:
         """`torch.from_numpy(x).float()`, maybe by a name that nothing else is bound to."""
         while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
-            if isinstance(node, ast.Call) and tables.canonical(self._names.qualified(node.func) or "") in _HOST_MAKERS:
+            if isinstance(node, ast.Call) and tables.canonical(self._names.qualified(node.func) or "") in HOST_MAKERS:
                 return True
             node = node.func if isinstance(node, ast.Call) else node.value
         if not isinstance(node, ast.Name):
@@ -242,10 +254,10 @@ class Whereabouts:
             return Made.HOST
         if function.attr in {"cuda", "to_device"} or (function.attr == "to" and not sets_dtype(node)):
             return Made.UNKNOWN
-        if function.attr in _NUMBERS:
+        if function.attr in NUMBERS:
             return Made.HOST
         inner = self.source(function.value)
-        known = function.attr.rstrip("_") in tables.TENSOR_EVIDENCE_METHODS | _SHAPES
+        known = function.attr.rstrip("_") in tables.TENSOR_EVIDENCE_METHODS | SHAPES
         return inner if known or inner is Made.HOST else Made.UNKNOWN
 
     def _goes_back_to_host(self, node: ast.Call) -> bool:
@@ -268,9 +280,9 @@ class Whereabouts:
 
     def _of_library(self, node: ast.Call, name: str) -> Made:
         placed = any(one.arg in {"device", None} for one in node.keywords)
-        if name in _HOST_MAKERS:
+        if name in HOST_MAKERS:
             return Made.UNKNOWN if placed or not self._is_new(node, name) else Made.HOST
-        if name.startswith(_HOST_LIBRARIES) or name in _NO_TENSORS:
+        if name.startswith(HOST_LIBRARIES) or name in NO_TENSORS:
             return Made.HOST
         if name == "torch.load" and any("cpu" in ast.unparse(one.value) for one in node.keywords):
             return Made.HOST
@@ -282,7 +294,7 @@ class Whereabouts:
 
     def _gets_host_tensors(self, node: ast.Call, name: str) -> bool:
         """A function of a library that is given tensors of the host, and nothing else, answers there."""
-        if _PLACES.search(name) or any(one.arg is None or _PLACES.search(one.arg) for one in node.keywords):
+        if PLACES.search(name) or any(one.arg is None or PLACES.search(one.arg) for one in node.keywords):
             return False
         return any(self._is_library_made(one) for one in node.args) and all(
             self.source(one) is Made.HOST for one in node.args
@@ -291,7 +303,7 @@ class Whereabouts:
     def _is_library_made(self, node: ast.expr, *, named: bool = True) -> bool:
         """Certainly a tensor: the result of a function of torch, or of a method that only tensors have."""
         match node:
-            case ast.Call(func=ast.Attribute(attr=method)) if method in _OF_TENSORS:
+            case ast.Call(func=ast.Attribute(attr=method)) if method in OF_TENSORS:
                 return True
             case ast.Call(func=function):
                 return (self._names.qualified(function) or "").startswith("torch.")
@@ -305,7 +317,7 @@ class Whereabouts:
 
     def _is_new(self, node: ast.Call, name: str) -> bool:
         """Not a copy of what may be a tensor: `torch.tensor(x)` is where `x` is."""
-        return name not in _COPIES or self._first(node.args[:1]) is Made.HOST or any(map(self._is_array, node.args[:1]))
+        return name not in COPIES or self._first(node.args[:1]) is Made.HOST or any(map(self._is_array, node.args[:1]))
 
     def _is_array(self, node: ast.expr) -> bool:
         """A name that goes to numpy as it is in the same function, `np.save(path, x)`."""
@@ -327,7 +339,7 @@ class Whereabouts:
 
     def _attribute(self, node: ast.Attribute) -> Made:
         text = dotted(node)
-        if node.attr in _NUMBERS or node.attr.endswith("shape"):
+        if node.attr in NUMBERS or node.attr.endswith("shape"):
             return Made.HOST
         if node.attr in {"data", "T", "mT", "grad", "real", "imag"} and text != f"self.{node.attr}":
             return self.source(node.value)
@@ -444,103 +456,6 @@ class Whereabouts:
         if any(text in self._evidence[one].modules for one in around):
             return True
         return sounds_like_model(text)
-
-
-class SureWhereabouts(Whereabouts):
-    """Where one tensor on the host does not speak for those that it is joined with: that may be the bug."""
-
-    _again = Made.HOST  # `x = f(x)` is where `x` was
-    _depth = 40
-
-    def _bound(self, binding: Binding) -> Made:
-        node = binding.node
-        plain = binding.annotation is not None and ast.unparse(binding.annotation) in _PLAIN
-        known = node in self._arguments
-        return Made.HOST if plain and isinstance(node, ast.arg) and not known else super()._bound(binding)
-
-    def _call(self, node: ast.Call) -> Made:
-        found = super()._call(node)
-        return Made.HOST if found is not Made.HOST and self._works_on_host(node) else found
-
-    def _works_on_host(self, node: ast.Call) -> bool:
-        """A call of what the function itself has built, with nothing about devices, and never moved: on the host."""
-        callee, given = node.func, scope.given_to(node)
-        function = scope.function_around(self._program, node)
-        if not isinstance(callee, ast.Name) or function is None or not given:
-            return False
-        values = [one.value for one in self._bindings.of(function, callee.id)]
-        built = bool(values) and all(
-            isinstance(one, ast.Call)
-            and (dotted(one.func) or "").rpartition(".")[2][:1].isupper()
-            and not _PLACES.search(ast.unparse(one))
-            for one in values
-        )
-        used = {one.attr for one in walk(function) if isinstance(one, ast.Attribute) and dotted(one.value) == callee.id}
-        return built and not used & {"to", "cuda"} and all(self.source(one) is Made.HOST for one in given)
-
-    def _attribute(self, node: ast.Attribute) -> Made:
-        if (self._names.qualified(node) or "").startswith(("numpy.", "math.")):
-            return Made.HOST
-        return super()._attribute(node)
-
-    def _joined(self, parts: ast.expr) -> Made:
-        return self._first(parts.elts if isinstance(parts, ast.List | ast.Tuple) else [parts])
-
-
-_TO_NUMBERS = frozenset({"int", "float", "bool", "len"})
-_PLAIN = frozenset({"int", "float", "bool", "str"})
-
-
-def sounds_like_model(text: str) -> bool:
-    """Whether a name, or the last part of a dotted one, is what a model is called."""
-    return _MODEL.search(text.rpartition(".")[2]) is not None
-
-
-_MODEL = re.compile(
-    r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
-)
-_FROM_MODELS = frozenset(f"sentence_transformers.util.{name}" for name in ("cos_sim", "pytorch_cos_sim", "dot_score"))
-_OF_TENSORS = frozenset({"unsqueeze", "unbind", "permute", "detach", "masked_fill"})
-"""Methods that only tensors have."""
-_PLACES = re.compile(r"(?i)device|cuda|gpu|move|prepare")
-_COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor"})
-_NO_TENSORS = frozenset(
-    {"torch._shape_as_tensor", "torch.Size", "torch.broadcast_shapes", "torch.numel", "torch.is_tensor", "torch.finfo"}
-)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_NUMBERS = frozenset({"ndim", "size", "numel", "dim", "item", "tolist", "element_size", "nelement", "ndimension"})
-"""Methods and attributes of tensors that give no tensor."""
-_SHAPES = frozenset(
-    {
-        "sum",
-        "max",
-        "min",
-        "round",
-        "abs",
-        "exp",
-        "log",
-        "sqrt",
-        "to",
-        "cuda",
-        "split",
-        "repeat",
-        "astype",
-        "type",
-    }
-    | {
-        "prod",
-        "cumsum",
-        "sort",
-        "topk",
-        "masked_select",
-        "nonzero",
-        "roll",
-        "flip",
-        "movedim",
-        "moveaxis",
-        "any",
-    }
-)
 
 
 def _is_move(binding: Binding) -> bool:

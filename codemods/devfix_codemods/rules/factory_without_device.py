@@ -76,9 +76,10 @@ from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
 from devfix_codemods.rules._places_inputs import is_only_handed_on
 from devfix_codemods.rules._sized import Sized, forgotten
+from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._surely_host import is_on_host_in_any_case
 from devfix_codemods.rules._tensor_asked import is_moved_if_asked
-from devfix_codemods.rules._whereabouts import Made, SureWhereabouts
+from devfix_codemods.rules._whereabouts import Made
 from devfix_codemods.scope import function_around
 
 

@@ -49,7 +49,8 @@ from devfix_codemods.rules._attributes import births
 from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._host_on_purpose import moves
 from devfix_codemods.rules._moves import text_of
-from devfix_codemods.rules._whereabouts import Made, SureWhereabouts, returned_by
+from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
+from devfix_codemods.rules._whereabouts import Made, returned_by
 
 
 def check(program: Program) -> Iterator[Finding]:
