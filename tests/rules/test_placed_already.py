@@ -5,6 +5,28 @@ import pytest
 CODE = "DVF104"
 
 SILENT = {
+    "made of an empty tensor, on a device that is named": """
+        import torch
+        import torch.nn.functional as F
+        def weights(scores: torch.Tensor):
+            unit = torch.Tensor().new_ones((scores.size(0),), dtype=torch.float, device=scores.device)
+            return unit / scores.sum(-1)
+        def loss(scores: torch.Tensor):
+            rest = torch.empty(0).new_full((scores.size(0),), 2.0, device=scores.device) - scores.sum(-1)
+            like = torch.ones_like(torch.zeros(3), device=scores.device) * scores
+            return rest + like.sum(-1)
+    """,
+    "the method of another accelerator moves it": """
+        import torch
+        def nearest(points: torch.Tensor, k):
+            found = points.new_zeros((points.size(0), k))
+            if points.device.type == "npu":
+                return found.where(found > 3, torch.zeros(points.shape[0], k).npu())
+            if points.device.type == "mlu":
+                rest = torch.ones(points.shape[0], k).mlu()
+                return found + rest
+            return found.where(found > 3, torch.arange(k).xpu())
+    """,
     "a helper is asked to put it where another is": """
         import torch
         def placed(tensor, cuda):

@@ -206,8 +206,8 @@ class Calls(Readouts):
         self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
     ) -> Value:
         name = function.attr
-        if name in {"type", "type_as"} and (moved := self._retyped(node, name, base, arguments, state)) is not None:
-            return moved
+        if (placed := self._placed(node, name, base, arguments, state)) is not None:
+            return placed
         if base.kind is Kind.UNKNOWN and (text := dotted(function)) and text in self.module_evidence():
             return self._module_call(node, function, replace(base, kind=Kind.MODULE), arguments, state)
         if name in {"append", "insert"} and arguments.positional and arguments.positional[-1][1].kind is Kind.MODULE:
@@ -255,6 +255,18 @@ class Calls(Readouts):
             given = Operand(*gradient, gradient[1].place)
             output = Operand(function.value, base, state.place_of(base), "self")
             self.meet(node, "`.backward`", [output, given], state, demands=1)
+
+    def _placed(self, node: ast.Call, name: str, base: Value, arguments: Arguments, state: State) -> Value | None:
+        """What a method puts elsewhere: `x.npu()`, `x.new_zeros(3, device=d)`, and a change of type."""
+        if name in {"type", "type_as"}:
+            return self._retyped(node, name, base, arguments, state)
+        if base.kind is not Kind.TENSOR:
+            return None
+        if name in tables.ACCELERATOR_MOVES:
+            return replace(base, place=Device(name), origin=Origin(Birth.MOVE, node), token=None, sources=())
+        if name in tables.NEW_METHODS and "device" in arguments.keywords:
+            return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
+        return None
 
     def _retyped(self, node: ast.Call, name: str, base: Value, arguments: Arguments, state: State) -> Value | None:
         """`x.type_as(y)`, `x.type(torch.cuda.FloatTensor)`: a type may also be a place."""

@@ -41,6 +41,9 @@ LIKE_FACTORIES = frozenset(
 
 NEW_METHODS = frozenset({"new_zeros", "new_ones", "new_empty", "new_full", "new_tensor", "new"})
 
+ACCELERATOR_MOVES = frozenset({"hpu", "ipu", "mlu", "mps", "musa", "npu", "xpu"})
+"""Methods of tensors that move like `.cuda()`, those of extensions among them."""
+
 ONE_PLACE = frozenset(
     f"torch.{name}"
     for name in (
