@@ -34,6 +34,32 @@ SILENT = {
                 h = h.cuda()
             return x.view(3) + h
     """,
+    "under a flag that keeps the answer": """
+        import torch
+        def f(x):
+            fast = x.device.type == "cuda"
+            h = torch.zeros(3)
+            if fast:
+                h = h.cuda()
+            return x.view(3) + h
+    """,
+    "for a function of an extension whose name says CUDA": """
+        import torch
+        import meshCUDA.surfaces as surfaces
+        class Scene:
+            def __init__(self, device="cpu"):
+                self.device = device
+                self.parts = []
+            def add(self, heights):
+                corners = surfaces.corners(heights.to("cuda"))
+                self.parts.append(corners.to(self.device))
+    """,
+    "for a function of a module beside whose name says CUDA": """
+        import torch
+        from .opsCUDA import neighbours
+        def f(x, points):
+            return x + neighbours(points.cuda())
+    """,
     "in one branch of an expression": """
         import torch
         def f(x, cuda):
@@ -425,6 +451,11 @@ def test_asks_where_another_tensor_is(rule) -> None:
     )
 
 
+def test_a_flag_that_says_cuda_is_no_extension(rule) -> None:
+    program = f"from settings import useCUDA\n{HEAD}def f(x):\n    return x.view(3) + torch.zeros(3).cuda()\n"
+    assert "torch.zeros(3).to(x.device)" in rule.fixed(program)
+
+
 def test_asks_where_another_tensor_is_in_an_expression(rule) -> None:
     program = f"{HEAD}def f(x, y):\n    h = torch.zeros(3)\n    h = h.cuda() if x.is_cuda else h\n    return y + h\n"
     assert rule.fixed(program) == program.replace("h.cuda() if x.is_cuda else h", "h.to(x.device)")
@@ -433,6 +464,29 @@ def test_asks_where_another_tensor_is_in_an_expression(rule) -> None:
 def test_the_type_of_another_tensor_before_its_device(rule) -> None:
     program = f"{HEAD}def f(x, y):\n    return g(y).type(x.type()).to(x.device) + g(y).type(x.type())\n"
     assert "g(y).to(x.dtype).to(x.device) + g(y).to(x)\n" in rule.fixed(program)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("g(y).to(x.get_device()).type(x.type())", "g(y).to(x)"),
+        ("g(y).to(x.device).type(x.type())", "g(y).to(x)"),
+        ("g(y).cuda(x.get_device()).type(x.type())", "g(y).to(x)"),
+        ("g(y).type(x.type()).to(x.get_device())", "g(y).to(x)"),
+        ("g(y).type(x.type()).cuda(x.get_device())", "g(y).to(x)"),
+        ("g(y).type(x.type()).to(card)", "g(y).to(x.dtype).to(card)"),
+        ("g(y).to(torch.int64).type(x.type())", "g(y).to(torch.int64).to(x)"),
+    ],
+)
+def test_the_type_of_another_tensor_beside_a_move_leaves_one_move(rule, before, after) -> None:
+    program = f"{HEAD}def f(x, y, card):\n    return h({before})\n"
+    assert rule.fixed(program) == program.replace(before, after)
+
+
+@pytest.mark.parametrize("chain", ["g(y).to(card).type(x.type())", "g(y).cuda(1).type(x.type()).to(card)"])
+def test_the_type_of_another_tensor_among_moves_elsewhere_stays(rule, chain) -> None:
+    program = f"{HEAD}def f(x, y, card):\n    return h({chain})\n"
+    assert not rule.findings(program)
 
 
 def test_asks_where_another_tensor_is_for_something_given(rule) -> None:

@@ -48,6 +48,41 @@ SILENT = {
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
     """,
+    "under a flag that keeps the answer": """
+        import torch
+        def timed(model, x):
+            device = x.device
+            waits = device.type == "cuda"
+            y = model(x)
+            if waits:
+                torch.cuda.synchronize(device)
+            return y
+    """,
+    "under a flag of the module": """
+        import torch
+        fast = torch.cuda.is_available()
+        def wait(device):
+            if fast and device is not None:
+                torch.cuda.synchronize(device)
+    """,
+    "after an exit by a flag that keeps the answer": """
+        import torch
+        def wait(device):
+            waits = str(device).startswith("cuda")
+            if not waits:
+                return
+            torch.cuda.synchronize(device)
+    """,
+    "under a flag of the object": """
+        import torch
+        class Clock:
+            def __init__(self, device):
+                self.device = device
+                self.waits: bool = device.type == "cuda"
+            def now(self):
+                if self.waits:
+                    torch.cuda.synchronize(self.device)
+    """,
     "under a flag": """
         import torch
         def wait(args):
@@ -237,6 +272,34 @@ def test_a_state_and_its_return_are_guarded_together(rule) -> None:
                 torch.cuda.set_rng_state(state)
     """
     assert rule.fixed(program) == dedent(expected)
+
+
+def test_a_flag_that_asks_for_no_device_guards_nothing(rule) -> None:
+    program = """
+        import torch
+        def run(model, x, device):
+            y = model(x.to(device))
+            late = y.sum() > 0
+            if late and y:
+                torch.cuda.synchronize()
+            return y
+    """
+    assert "is_available()" in rule.fixed(program)
+
+
+def test_a_flag_of_another_function_guards_nothing(rule) -> None:
+    program = """
+        import torch
+        def other(device):
+            late = device.type == "cuda"
+            return late
+        def run(model, x, device, late):
+            y = model(x.to(device))
+            if late:
+                torch.cuda.synchronize()
+            return y
+    """
+    assert "is_available()" in rule.fixed(program)
 
 
 def test_a_state_that_goes_elsewhere_is_only_told(rule) -> None:

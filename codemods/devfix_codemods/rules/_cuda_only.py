@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._cuda_flags import says
 from devfix_codemods.scope import Function, block_of
 
 _DEVICES = (
@@ -23,6 +24,7 @@ _CUDA_PACKAGES = re.compile(
     r"(^|[._])(triton|cupy|numba\.cuda|pycuda|cuda|tensorrt|torch2trt|transformer_engine|flash_attn|xformers|apex|amp_C"
     r"|nccl|cugraph|cudf|cuml|rmm|colossalai|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
     r"($|[._])|_cuda($|\.)|_triton($|\.)|cuda_"
+    r"|[a-z0-9](?<!use)(?<!has)(?<!is)(?<!to)CUDA($|\.)"
 )
 _TESTS = re.compile(
     r"(^|/)(tests?|testing|benchmarks?|bench)/|(^|/)(test_|bench|conftest)[^/]*$|_(test|tests|bench)\.py$"
@@ -67,7 +69,7 @@ def is_guarded(program: Program, node: ast.AST, depth: int = _CALLERS) -> bool:
     for outer in program.names.ancestors(node):
         if (
             (not called and _catches(outer, inner))
-            or _asks(outer, inner, asks)
+            or _asks(program, outer, inner, asks)
             or (isinstance(inner, ast.stmt) and _exits_before(program, inner, asks))
         ):
             return True
@@ -83,7 +85,7 @@ def is_guarded(program: Program, node: ast.AST, depth: int = _CALLERS) -> bool:
     return False
 
 
-def _asks(outer: ast.AST, inner: ast.AST, words: re.Pattern[str]) -> bool:
+def _asks(program: Program, outer: ast.AST, inner: ast.AST, words: re.Pattern[str]) -> bool:
     tests: list[ast.expr] = []
     match outer:
         case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
@@ -94,7 +96,7 @@ def _asks(outer: ast.AST, inner: ast.AST, words: re.Pattern[str]) -> bool:
             return True
         case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
             tests = [test for part in parts for test in part.ifs]
-    return any(words.search(ast.unparse(one)) for one in tests)
+    return any(says(program, one, words) for one in tests)
 
 
 def _catches(outer: ast.AST, inner: ast.AST) -> bool:
@@ -114,7 +116,7 @@ def _exits_before(program: Program, statement: ast.stmt, words: re.Pattern[str])
             return False
         if isinstance(one, ast.Assert) or (isinstance(one, ast.If) and _leaves(one)):
             partly = isinstance(one.test, ast.BoolOp) and isinstance(one.test.op, ast.And)
-            if (isinstance(one, ast.Assert) or not partly) and words.search(ast.unparse(one.test)):
+            if (isinstance(one, ast.Assert) or not partly) and says(program, one.test, words):
                 return True
         if _chooses_cuda(program, one):
             return True

@@ -78,6 +78,7 @@ from devfix_codemods.rules._cuda_policy import Policy, constants, later_cards
 from devfix_codemods.rules._cuda_shared import halves, shared_devices, siblings
 from devfix_codemods.rules._cuda_sites import Site, goes_on, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Target, Targets
+from devfix_codemods.rules._cuda_types import followings_by_type
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
@@ -315,33 +316,9 @@ def _of_streams(program: Program) -> Iterator[Finding]:
 
 
 def _of_types(program: Program) -> Iterator[Finding]:
-    """`x.type(y.type())`, by the name of a type, which only CUDA and the host have."""
-    for call in program.names.calls:
-        match call:
-            case ast.Call(
-                func=ast.Attribute(attr="type", value=moved),
-                args=[ast.Call(func=ast.Attribute(attr="type", value=followed), args=[], keywords=[])],
-                keywords=[],
-            ) if dotted(followed) is not None and not _is_module(program, moved):
-                text = text_of(program, followed)
-                told = f"{text}.dtype" if _goes_on_to(program, call, f"{text}.device") else text
-                edit = RewriteCall(program.source.span(call), None, (Argument(told),), "to")
-                message = f"the type of `{text}` has a name on the host and on CUDA only, and names no card"
-                yield _told(program, call, message, Fix(Safety.SAFE, f"Follow `{text}`", (edit,)))
-
-
-def _goes_on_to(program: Program, call: ast.Call, device: str) -> bool:
-    """Whether `.to(device)` follows at once."""
-    method = program.names.parent(call)
-    move = program.names.parent(method) if isinstance(method, ast.Attribute) and method.attr == "to" else None
-    return isinstance(move, ast.Call) and [dotted(one) for one in scope.given_to(move)] == [device]
-
-
-def _is_module(program: Program, node: ast.expr) -> bool:
-    """Whether a name is used as a module around: modules cast more by `.type` than by `.to`."""
-    text = dotted(node)
-    around = [one for one in program.names.ancestors(node) if one in program.unit.evidence]
-    return text is not None and any(text in program.unit.evidence[one].modules for one in around)
+    for one in followings_by_type(program):
+        message = f"the type of `{one.followed}` has a name on the host and on CUDA only, and names no card"
+        yield _told(program, one.call, message, Fix(Safety.SAFE, f"Follow `{one.followed}`", (one.edit,)))
 
 
 def _of_omissions(program: Program) -> Iterator[Finding]:
