@@ -731,3 +731,104 @@ class Groups:
         return {name}.numpy(), {name}.detach().numpy(), groups.cpu().numpy()
 """
     assert rule.findings(program.format(name=name, given=name.removeprefix("self."))) == ()
+
+
+SETTLED = {
+    "two at once": """
+def f(model, x: torch.Tensor, on_gpu):
+    a, b = model(x)[0], model(x)[1]
+    if on_gpu:
+        a, b = a.cpu(), b.cpu()
+    return a.detach().numpy(), b.detach().numpy()
+""",
+    "drawn from what was brought": """
+def f(model, parts, sizes):
+    out = []
+    for part in parts:
+        one, size = model(part)
+        out.append(one)
+    out = torch.cat(out)
+    out, sizes = out.cpu(), sizes.cpu()
+    return [one[..., :size].numpy() for one, size in zip(out, sizes)]
+""",
+    "through a library": """
+def f(edges: torch.Tensor, more: torch.Tensor, count: int):
+    pairs = torch.cat([edges, more], dim=1)
+    pairs = pairs.to(torch.device("cpu"))
+    weights = torch.full((edges.size(1),), 2.0)
+    pairs = torch.cat([pairs, pairs], dim=1)
+    pairs, weights = coalesce(pairs, weights, count)
+    return pairs.detach().numpy()
+""",
+    "no tensor": """
+def f(z, x: torch.Tensor):
+    z = z.detach().double() if isinstance(z, torch.Tensor) else torch.as_tensor(np.asarray(z))
+    return z.to(x.device) * x
+def train(model, loader):
+    model.to(DEVICE)
+    for x in loader:
+        x = x.to(DEVICE)
+        f(torch.relu(x), x)
+""",
+    "a branch of its own": """
+def f(size, device):
+    if device.type == "cuda":
+        return fast(size)
+    def g(*args):
+        return [one.data.numpy() for one in args], args[0].data.numpy()
+    return g
+""",
+    "the other branch returns, within a loop": """
+def f(tensors: list[torch.Tensor]):
+    for one in tensors:
+        if one.is_cuda:
+            return fast(one)
+        show(one.detach().numpy())
+""",
+    "a function of the host": """
+def f(path, image: torch.Tensor, steps):
+    device = torch.device("cpu")
+    model = load(path, device=device)
+    state = model.start(image, device=device)
+    for step in range(steps):
+        logits, state = model(image, state)
+        show(logits.numpy(), logits.detach().numpy())
+""",
+}
+
+
+@pytest.mark.parametrize("name", SETTLED)
+def test_what_the_code_around_settles(rule, name: str) -> None:
+    head = (
+        "import numpy as np\nimport torch\nfrom torch_geometric.utils import coalesce\nDEVICE = torch.device('cuda')\n"
+    )
+    assert rule.findings(head + SETTLED[name]) == ()
+
+
+OPEN = {
+    "a tensor of two": """
+def f(model, x: torch.Tensor):
+    a, b = model(x)[0], model(x)[1].cpu()
+    return a.detach().numpy()
+""",
+    "drawn from the other": """
+def f(model, x: torch.Tensor):
+    a, b = model(x), model(x).cpu()
+    return [a.detach().numpy() for a, b in zip(a, b)]
+""",
+    "the branch of the tensor": """
+def f(a):
+    return a.detach().numpy() if isinstance(a, torch.Tensor) else a
+""",
+    "a device beside the host": """
+def f(model, a: torch.Tensor):
+    device = torch.device("cpu")
+    other = model(a.cuda())
+    return a.detach().numpy(), device
+""",
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_it_leaves_open(rule, name: str) -> None:
+    assert "a.detach().cpu().numpy()" in rule.fixed("import torch\nDEVICE = torch.device('cuda')\n" + OPEN[name])

@@ -1,7 +1,7 @@
 """Names of which a function asks whether they are tensors: until that is settled they may be numbers or lists."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from devfix_codemods import scope
@@ -33,12 +33,39 @@ def is_asked(program: Program, name: str, node: ast.AST) -> bool:
     return not any(all(line <= one <= question.owner.lineno for one in stores) and stores for question in questions)
 
 
+def is_no_tensor(program: Program, node: ast.expr) -> bool:
+    """Whether `node` is read only where `isinstance(x, torch.Tensor)` has been denied, and is still that `x`."""
+    function, name = scope.function_around(program, node), dotted(node)
+    if function is None or name is None or b"Tensor" not in program.source.data:
+        return False
+    around = {node, *program.names.ancestors(node)}
+    return any(
+        not around.isdisjoint(one.others) and not any(name in scope.stored(each) for each in one.others)
+        for one in _questions(program, function, name)
+        if one.is_plain
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Question:
     """A statement or a choice that depends on what a name is. `tensor`: its first branch has a tensor."""
 
     owner: ast.If | ast.IfExp | ast.Assert
     tensor: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing else is asked: without its first branch, the answer is the contrary."""
+        test = self.owner.test
+        return isinstance(test.operand if isinstance(test, ast.UnaryOp) else test, ast.Call)
+
+    @property
+    def others(self) -> Sequence[ast.stmt | ast.expr]:
+        """The branch of what is no tensor."""
+        if isinstance(self.owner, ast.Assert):
+            return ()
+        branch = self.owner.orelse if self.tensor else self.owner.body
+        return branch if isinstance(branch, list) else (branch,)
 
     def is_settled(self, name: str) -> bool:
         """Whether the name is a tensor behind it: what is none was made one, or has left."""

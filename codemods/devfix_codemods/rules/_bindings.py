@@ -139,6 +139,9 @@ class Bindings:
         match statement:
             case ast.Assign(targets=targets, value=value) if node in targets:
                 return Binding(statement, value)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if node in targets:
+                paired = len(targets) == len(values) and not any(isinstance(one, ast.Starred) for one in values)
+                return Binding(statement, values[targets.index(node)] if paired else None)
             case ast.AnnAssign(target=target, annotation=annotation, value=value) if node is target:
                 return Binding(statement, value, annotation)
         return Binding(statement)

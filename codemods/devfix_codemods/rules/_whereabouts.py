@@ -46,6 +46,7 @@ class Made(Enum):
 
 _ORDER = list(Made)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _STEPS = 3000
 """Expressions looked at for one answer, at most: every name may have several values."""
 
@@ -358,7 +359,7 @@ class Whereabouts:
         if owner is self._bindings.scope(node):
             found = self._bindings.reaching(found, node)
             found = [one for one in found if one.start <= (node.lineno, node.col_offset)] or found
-        if node.id in self._moved_in_vain:
+        if node.id in self._moved_in_vain or self._is_drawn_on_host(node):
             return Made.HOST
         own = self._names.statement(node)
         found = [one for one in found if one.node is not own] or found  # `x = f(x)` is where `x` was
@@ -367,6 +368,27 @@ class Whereabouts:
         if any(source is Made.HOST and _is_move(one) for source, one in zip(sources, found)):
             return Made.HOST  # brought to the host on some path: somebody has thought of it
         return min(sources, key=_ORDER.index, default=Made.UNKNOWN)
+
+    def _is_drawn_on_host(self, node: ast.Name) -> bool:
+        """`a` of `for a, b in zip(first, second)`, in a comprehension or a loop, where `first` is on the host."""
+        for around in self._names.ancestors(node):
+            loops = around.generators if isinstance(around, _COMPREHENSIONS) else [around]
+            for loop in loops:
+                if isinstance(loop, ast.For | ast.comprehension) and node not in ast.walk(loop.iter):
+                    source = zipped(loop.target, loop.iter, node.id)
+                    if source is not None:
+                        return self.is_on_host(source) or self._is_brought_by_name(source)
+            if isinstance(around, _FUNCTIONS):
+                break
+        return False
+
+    def _is_brought_by_name(self, node: ast.expr) -> bool:
+        """Whether the last value of a name is a move to the host: what the name collected before counts no more."""
+        owner = self._bindings.owner(node.id, node) if isinstance(node, ast.Name) else None
+        if owner is None or not isinstance(node, ast.Name):
+            return False
+        found = self._bindings.reaching(self._bindings.of(owner, node.id), node)
+        return bool(found) and all(_is_move(one) and self._bound(one) is Made.HOST for one in found)
 
     @cached_property
     def _moved_in_vain(self) -> set[str]:
@@ -386,6 +408,8 @@ class Whereabouts:
             lambdas = [one for one in self._names.ancestors(node) if isinstance(one, (ast.Lambda, *_FUNCTIONS))][:1]
             if any(isinstance(one, ast.Lambda) for one in lambdas):
                 return Made.UNKNOWN
+            if binding.annotation is not None and ast.unparse(binding.annotation) in TO_NUMBERS:
+                return Made.HOST
             if self._callers_bring_to_host(node):
                 return Made.HOST
             return Made.GIVEN if self._is_tensor(binding, node) else Made.UNKNOWN
@@ -469,6 +493,15 @@ def _hands_on(program: Program, node: ast.expr, function: scope.Function) -> boo
     """Whether a method of the same name gives what it was given itself: `super().update(x[mask])`."""
     around = scope.function_around(program, node)
     return around is not None and around.name == function.name
+
+
+def zipped(target: ast.expr, items: ast.expr, name: str) -> ast.expr | None:
+    """The argument of `zip` from which a loop draws `name`."""
+    match target, items:
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=parts) if len(targets) == len(parts):
+            drawn = (part for one, part in zip(targets, parts) if isinstance(one, ast.Name) and one.id == name)
+            return next(drawn, None)
+    return None
 
 
 def returned_by(function: scope.Function) -> list[ast.expr]:

@@ -49,7 +49,9 @@ from devfix_codemods.flow.readouts import METHODS_FIRST
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._asked_types import is_no_tensor
 from devfix_codemods.rules._copied_once import copied_before_loop
+from devfix_codemods.rules._host_branches import is_guarded, pins_host
 from devfix_codemods.rules._lengths import lengths_off_host, packs
 from devfix_codemods.rules._looks import reads_on_host
 from devfix_codemods.rules._moves import text_of
@@ -75,8 +77,6 @@ _DATA = re.compile(
 )
 _DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
 _SAYS_HOST = re.compile(r"""(["'])device\1\s*:\s*(["'])cpu\2|device\s*=\s*(["'])cpu\3|torch\.device\((["'])cpu\4\)""")
-_PLACE = re.compile(r"\.device\b|\.is_(?:cuda|cpu)\b")
-_GUARD = re.compile(r"cuda|device|cpu|\bgpu")
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if _is_size(program, operand.node) or _is_written_to(program, readout.node):
             continue
-        if not _is_moved_tensor(readout) or operand.node in told or _is_guarded(program, operand.node):
+        if not _is_moved_tensor(readout) or operand.node in told or _is_settled(program, operand.node):
             continue
         of_self = ast.unparse(operand.node).startswith("self.")  # its parameters are made on the host, too
         if of_self or readout.listed or where().source(operand.node) is not Made.HOST:
@@ -142,11 +142,11 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
         return
     whereabouts, classes = Whereabouts(program), program.unit.classes
     for lengths in lengths_off_host(program, packing, whereabouts):
-        if not _is_guarded(program, lengths) and not sounds_like_host(lengths):
+        if not _is_settled(program, lengths) and not sounds_like_host(lengths):
             yield lengths, "`pack_padded_sequence`"
     has_devices = _speaks_of_devices(program.source.text)
     for call in calls:
-        if _is_data(program, classes, call) or _is_guarded(program, call) or _says_host(program, call):
+        if _is_data(program, classes, call) or _is_settled(program, call) or _says_host(program, call):
             continue
         if _trains_on_the_host(program, call):
             continue
@@ -277,25 +277,9 @@ def _is_data(program: Program, classes: ClassTable, node: ast.AST) -> bool:
     return function is not None and (function.name == "__getitem__" or _DATA.search(function.name) is not None)
 
 
-def _is_guarded(program: Program, node: ast.AST) -> bool:
-    """On a branch that asks where the tensor is, or behind one that refuses what is elsewhere."""
-    for around in program.names.ancestors(node):
-        if isinstance(around, ast.If | ast.IfExp) and _GUARD.search(ast.unparse(around.test)):
-            return True
-        if isinstance(around, scope.Function):
-            return any(_refuses(one) for one in around.body if one.lineno < getattr(node, "lineno", 0))
-        if isinstance(around, ast.ClassDef):
-            return False
-    return False
-
-
-def _refuses(statement: ast.stmt) -> bool:
-    """`if x.device.type != "cpu": raise …`, `if x.is_cuda: return …`, `assert not x.is_cuda`."""
-    if isinstance(statement, ast.Assert):
-        return _PLACE.search(ast.unparse(statement.test)) is not None
-    if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Raise | ast.Return):
-        return False
-    return _PLACE.search(ast.unparse(statement.test)) is not None
+def _is_settled(program: Program, node: ast.expr) -> bool:
+    """Whether the code around says that the tensor is on the host, or no tensor."""
+    return is_guarded(program, node) or pins_host(program, node) or is_no_tensor(program, node)
 
 
 def _finding(program: Program, tensor: ast.expr, reader: str, once: InsertStatement | None = None) -> Finding:

@@ -1,0 +1,64 @@
+"""Code that runs on the host by what stands around it: a branch for the host, or a function that pins its device."""
+
+import ast
+import re
+
+from devfix_codemods import scope
+from devfix_codemods.program import Program
+
+_GUARD = re.compile(r"cuda|device|cpu|\bgpu")
+_PLACE = re.compile(r"\.device\b|\.is_(?:cuda|cpu)\b|\bdevice\.type\b")
+_ELSEWHERE = re.compile(r"cuda|\bmps\b|\.\w*device\b|accelerat|\bgpu|\bget_\w*device")
+
+
+def is_guarded(program: Program, node: ast.AST) -> bool:
+    """On a branch that asks where the tensor is, or behind one that refuses what is elsewhere."""
+    inner = node
+    for around in program.names.ancestors(node):
+        if isinstance(around, ast.If | ast.IfExp) and _GUARD.search(ast.unparse(around.test)):
+            return True
+        if isinstance(around, ast.ClassDef):
+            return False
+        if isinstance(inner, ast.stmt) and any(map(_refuses, _above(program, inner))):
+            return True
+        inner = around
+    return False
+
+
+def _above(program: Program, statement: ast.stmt) -> list[ast.stmt]:
+    block = scope.block_of(program, statement)
+    return block[: block.index(statement)]
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    """`if x.device.type != "cpu": raise …`, `if x.is_cuda: return …`, `assert not x.is_cuda`."""
+    if isinstance(statement, ast.Assert):
+        return _PLACE.search(ast.unparse(statement.test)) is not None
+    if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Raise | ast.Return):
+        return False
+    return _PLACE.search(ast.unparse(statement.test)) is not None
+
+
+def pins_host(program: Program, node: ast.AST) -> bool:
+    """Whether the function says `device = torch.device("cpu")`, uses that, and has no word of another device."""
+    function = scope.function_around(program, node)
+    if function is None:
+        return False
+    pinned = {
+        one.targets[0].id: one
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and _is_host(program, one.value)
+    }
+    if not any(len(list(scope.changes(function, name))) == 1 and any(scope.loads(function, {name})) for name in pinned):
+        return False
+    text = ast.unparse(ast.Module(function.body, [])).replace("torch.device(", "(")
+    return _ELSEWHERE.search(text) is None
+
+
+def _is_host(program: Program, value: ast.expr) -> bool:
+    match value:
+        case ast.Call(func=function, args=[ast.Constant(value="cpu")]):
+            return program.names.qualified(function) == "torch.device"
+        case ast.Constant(value="cpu"):
+            return True
+    return False
