@@ -51,3 +51,105 @@ def share(metrics, device):
 def test_what_processes_exchange_is_read_as_an_array(rule) -> None:
     assert rule.safeties(SHARED.format(read="told.numpy().tobytes()")) == [None]
     assert rule.safeties(SHARED.format(read="told.cpu().numpy().tobytes()")) != [None]
+
+
+REFUSED = """
+import torch
+def packed(bits: torch.Tensor):
+    {refusal}
+    return (bits * (2 ** torch.arange(8))).sum(-1)
+"""
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        'if bits.device.type != "cpu":\n        raise ValueError("CPU tensors only")',
+        'if not bits.is_cpu or bits.numel() == 0:\n        raise ValueError("CPU tensors only")',
+        'if bits.is_cuda:\n        raise ValueError("CPU tensors only")',
+        'assert bits.device.type == "cpu"',
+    ],
+)
+def test_a_function_that_refuses_tensors_of_a_device(rule, refusal: str) -> None:
+    assert rule.findings(REFUSED.format(refusal=refusal)) == ()
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        'if not bits.is_cuda:\n        raise ValueError("CUDA tensors only")',
+        'assert bits.device.type != "cpu"',
+        'if bits.device.type != "cpu" and bits.dim() > 2:\n        raise ValueError("only flat ones")',
+    ],
+)
+def test_a_function_that_refuses_something_else(rule, refusal: str) -> None:
+    assert "torch.arange(8, device=bits.device)" in rule.fixed(REFUSED.format(refusal=refusal))
+
+
+def test_a_helper_of_the_file_refuses_them(rule) -> None:
+    program = """
+import torch
+def checked(value):
+    if value.device.type != "cpu":
+        raise ValueError("CPU tensors only")
+    return value
+class Runner:
+    def run(self, x: torch.Tensor):
+        step = checked(x).long()
+        return step.view(3) + torch.arange(3)
+"""
+    assert rule.findings(program) == ()
+
+
+def test_a_function_of_the_host_by_its_name(rule) -> None:
+    program = "import torch\ndef {}(x: torch.Tensor):\n    return x.view(8) * torch.arange(8)\n"
+    assert rule.findings(program.format("_packed_cpu")) == ()
+    assert rule.findings(program.format("host_sum")) == ()
+    assert rule.safeties(program.format("_packed")) != []
+
+
+CALLED = """
+import torch
+def _packed(x: torch.Tensor):
+    return x.view(8) * torch.arange(8)
+def iou(x: torch.Tensor, y: torch.Tensor):
+    if {test}:
+        return _packed(x), _packed(y)
+    return {other}, y
+"""
+
+
+def test_a_function_that_is_called_on_the_host_only(rule) -> None:
+    assert rule.findings(CALLED.format(test='x.device.type == "cpu"', other="x")) == ()
+    assert rule.findings(CALLED.format(test='x.device == torch.device("cpu") and y.is_cpu', other="x")) == ()
+    assert rule.safeties(CALLED.format(test='x.device.type == "cpu"', other="_packed(x)")) != []
+    assert rule.safeties(CALLED.format(test='x.device.type == "cuda"', other="x")) != []
+    assert rule.safeties(CALLED.format(test='x.device.type == "cpu" or y.dim() == 1', other="x")) != []
+
+
+READ = """
+import numpy as np
+import torch
+import waves
+def smooth(x, width):
+    parts = waves.split(torch.randn_like(x), width)
+    kept = []
+    for one, other in zip(parts, waves.split(x, width)):
+        kept.append((one, torch.sign(other)))
+    return waves.join(kept)
+def main(rows, width):
+    x = torch.tensor(rows)[None]
+    y = torch.clamp(smooth(x + 1.0, width), -2.0, 2.0)
+    first = {read}
+    return first, (y - x).std()
+"""
+
+
+@pytest.mark.parametrize("read", ["np.mean(x.numpy() - y.numpy())", "y.detach().numpy()"])
+def test_numpy_reads_the_other_as_it_is(rule, read: str) -> None:
+    assert rule.findings(READ.format(read=read)) == ()
+
+
+@pytest.mark.parametrize("read", ["y.cpu().numpy()", "y.numpy() if width else y", "x.numpy()"])
+def test_numpy_reads_a_copy_or_another(rule, read: str) -> None:
+    assert rule.safeties(READ.format(read=read)) != []

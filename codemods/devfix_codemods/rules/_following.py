@@ -19,6 +19,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
+from devfix_codemods.rules._global_caches import is_kept_globally, is_part_of_cache
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._set_attributes import is_always_set
@@ -50,6 +51,8 @@ def _found(program: Program, meeting: Meeting) -> Following | None:
     here = scope.function_around(program, meeting.node)
     if any(scope.function_around(program, one) is not here for one in sources):
         return _by_receiver(program, meeting)
+    if is_part_of_cache(program, meeting):
+        return None
     moved = at_meeting(program, meeting) if meeting.certain else None
     if moved is not None:
         return moved
@@ -63,6 +66,8 @@ def by_device(program: Program, sources: tuple[ast.Call, ...], *, tensors: bool 
 
     `tensors` allows the device of whichever tensor is at hand.
     """
+    if any(is_kept_globally(program, one) for one in sources):
+        return None
     devices = Devices(program)
     texts: set[str | None] = set()
     for call in sources:
@@ -112,6 +117,8 @@ def _receiver(program: Program, call: ast.Call) -> str | None:
 def at_births(program: Program, meeting: Meeting) -> Following | None:
     """The repair where the value is made, if all factories that it came from can be told where."""
     sources = meeting.misplaced.value.sources
+    if any(is_kept_globally(program, one) for one in sources):
+        return None
     births = [_at_birth(program, meeting, one) for one in sources]
     found = [one for one in births if one is not None]
     if not sources or len(found) < len(sources):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._host_functions import says_host
 
 
 def sounds_like_host(node: ast.expr) -> bool:
@@ -14,11 +15,7 @@ def sounds_like_host(node: ast.expr) -> bool:
         node = node.func if isinstance(node, ast.Call) else node.value
         if isinstance(node, ast.Attribute) and node.attr in {"detach", "data", "contiguous", "float", "long"}:
             node = node.value
-    return _says_host(dotted(node) or "")
-
-
-def _says_host(name: str) -> bool:
-    return not {"cpu", "host"}.isdisjoint(name.rpartition(".")[2].lower().split("_"))
+    return says_host(dotted(node) or "")
 
 
 def is_kept_on_host(program: Program, calls: Iterable[ast.Call]) -> bool:
@@ -34,7 +31,7 @@ def _is_kept(program: Program, call: ast.Call) -> bool:
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return False
     names = scope.stored(statement)
-    if any(map(_says_host, names)):
+    if any(map(says_host, names)):
         return True
     function = scope.function_around(program, call)
     if function is None or b"cpu" not in program.source.data:

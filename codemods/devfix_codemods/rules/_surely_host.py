@@ -10,6 +10,7 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import UNKNOWN, may_be_device
 from devfix_codemods.program import Program
 from devfix_codemods.rules._following import IN_PLACE
+from devfix_codemods.rules._host_functions import is_for_host
 from devfix_codemods.rules._said_host import is_kept_on_host
 
 _COPIES = frozenset({"cpu", "numpy", "tolist", "to", "type_as"})
@@ -21,8 +22,11 @@ def is_on_host_in_any_case(program: Program, meeting: Meeting) -> bool:
         return True
     if may_be_device(meeting.anchor.place):
         return False
+    if meeting.context.function is not None and is_for_host(program, meeting.context.function):
+        return True
     return (
         _is_summed_on_host(meeting)
+        or _is_read_as_it_is(program, meeting)
         or _is_read_by_numpy_after(program, meeting)
         or _is_made_by_numpy(program, meeting)
         or _is_of_the_same(meeting)
@@ -43,6 +47,35 @@ def _is_summed_on_host(meeting: Meeting) -> bool:
     if function is None or meeting.operation != IN_PLACE or meeting.anchor.place != UNKNOWN:
         return False
     return any(isinstance(one, ast.Attribute) and one.attr in {"cpu", "numpy"} for one in ast.walk(function))
+
+
+def _is_read_as_it_is(program: Program, meeting: Meeting) -> bool:
+    """`y.numpy()` beside `y - x`, in a plain statement that every run gets to with the same `y`."""
+    function, anchor = scope.function_around(program, meeting.node), meeting.anchor.node
+    if function is None or not isinstance(anchor, ast.Name):
+        return False
+    given = [one.lineno for one in scope.stores(function, anchor.id)]
+    statement = program.names.statement(meeting.node)
+    beside = [one for one in scope.block_of(program, statement) if isinstance(one, _PLAIN)]
+    return any(
+        all(line < min(one.lineno, statement.lineno) for line in given)
+        and any(_reads_name(node, anchor.id) for node in ast.walk(one))
+        for one in beside
+        if not any(isinstance(each, (ast.IfExp, ast.Lambda)) for each in ast.walk(one))
+    )
+
+
+_PLAIN = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
+
+
+def _reads_name(node: ast.AST, name: str) -> bool:
+    """`x.numpy()`, `x.detach().numpy()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Attribute(value=value, attr="detach")), attr="numpy")):
+            return dotted(value) == name
+        case ast.Call(func=ast.Attribute(value=value, attr="numpy")):
+            return dotted(value) == name
+    return False
 
 
 def _is_read_by_numpy_after(program: Program, meeting: Meeting) -> bool:

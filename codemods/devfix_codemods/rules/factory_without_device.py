@@ -69,6 +69,7 @@ from devfix_codemods.rules._following import (
 )
 from devfix_codemods.rules._half_repairs import without_halves
 from devfix_codemods.rules._host_company import joined_before
+from devfix_codemods.rules._host_functions import is_for_host
 from devfix_codemods.rules._host_reads import comes_to, is_read_by_private
 from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._met_anywhere import is_number, picks_of_itself
@@ -98,13 +99,18 @@ def check(program: Program) -> Iterator[Finding]:
             (found if _concerns(program, meeting, where) else others).setdefault(sources, []).append(meeting)
     bugs = {each: (met, _bug(program, met, others.get(each, []))) for each, met in found.items()}
     told = list(without_halves(bugs))
-    hints = {} if on_purpose else {one.call: one for one in forgotten(program)}
+    hints = {} if on_purpose else {one.call: one for one in forgotten(program) if not _is_for_host(program, one.call)}
     repaired = {one.span for one in told if one.fix is not None}
     spans = {program.source.span(one): one for one in hints}
     yield from (one for one in told if one.fix is not None or one.span not in spans)
     yield from (_hinted(program, one) for span, call in spans.items() if span not in repaired for one in [hints[call]])
     if facts.collectives and not _by_gloo(program):
         yield from (_collective(program, one) for one in facts.collectives if one.misplaced.value.sources not in found)
+
+
+def _is_for_host(program: Program, call: ast.Call) -> bool:
+    function = function_around(program, call)
+    return function is not None and is_for_host(program, function)
 
 
 def _legacy(program: Program, given: Given) -> Finding:
