@@ -323,3 +323,43 @@ def test_what_works_in_another_way_today_is_unsafe(use: str) -> None:
     (finding,) = findings(f"{IMPORTS}{use}\n")
     assert finding.fix is not None
     assert finding.fix.safety is Safety.UNSAFE
+
+
+FOR_CUDA = """
+    import torch
+    {before}
+    def mixed(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cuda", enabled=False):
+            return torch.relu(x.half())
+    {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", 'torch.library.Library("ops", "FRAGMENT").impl("mixed", mixed, "AutocastCUDA")'),
+        ("", 'torch.library.register_kernel("ops::mixed", "cuda", mixed)'),
+        ("", 'torch.library.impl("ops::mixed", "CUDA")(mixed)'),
+        ('@torch.library.impl("ops::mixed", "CUDA")', ""),
+        ('@torch.library.custom_op("ops::mixed", mutates_args=(), device_types="cuda")', ""),
+        ("", "def run(x):\n        if x.is_cuda:\n            return mixed(x)\n        return x"),
+        ("", 'def run(x):\n        fast = x.device.type == "cuda"\n        return mixed(x) if fast else x'),
+    ],
+)
+def test_a_function_for_cuda_alone_says_so(before: str, after: str) -> None:
+    assert not findings(FOR_CUDA.format(before=before, after=after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", 'torch.library.Library("ops", "FRAGMENT").impl("mixed", mixed, "CompositeImplicitAutograd")'),
+        ("@torch.no_grad()", ""),
+        ("", "def run(x):\n        if x.is_cuda:\n            return x\n        return mixed(x)"),
+        ("", "def run(x):\n        if x.is_cuda:\n            mixed(x)\n        return mixed(x)"),
+    ],
+)
+def test_a_function_for_any_device_takes_the_type_of_its_tensor(before: str, after: str) -> None:
+    program = FOR_CUDA.format(before=before, after=after)
+    assert "torch.autocast(x.device.type, enabled=False)" in fixed(program, unsafe=True)

@@ -9,6 +9,7 @@ from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp
 from devfix_codemods.rules._amp_devices import Devices
+from devfix_codemods.rules._cuda_registered import is_for_cuda
 
 _MINDS = re.compile(r"cuda|mps|device|is_cpu|is_xpu")
 """What code says that has thought of other devices."""
@@ -23,6 +24,8 @@ def wired_type(program: Program, devices: Devices, call: ast.Call) -> ReplaceExp
     function = scope.function_around(program, call)
     tensor = devices.bound_tensor(call)
     if function is None or tensor is None or _may_be_none(function, tensor) or _is_minded(program, call, device):
+        return None
+    if is_for_cuda(program, function):
         return None
     return ReplaceExpression(program.source.span(device), f"{tensor}.device.type")
 
