@@ -1,7 +1,10 @@
 """DVF403: what cannot be pinned."""
 
 import pytest
+from devfix_codemods.engine import rewrite
 from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Changed, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF403"
 
@@ -202,6 +205,39 @@ def test_parameter_that_is_on(rule):
                 self.pin_memory = pin_memory
     """
     assert 'self.pin_memory = pin_memory and self.device.type != "cpu"' in rule.unchanged_unless_unsafe(program)
+
+
+GIVEN = {
+    "a parameter": """
+        import torch
+        class Pair:
+            def pin_memory(self, device=None):
+                return Pair(self.first.pin_memory(device=device), self.second)
+    """,
+    "a parameter of the constructor": """
+        import torch
+        class Loader:
+            def __init__(self, source, device):
+                self.source = source
+                self.device = device
+            def __iter__(self):
+                for batch in self.source:
+                    yield batch.pin_memory(self.device)
+    """,
+}
+
+
+@pytest.mark.parametrize("program", GIVEN.values(), ids=GIVEN)
+def test_a_parameter_that_serves_for_pinning_alone_is_only_told(rule, program):
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert "device" in (finding.advice or "")
+
+
+def test_argument_of_pin_memory_before_its_deprecation_stays():
+    program = "import torch\ndef f(self, x):\n    return x.pin_memory(self.device).to(self.device)\n"
+    options = Options(frozenset({CODE}), unsafe=True, target_torch=(2, 4))
+    assert not isinstance(rewrite(Source("f.py", program.encode()), options), Changed)
 
 
 def test_argument_of_pin_memory(rule):

@@ -29,7 +29,8 @@ A loader only warns (`'pin_memory' argument is set as true but no accelerator is
 ## Fix safety
 
 Safe for tensors on a device, which raise today, and where the host's memory is pinned only with CUDA at hand. Unsafe
-where a loader would pin more or less than it does: `pin_memory=device.type == "cuda"`.
+where a loader would pin more or less than it does: `pin_memory=device.type == "cuda"`. Advice only where the deprecated
+argument is a parameter that serves for nothing else, and for a torch before 2.5.
 
 ## Since torch
 
@@ -304,11 +305,48 @@ def _with_argument(program: Program, call: ast.Call) -> Iterator[Finding]:
     last = (dotted(given[0]) or "").rpartition(".")[2]  # what is called to pin a tensor, is given that tensor
     if len(given) != 1 or "device" not in last.lower():
         return
+    message = "the device of `pin_memory` is deprecated: memory is pinned for the accelerator that is there"
+    if _serves_nothing_else(program, call, given[0]):
+        advice = f"leave the device out, and say that `{ast.unparse(given[0])}` has no effect"
+        yield _found(program, call, message, None, advice)
+        return
     assert isinstance(call.func, ast.Attribute)
     receiver = program.source.segment(program.source.span(call.func))
     edit = ReplaceExpression(program.source.span(call), f"{receiver}()")
-    message = "the device of `pin_memory` is deprecated: memory is pinned for the accelerator that is there"
-    yield _found(program, call, message, Fix(Safety.UNSAFE, "Leave the device out", (edit,)))
+    yield _found(program, call, message, Fix(Safety.UNSAFE, "Leave the device out", (edit,), _ARGUMENT_DEPRECATED))
+
+
+_ARGUMENT_DEPRECATED = (2, 5)
+"""Before, `pin_memory()` pinned for CUDA alone (https://github.com/pytorch/pytorch/pull/126376)."""
+
+
+def _serves_nothing_else(program: Program, call: ast.Call, device: ast.expr) -> bool:
+    """Whether callers give the device for this alone: without it, their choice would be dropped in silence."""
+    function = scope.function_around(program, call)
+    if isinstance(device, ast.Name):
+        given = function is not None and device.id in scope.parameters(function)
+        return given and function is not None and len(list(scope.loads(function, {device.id}))) == 1
+    owner = scope.class_around(program, call)
+    init = scope.constructor(owner) if owner is not None else None
+    if owner is None or init is None or not _is_of_constructor(init, dotted(device)):
+        return False
+    return sum(isinstance(one, ast.Attribute) and dotted(one) == dotted(device) for one in ast.walk(owner)) == _SET_READ
+
+
+_SET_READ = 2
+"""How often an attribute stands in its class that is set and read once."""
+
+
+def _is_of_constructor(init: ast.FunctionDef, text: str | None) -> bool:
+    """`self.device = device`, with a parameter."""
+    given = set(scope.parameters(init))
+    return any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in given
+        and any(dotted(one) == text for one in node.targets)
+        for node in ast.walk(init)
+    )
 
 
 RULE = Rule("DVF403", "pin-memory", ((b"pin_memory",),), check)
