@@ -491,3 +491,21 @@ def test_what_is_left_where_the_new_name_failed(tried: str, caught: str) -> None
 def test_a_handler_of_something_else() -> None:
     code = FALLBACK.format(tried="return load(kind)", caught="Exception")
     assert 'torch.amp.GradScaler("cuda", enabled=kind == "cuda")' in fixed(code)
+
+
+SAME_NAMES = """
+    import torch
+    import lib.torch as other
+    def test_state():
+        assert torch.cuda.amp.GradScaler().state_dict() == other.cuda.amp.GradScaler().state_dict()
+"""
+
+
+def test_a_test_that_compares_the_old_names_of_two_libraries_keeps_them() -> None:
+    assert not findings(SAME_NAMES, "tests/test_scaler.py")
+    assert findings(SAME_NAMES, "scaler.py")
+
+
+def test_a_test_under_another_name_of_torch_takes_the_new_names() -> None:
+    code = "import torch as T\nscaler = T.cuda.amp.GradScaler()\n"
+    assert findings(code, "tests/test_scaler.py")

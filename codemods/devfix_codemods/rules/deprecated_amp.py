@@ -71,7 +71,9 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.names import Import
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _amp
+from devfix_codemods.rules._amp_compared import compares_libraries
 from devfix_codemods.rules._amp_uses import Shape, Use, Uses
+from devfix_codemods.rules._cuda_only import is_test
 
 _SINCE = {"autocast": (1, 12), "GradScaler": (2, 3), "custom_fwd": (2, 4), "custom_bwd": (2, 4)}
 _AUTOCAST_ORDER = ("enabled", "dtype", "cache_enabled")
@@ -81,6 +83,8 @@ _Group = tuple[list[Use], list[Edit]]
 
 
 def _check(program: Program) -> Iterable[Finding]:
+    if is_test(program) and compares_libraries(program):
+        return []
     groups = _Grouping(program).groups()
     return sorted((one for group in groups for one in _findings(program, *group)), key=attrgetter("span"))
 
