@@ -13,6 +13,7 @@ from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
 from devfix_codemods.edits.needs import release_needed
 from devfix_codemods.edits.newer import is_newer_python
 from devfix_codemods.edits.operations import Edit, InsertStatement
+from devfix_codemods.edits.vain import moves_to_itself
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.project import Project
@@ -154,7 +155,8 @@ def _found(program: Program, rules: Iterable[Rule]) -> list[Finding] | Failed:
     findings: list[Finding] = []
     for rule in rules:
         try:
-            findings += _honest(rule, rule.check(program))
+            found = _honest(rule, rule.check(program))
+            findings += (one for one in found if not _is_vain(program.source, one))
         except Exception as error:
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
             foreign = _is_foreign(rule.code)
@@ -171,6 +173,11 @@ def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
         if (one.code, one.name) != (rule.code, rule.name):
             raise ValueError(f"it finds something as {one.code} {one.name}")
     return found
+
+
+def _is_vain(source: Source, finding: Finding) -> bool:
+    """Whether its fix moves a value to where that is: nothing was misplaced."""
+    return finding.fix is not None and any(moves_to_itself(source, one) for one in finding.fix.edits)
 
 
 def _is_foreign(code: str) -> bool:

@@ -1893,3 +1893,75 @@ def test_a_mapping_that_a_model_gets_has_no_to(rule, name: str, after: str) -> N
 
 def test_what_a_model_gets_with_its_siblings(rule) -> None:
     assert "        weight = weight.to(device)\n" in rule.fixed(PASSED_ON.format(name="weight", after=""))
+
+
+TEXTS = {
+    "a word beside it": """
+class Prior:
+    def validate(self, net):
+        for images, notes in self.loader:
+            images = images.to(self.device)
+            a, b = self.net(data=notes, kind="text"), self.net(data=images, kind="image")
+""",
+    "an annotation of that name": """
+class Prior:
+    def loss(self, images: torch.Tensor, notes: list[str]):
+        return self.net(notes) + self.net(images)
+    def validate(self, net):
+        for images, notes in self.loader:
+            images = images.to(self.device)
+            a = self.net(notes) + self.net(images)
+""",
+    "an annotation of what gets it": """
+class Prior:
+    def loss(self, images, given: torch.Tensor | list[str]):
+        return self.net(given) + self.net(images)
+    def validate(self, net):
+        for images, notes in self.loader:
+            images = images.to(self.device)
+            a = self.net(notes) + self.net(images)
+            self.loss(images, notes)
+""",
+    "a tokenizer": """
+class Prior:
+    def validate(self, net):
+        for images, notes in self.loader:
+            images = images.to(self.device)
+            count = len(self.tokenizer(notes))
+            a = self.net(notes) + self.net(images)
+""",
+}
+PRIOR = """
+import torch
+class Base:
+    def __init__(self, net, loader, device):
+        self.device = device
+        self.net = net.to(self.device)
+        self.loader = torch.utils.data.DataLoader(loader)
+"""
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_may_be_text(rule, name: str) -> None:
+    assert rule.findings(PRIOR + TEXTS[name].replace("Prior:", "Prior(Base):")) == ()
+
+
+def test_what_is_no_text(rule) -> None:
+    program = TEXTS["an annotation of that name"].replace("list[str]", "torch.Tensor").replace("Prior:", "Prior(Base):")
+    assert "            notes = notes.to(self.device)\n" in rule.fixed(PRIOR + program)
+
+
+ITSELF = """
+import torch
+def kept(data, keep: torch.Tensor, some):
+    if some:
+        labels = data.labels[keep.to(data.labels.device)]
+    else:
+        labels = data.{other}
+    return [one + 1 for one in labels]
+"""
+
+
+def test_a_move_to_its_own_device(rule) -> None:
+    assert rule.findings(ITSELF.format(other="labels")) == ()
+    assert "labels = data.table.to(data.labels.device)" in rule.unchanged_unless_unsafe(ITSELF.format(other="table"))

@@ -67,6 +67,7 @@ from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moves import copied_suffix, device_words, enters_call, insertable, text_of
 from devfix_codemods.rules._one_branch import Forgotten, forgotten_moves, moves_in_one_branch
 from devfix_codemods.rules._partial_moves import PartialMove, moves_tuples, partial_moves
+from devfix_codemods.rules._texts import may_be_text
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -151,6 +152,8 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
     path = value.batch.path if value.batch is not None else ()
     if name in program.facts.evidence[program.tree].iterated or (path and _is_mapping(program, name)):
         return True  # a list or a mapping, here or in a sibling function
+    if may_be_text(program, name, meeting.node):
+        return True
     return sounds_like_text(name) or sounds_like_length(name) or not _has_counterpart(program, meeting, name)
 
 
