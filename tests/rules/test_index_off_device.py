@@ -6,6 +6,25 @@ from devfix_codemods.findings import Safety
 CODE = "DVF105"
 
 SILENT = {
+    "computed of what a caller gives, as its index is": """
+        import torch
+        def nearest(src: torch.Tensor, keys: torch.Tensor, limit: int):
+            device = src.device
+            order = torch.argsort(keys)
+            found = order[torch.argsort(src)]
+            within = torch.arange(found.numel(), device=device) - src
+            return found[within < limit]
+        def pairs(src: torch.Tensor, points, limit):
+            return nearest(src, points.cpu().norm(dim=1), limit)
+    """,
+    "numpy reads what is computed of it, without a copy": """
+        import torch
+        def bounds(y: torch.Tensor):
+            upper, lower = torch.eye(y.size(0)), -torch.eye(y.size(0))
+            rows = upper[(y == 1).squeeze(-1)]
+            both = torch.cat([rows, lower], dim=0)
+            return both.numpy()
+    """,
     "a host index into a device tensor": """
         import torch
         x = torch.ones(3).cuda()
@@ -227,3 +246,14 @@ def test_what_was_brought_to_the_host_stays_there(rule) -> None:
     """
     assert rule.safeties(program) == [None]
     assert "history[x.cuda().cpu()]" in rule.fixed(program.replace("history[x]", "history[x.cuda()]"))
+
+
+def test_numpy_reads_a_copy(rule) -> None:
+    program = """
+        import torch
+        def bounds(y: torch.Tensor):
+            upper = torch.eye(y.size(0))
+            rows = upper[y == 1]
+            return rows.cpu().numpy()
+    """
+    assert "torch.eye(y.size(0), device=y.device)" in rule.fixed(program)

@@ -41,7 +41,7 @@ from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
-from devfix_codemods.flow.places import HOST, may_be_device
+from devfix_codemods.flow.places import HOST, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following, _looks
@@ -69,7 +69,7 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if _is_one_element(program, meeting.anchor.node) or _is_moved_below(program, meeting):
             continue
-        if _may_come_from_host(program, meeting):
+        if _may_come_from_host(program, meeting) or _is_read_by_numpy(program, meeting):
             continue
         if _fix_where_made(program, meeting) is None and (
             indexed.place != HOST  # on another path it may be where its index is
@@ -155,6 +155,16 @@ def _computed_of(function: scope.Function, names: Set[str], without: Set[ast.stm
         found |= more
 
 
+def _is_read_by_numpy(program: Program, meeting: Meeting) -> bool:
+    """Whether numpy reads what is computed of the indexed tensor, without a copy: all of it is on the host."""
+    function, name = scope.function_around(program, meeting.node), dotted(meeting.misplaced.node)
+    if function is None or name is None or may_be_device(meeting.anchor.place):
+        return False
+    computed = _computed_of(function, {name}, set())
+    methods = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and one.attr == "numpy")
+    return any(dotted(one.value) in computed for one in methods)
+
+
 def _assignments(function: scope.Function) -> list[ast.Assign]:
     return [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
 
@@ -173,8 +183,10 @@ def _is_parameter(program: Program, node: ast.AST) -> bool:
 
 
 def _is_of_callers(program: Program, meeting: Meeting) -> bool:
-    """Whether a plain name holds what was made in other functions: its company there is not known here."""
+    """Whether other functions made what is indexed, and it came as it is: its company there is not known here."""
     function, made = scope.function_around(program, meeting.node), births(meeting)
+    if meeting.context.sites and not meeting.misplaced.value.sources and isinstance(meeting.anchor.place, Symbol):
+        return True  # computed here of what they gave, as the index is
     own = isinstance(meeting.misplaced.node, ast.Name) and function is not None
     return own and bool(made) and all(scope.function_around(program, one) not in {function, None} for one in made)
 
