@@ -427,3 +427,62 @@ def test_what_is_there_already(rule, line: str) -> None:
     assert rule.findings(program) == ()
     other = program.replace("(x: torch.Tensor)", "(x: torch.Tensor, y)").replace("j.to(x.device)", "j.to(y.device)")
     assert "    j = j.to(y.device)\n" in rule.fixed(other)
+
+
+LIGHTNING = """
+import lightning as L
+import torch
+from config import DEVICE
+class Coder(L.LightningModule):
+    def test_step(self, batch, batch_idx):
+        {before}
+        x.to(DEVICE)
+        return torch.nn.functional.mse_loss(self(x), x)
+"""
+
+
+@pytest.mark.parametrize("before", ["x, _ = batch", "x = batch['image']"])
+def test_what_a_framework_has_placed(rule, before: str) -> None:
+    found = rule.finding(LIGHTNING.format(before=before))
+    assert found.fix is None
+    assert found.advice is not None
+    assert found.advice.startswith("delete the line")
+
+
+def test_what_a_method_of_a_framework_makes(rule) -> None:
+    assert "x = x.to(DEVICE)" in rule.fixed(LIGHTNING.format(before="x = torch.zeros(3)"))
+
+
+HOST_MODULE = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+    def forward(self, x):
+        return self.layer(x)
+def show():
+    net = {built}
+    net.eval()
+    x = torch.zeros(1, 3)
+    if torch.cuda.is_available():
+        x.cuda()
+        {more}
+    return net(x)
+"""
+
+
+@pytest.mark.parametrize("built", ["Net()", "torch.nn.Linear(3, 3)"])
+def test_what_meets_a_module_of_the_host(rule, built: str) -> None:
+    found = rule.finding(HOST_MODULE.format(built=built, more="pass"))
+    assert found.fix is None
+    assert found.advice is not None
+    assert found.advice.startswith("move `net` as well")
+
+
+@pytest.mark.parametrize(
+    ("built", "more"),
+    [("Net()", "net.cuda()"), ("Net().cuda()", "pass"), ("Net()", "place(net)"), ("load_net()", "pass")],
+)
+def test_what_meets_another_module(rule, built: str, more: str) -> None:
+    assert "x = x.cuda()" in rule.fixed(HOST_MODULE.format(built=built, more=more))

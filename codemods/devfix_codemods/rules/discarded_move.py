@@ -26,7 +26,8 @@ Safe for moves to a device. Unsafe for `type_as`, where only another function sa
 moves to the host, where the tensor is also turned into a numpy array (which needs the host), and beside another
 discarded move of something that may be no tensor. A tensor that requires grad gets advice only: its moved copy is no
 leaf. So do the parameters and buffers that a loop goes over: another name for the loop variable moves none of them;
-and a name of the module, which an assignment in a function would hide.
+and a name of the module, which an assignment in a function would hide; what Lightning has placed already; and what
+goes to a module that the function builds and leaves on the host.
 Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place. So are moves of
 what is on that device already, and moves that are the point themselves: in the body of a `try`, or of a value that is
 never read again, as a loop variable is not once its loop goes on.
@@ -52,6 +53,7 @@ from devfix_codemods.rules import Rule
 from devfix_codemods.rules._bindings import Bindings
 from devfix_codemods.rules._looks import discards_move
 from devfix_codemods.rules._moves import text_of, within
+from devfix_codemods.rules._needless_moves import is_placed_already, module_on_host
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -256,6 +258,10 @@ def _finding(program: Program, move: Move) -> Finding:
 
 
 def _advice(program: Program, move: Move, name: str) -> str:
+    if is_placed_already(program, move):
+        return f"delete the line: `{name}` is on the device of the module already"
+    if (module := module_on_host(program, move)) is not None and move.target != HOST:
+        return f"move `{module}` as well and assign the result to `{name}`, or delete the line"
     if _is_leaf(program, move, name):
         return f"make `{name}` on the device where it is created: a moved copy is no leaf and gets no gradient"
     if (owner := _owner(_loop_over(program, move))) is not None:
@@ -269,6 +275,8 @@ def _fix(program: Program, move: Move, name: str) -> Fix | None:
     statement = program.names.statement(move.node)
     target = _target(program, move)
     if not isinstance(statement, ast.Expr) or target is None or _is_leaf(program, move, name):
+        return None
+    if is_placed_already(program, move) or (move.target != HOST and module_on_host(program, move) is not None):
         return None
     if _owner(_loop_over(program, move)) is not None or _is_of_another_scope(program, move, target):
         return None
