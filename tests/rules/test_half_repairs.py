@@ -48,3 +48,32 @@ class Sums:
         return counts
 """
     assert all(one is None for one in rule.safeties(program))
+
+
+COUNTED = """
+import torch
+def votes(nearest: torch.Tensor, n, k):
+    _, index = nearest.topk(k, 0)
+    label = torch.cat((torch.ones(n), torch.zeros(n)))
+    count = {count}
+    for i in range(k):
+        count = {summed}
+    return count
+"""
+
+
+def test_an_operand_of_the_same_expression_stays_on_the_host(rule) -> None:
+    program = COUNTED.format(count="torch.zeros(n + n)", summed="count + label.index_select(0, index[i])")
+    assert rule.findings(program)
+    assert rule.safeties(program) == [None]
+
+
+def test_no_operand_of_the_same_expression_stays_on_the_host(rule) -> None:
+    for count, summed in (
+        ("torch.zeros(n + n, device=nearest.device)", "count + label.index_select(0, index[i])"),
+        ("nearest.new_zeros(n + n)", "count + label.index_select(0, index[i])"),
+        ("0", "count + label.index_select(0, index[i])"),
+        ("torch.zeros(n + n)", "label.index_select(0, index[i])"),
+    ):
+        after = rule.fixed(COUNTED.format(count=count, summed=summed))
+        assert "torch.cat((torch.ones(n, device=nearest.device), torch.zeros(n, device=nearest.device)))" in after

@@ -53,6 +53,23 @@ def joined_before(program: Program, meeting: Meeting) -> bool:
     return False
 
 
+def adds_to_host(program: Program, node: ast.AST, moved: set[ast.Call]) -> bool:
+    """Whether arithmetic takes what `node` gives together with a name that a factory other than `moved` has filled."""
+    function, own = scope.function_around(program, node), program.names.statement(node)
+    names = set[str]()
+    outer = program.names.parent(node)
+    while isinstance(outer, ast.BinOp | ast.UnaryOp):
+        names |= {one.id for one in ast.iter_child_nodes(outer) if isinstance(one, ast.Name)}
+        outer = program.names.parent(outer)
+    for name in names if function is not None else ():
+        values = [value for one in ast.walk(function or own) if (value := _given(one, name)) is not None]
+        values = [one for one in values if one.lineno < own.lineno]
+        last = max(values, key=lambda one: one.lineno, default=None)
+        if isinstance(last, ast.Call) and last.args and _is_left(program, last, moved):
+            return True
+    return False
+
+
 def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
     function, own = scope.function_around(program, call), program.names.statement(call)
     if function is None:

@@ -98,7 +98,7 @@ def check(program: Program) -> Iterator[Finding]:
         if sources:
             (found if _concerns(program, meeting, where) else others).setdefault(sources, []).append(meeting)
     bugs = {each: (met, _bug(program, met, others.get(each, []))) for each, met in found.items()}
-    told = list(without_halves(bugs))
+    told = list(without_halves(program, bugs))
     hints = {} if on_purpose else {one.call: one for one in forgotten(program) if not _is_for_host(program, one.call)}
     repaired = {one.span for one in told if one.fix is not None}
     spans = {program.source.span(one): one for one in hints}
