@@ -315,6 +315,16 @@ def test_killed_at_any_moment_it_ends_the_same(manifest: Path, batch: Batch) -> 
     assert not list((manifest.parent / "killed" / "work").iterdir())
 
 
+def test_what_a_killed_driver_had_half_written_is_removed(manifest: Path, batch: Batch) -> None:
+    assert run(batch).code == 0
+    out = manifest.parent / "run"
+    halves = [out / "patches" / ".good.patch.x1.tmp", out / "results" / ".good.json.x1.tmp", out / ".index.html.x1.tmp"]
+    for half in halves:
+        half.write_bytes(b"half")
+    assert run(batch).code == 0
+    assert not [half for half in halves if half.exists()]
+
+
 def _date_of(folder: str) -> str:
     with Ledger.view(folder) as view:
         return view.run().plan.date

@@ -175,10 +175,17 @@ class _Drive:
     def to_its_end(self) -> int:
         for name in self._ledger.interrupted():
             shutil.rmtree(self._folder / "work" / name, ignore_errors=True)
+        self._clear()
         summary = self._ledger.summary()
         with batch_progress(summary.total, summary.finished, self._quiet) as self._told:
             self._work()
         return _report(self._folder, self._ledger, self._quiet)
+
+    def _clear(self) -> None:
+        """Remove what a driver that was killed had half written."""
+        for part in ("", "results", "patches", PAGES):
+            for file in (self._folder / part).glob(".*.tmp"):
+                file.unlink(missing_ok=True)
 
     def _work(self) -> None:
         self._queue = self._ledger.queued()
