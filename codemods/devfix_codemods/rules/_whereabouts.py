@@ -45,7 +45,6 @@ class Made(Enum):
 
 
 _ORDER = list(Made)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _STEPS = 3000
 """Expressions looked at for one answer, at most: every name may have several values."""
@@ -172,7 +171,7 @@ class Whereabouts:
     def _is_local(self, node: ast.Name) -> bool:
         """A name that an assignment or a parameter binds: a model, and no function of another file."""
         owner = self._bindings.owner(node.id, node)
-        return isinstance(owner, _FUNCTIONS) or (owner is not None and bool(self._bindings.of(owner, node.id)))
+        return isinstance(owner, scope.Function) or (owner is not None and bool(self._bindings.of(owner, node.id)))
 
     def _gets_host_batch(self, node: ast.Call) -> bool:
         """Whether all that is given was made by torch on the host in the same function: elsewhere the call fails."""
@@ -378,7 +377,7 @@ class Whereabouts:
                     source = zipped(loop.target, loop.iter, node.id)
                     if source is not None:
                         return self.is_on_host(source) or self._is_brought_by_name(source)
-            if isinstance(around, _FUNCTIONS):
+            if isinstance(around, scope.Function):
                 break
         return False
 
@@ -405,7 +404,7 @@ class Whereabouts:
         if node in self._arguments:
             return self._arguments[node]
         if isinstance(node, ast.arg):
-            lambdas = [one for one in self._names.ancestors(node) if isinstance(one, (ast.Lambda, *_FUNCTIONS))][:1]
+            lambdas = [one for one in self._names.ancestors(node) if isinstance(one, ast.Lambda | scope.Function)][:1]
             if any(isinstance(one, ast.Lambda) for one in lambdas):
                 return Made.UNKNOWN
             if binding.annotation is not None and ast.unparse(binding.annotation) in TO_NUMBERS:

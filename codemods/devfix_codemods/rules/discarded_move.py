@@ -108,7 +108,7 @@ def _is_trial(program: Program, move: Move) -> bool:
             return True
         if isinstance(around, ast.With) and any("aises" in ast.unparse(one.context_expr) for one in around.items):
             return True
-        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(around, scope.Function):
             return False
     return False
 
