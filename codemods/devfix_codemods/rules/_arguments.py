@@ -1,9 +1,19 @@
-"""Calls with other arguments: what they have stays as it is written."""
+"""The arguments of calls: what one is given, and calls with others, in which all else stays as it is written."""
 
 import ast
 
 from devfix_codemods.edits.operations import Argument, RewriteCall
 from devfix_codemods.source import Span
+
+
+def given(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    """What a call gives the parameter `name` at `position`, -1 for one without; None where it leaves that open."""
+    for one in call.keywords:
+        if one.arg == name:
+            return one.value
+    if not 0 <= position < len(call.args) or any(isinstance(one, ast.Starred) for one in call.args[: position + 1]):
+        return None
+    return call.args[position]
 
 
 def kept(call: ast.Call) -> tuple[Argument, ...]:

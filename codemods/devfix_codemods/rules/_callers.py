@@ -4,6 +4,7 @@ import ast
 
 from devfix_codemods import scope
 from devfix_codemods.program import Program
+from devfix_codemods.rules._arguments import given
 
 
 def arguments(program: Program, function: scope.Function, name: str) -> list[tuple[Program, ast.expr | None]]:
@@ -16,12 +17,4 @@ def arguments(program: Program, function: scope.Function, name: str) -> list[tup
     bound = isinstance(owner, ast.ClassDef) and names[:1] in (["self"], ["cls"])
     position = names.index(name) - bound
     called = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
-    return [(where, _argument(call, position, name)) for where, call in program.callers(called)]
-
-
-def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
-    if any(isinstance(one, ast.Starred) for one in call.args):
-        return None
-    if 0 <= position < len(call.args):
-        return call.args[position]
-    return next((one.value for one in call.keywords if one.arg == name), None)
+    return [(where, given(call, position, name)) for where, call in program.callers(called)]

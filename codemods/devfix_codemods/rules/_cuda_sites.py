@@ -10,6 +10,7 @@ from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._arguments import given
 
 _CUDA = re.compile(r"cuda(:0)?$")
 _LEGACY = {
@@ -55,7 +56,7 @@ def _site(program: Program, call: ast.Call) -> Site | None:
         if function.attr == "cuda":
             return _by_method(program, call, function)
         if function.attr == "to":
-            literal = _argument(call, 0, "device")
+            literal = given(call, 0, "device")
             named = literal is not None and names_cuda(program, literal)
             return Site(call, function.value, literal) if named and not _is_api(program, function.value) else None
         if function.attr == "type" and len(call.args) == 1:
@@ -70,7 +71,7 @@ def _by_method(program: Program, call: ast.Call, function: ast.Attribute) -> Sit
         return None
     if isinstance(function.value, ast.Call) and dotted(function.value.func) == "super":
         return None
-    device = _argument(call, 0, "device")
+    device = given(call, 0, "device")
     if device is None and not any(one.arg is None for one in call.keywords):
         return Site(call, function.value)
     return Site(call, function.value, device) if device is not None and _is_first_card(program, device) else None
@@ -127,13 +128,6 @@ def _is_dotted(node: ast.expr) -> bool:
 
 def _is_api(program: Program, node: ast.expr) -> bool:
     return program.names.qualified(node) is not None
-
-
-def _argument(call: ast.Call, index: int, keyword: str) -> ast.expr | None:
-    for one in call.keywords:
-        if one.arg == keyword:
-            return one.value
-    return call.args[index] if len(call.args) > index and not isinstance(call.args[0], ast.Starred) else None
 
 
 def goes_on(program: Program, site: Site, found: list[Site]) -> bool:

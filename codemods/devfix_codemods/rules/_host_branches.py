@@ -5,6 +5,7 @@ import re
 
 from devfix_codemods import scope
 from devfix_codemods.program import Program
+from devfix_codemods.rules._host_literals import is_host_literal
 
 _GUARD = re.compile(r"cuda|device|cpu|\bgpu")
 _PLACE = re.compile(r"\.device\b|\.is_(?:cuda|cpu)\b|\bdevice\.type\b")
@@ -47,18 +48,9 @@ def pins_host(program: Program, node: ast.AST) -> bool:
     pinned = {
         one.targets[0].id: one
         for one in ast.walk(function)
-        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and _is_host(program, one.value)
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and is_host_literal(one.value)
     }
     if not any(len(list(scope.changes(function, name))) == 1 and any(scope.loads(function, {name})) for name in pinned):
         return False
     text = ast.unparse(ast.Module(function.body, [])).replace("torch.device(", "(")
     return _ELSEWHERE.search(text) is None
-
-
-def _is_host(program: Program, value: ast.expr) -> bool:
-    match value:
-        case ast.Call(func=function, args=[ast.Constant(value="cpu")]):
-            return program.names.qualified(function) == "torch.device"
-        case ast.Constant(value="cpu"):
-            return True
-    return False

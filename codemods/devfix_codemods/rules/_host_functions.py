@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._host_literals import is_host_literal
 
 
 def is_for_host(program: Program, function: scope.Function) -> bool:
@@ -46,15 +47,8 @@ def _asks_for(test: ast.expr, *, host: bool) -> bool:
             return not host
         case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[other]):
             asked = (dotted(left) or "").endswith((".device", ".device.type"))
-            return asked and isinstance(op, ast.Eq) is host and _is_host(other)
+            return asked and isinstance(op, ast.Eq) is host and is_host_literal(other)
     return False
-
-
-def _is_host(node: ast.expr) -> bool:
-    """`"cpu"`, `torch.device("cpu")`."""
-    if isinstance(node, ast.Call) and len(node.args) == 1 and (dotted(node.func) or "").endswith("device"):
-        node = node.args[0]
-    return isinstance(node, ast.Constant) and node.value == "cpu"
 
 
 def _asks_a_helper(program: Program, function: scope.Function) -> bool:

@@ -10,6 +10,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Bindings
+from devfix_codemods.rules._host_literals import is_host_literal
 
 _MOVES = frozenset({"to", "cuda", "cpu"})
 
@@ -76,17 +77,7 @@ def _goes_to_host(bindings: Bindings, call: ast.Call) -> bool:
         return moves_to_host(call)
     owner = bindings.owner(given[0].id, given[0])
     found = bindings.of(owner, given[0].id) if owner is not None else []
-    return bool(found) and all(one.value is not None and _is_host(one.value) for one in found)
-
-
-def _is_host(value: ast.expr) -> bool:
-    """`"cpu"`, `torch.device("cpu")`."""
-    match value:
-        case ast.Constant(value="cpu"):
-            return True
-        case ast.Call(func=function, args=[ast.Constant(value="cpu")], keywords=[]):
-            return (dotted(function) or "").endswith("device")
-    return False
+    return bool(found) and all(one.value is not None and is_host_literal(one.value) for one in found)
 
 
 def sets_dtype(node: ast.Call) -> bool:
