@@ -6,6 +6,8 @@ CODE = "DVF104"
 
 SILENT = {
     "for the host": "x = torch.Tensor([1.0], device='cpu')\n",
+    "for the host, which is a device": "x = torch.Tensor([1.0], device=torch.device('cpu'))\n",
+    "for the host, by a name": "host = torch.device('cpu')\nx = torch.Tensor([1.0], device=host)\n",
     "none": "x = torch.Tensor([1.0], device=None)\n",
     "of CUDA, which takes one": "x = torch.cuda.FloatTensor(3, device='cuda:1')\n",
     "a factory": "x = torch.tensor([1.0], device='cuda')\n",

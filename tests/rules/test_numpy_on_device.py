@@ -11,6 +11,21 @@ from devfix_codemods.source import Source
 CODE = "DVF402"
 
 SILENT = {
+    "brought to the host where the device is another": """
+        import torch
+        HOST = "cpu"
+        def run(model, x, device):
+            out = model(torch.from_numpy(x).to(device))
+            if device != HOST:
+                out = out.to(HOST)
+            return out.numpy()
+        def predict(self, x):
+            out = self.model(x.to(self.device))
+            if self.use_cuda:
+                out = out.cpu()
+            rows = out.numpy() if x.dim() else None
+            return rows
+    """,
     "arrays that are written to, which a copy would swallow": """
         import numpy as np
         import torch

@@ -2,11 +2,10 @@
 
 import ast
 
-from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Bindings
-from devfix_codemods.rules._host_literals import is_host_literal
+from devfix_codemods.rules._host_literals import is_host
 
 _WORDS = frozenset({"device", "map_location", "device_map", "torch_device"})
 
@@ -21,14 +20,5 @@ def is_built_on_host(program: Program, node: ast.expr) -> bool:
         return False
     value = found[0].value
     return isinstance(value, ast.Call) and any(
-        one.arg in _WORDS and _is_host(program, one.value) for one in value.keywords
+        one.arg in _WORDS and is_host(program, one.value) for one in value.keywords
     )
-
-
-def _is_host(program: Program, node: ast.expr) -> bool:
-    """Whether `node` spells the host, or is a name that holds nothing else."""
-    if not isinstance(node, ast.Name):
-        return is_host_literal(node)
-    around = scope.function_around(program, node) or program.tree
-    given = [program.names.statement(one) for one in scope.stores(around, node.id)]
-    return bool(given) and all(isinstance(one, ast.Assign) and is_host_literal(one.value) for one in given)

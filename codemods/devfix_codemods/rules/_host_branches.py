@@ -5,7 +5,9 @@ import re
 
 from devfix_codemods import scope
 from devfix_codemods.program import Program
+from devfix_codemods.rules._bindings import Bindings
 from devfix_codemods.rules._host_literals import is_host_literal
+from devfix_codemods.rules._taken_to_host import goes_to_host
 
 _GUARD = re.compile(r"cuda|device|cpu|\bgpu")
 _PLACE = re.compile(r"\.device\b|\.is_(?:cuda|cpu)\b|\bdevice\.type\b")
@@ -13,15 +15,18 @@ _ELSEWHERE = re.compile(r"cuda|\bmps\b|\.\w*device\b|accelerat|\bgpu|\bget_\w*de
 
 
 def is_guarded(program: Program, node: ast.AST) -> bool:
-    """On a branch that asks where the tensor is, or behind one that refuses what is elsewhere."""
-    inner = node
+    """On a branch that asks where the tensor is, or behind one that refuses, or brings, what is elsewhere."""
+    inner, names = node, set(scope.reads(node))
+    bindings = Bindings(program)
     for around in program.names.ancestors(node):
         if isinstance(around, ast.If | ast.IfExp) and _GUARD.search(ast.unparse(around.test)):
             return True
         if isinstance(around, ast.ClassDef):
             return False
-        if isinstance(inner, ast.stmt) and any(map(_refuses, _above(program, inner))):
-            return True
+        if isinstance(inner, ast.stmt):
+            above = _above(program, inner)
+            if any(map(_refuses, above)) or any(_brings(bindings, one, names) for one in above):
+                return True
         inner = around
     return False
 
@@ -38,6 +43,19 @@ def _refuses(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Raise | ast.Return):
         return False
     return _PLACE.search(ast.unparse(statement.test)) is not None
+
+
+def _brings(bindings: Bindings, statement: ast.stmt, names: set[str]) -> bool:
+    """`if device != "cpu": x = x.cpu()`."""
+    if not isinstance(statement, ast.If) or not _GUARD.search(ast.unparse(statement.test)):
+        return False
+    return any(
+        isinstance(one, ast.Assign)
+        and not names.isdisjoint(scope.stored(one))
+        and isinstance(one.value, ast.Call)
+        and goes_to_host(bindings, one.value)
+        for one in statement.body
+    )
 
 
 def pins_host(program: Program, node: ast.AST) -> bool:

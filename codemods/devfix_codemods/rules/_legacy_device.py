@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.flow import tables
 from devfix_codemods.program import Program
+from devfix_codemods.rules._host_literals import is_host
 from devfix_codemods.source import Span
 
 
@@ -44,5 +45,6 @@ def given_devices(program: Program) -> Iterator[Given]:
         device = next((one for one in call.keywords if one.arg == "device"), None)
         if device is None or program.names.qualified(call.func) not in tables.LEGACY_CONSTRUCTORS:
             continue
-        if not (isinstance(device.value, ast.Constant) and device.value.value in {"cpu", None}):
+        unset = isinstance(device.value, ast.Constant) and device.value.value is None
+        if not unset and not is_host(program, device.value):
             yield Given(call, device)

@@ -44,7 +44,7 @@ def is_on_host(program: Program, bindings: Bindings, module: ast.expr) -> bool:
         and dotted(one.func.value) == text
     ]
     return (
-        text is not None and bool(moves) and _goes_to_host(bindings, max(moves, key=attrgetter("lineno", "col_offset")))
+        text is not None and bool(moves) and goes_to_host(bindings, max(moves, key=attrgetter("lineno", "col_offset")))
     )
 
 
@@ -65,12 +65,12 @@ def _sets(statement: ast.Assign, name: str) -> bool:
 def _ends_on_host(bindings: Bindings, node: ast.expr) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _MOVES and not sets_dtype(node):
-            return _goes_to_host(bindings, node)
+            return goes_to_host(bindings, node)
         node = node.func.value
     return False
 
 
-def _goes_to_host(bindings: Bindings, call: ast.Call) -> bool:
+def goes_to_host(bindings: Bindings, call: ast.Call) -> bool:
     """`x.cpu()`, `x.to(device)` with `device = torch.device("cpu")` and nothing else."""
     given = scope.given_to(call)
     if moves_to_host(call) or not given or not isinstance(given[0], ast.Name):
