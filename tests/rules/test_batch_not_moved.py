@@ -1627,6 +1627,51 @@ def test_a_device_that_only_one_branch_knows(rule) -> None:
     assert rule.findings(program.replace("given, device,", "given,").replace("= spread", "= device = spread")) == ()
 
 
+GRAPHS = """
+    def train(model, graphs, parallel, device):
+        for graph in graphs:
+            {before}
+            if parallel:
+                parts = [one.forces for one in graph]
+                forces = torch.cat(parts, dim=0).to(device)
+            else:
+                forces = {forces}
+            score(model(graph), forces)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "forces"),
+    [
+        ("if not parallel: graph.to(device)", "graph.forces"),
+        ("if not parallel: graph.to(device)", 'graph.extra["forces"]'),
+        ("graph.to(device, non_blocking=True)", "graph.forces"),
+        ("graph = graph.to(device)", "graph.forces"),
+        ("graph.cuda()", "graph.forces"),
+        ('graph.to("cuda:0")', "graph.forces"),
+        ("graph.nodes.to(device)", "graph.nodes.forces"),
+        ("state.graph.to(device)", "state.graph.forces"),
+    ],
+)
+def test_a_part_of_what_is_moved_as_a_whole(rule, before: str, forces: str) -> None:
+    assert rule.findings("import torch\n" + dedent(GRAPHS.format(before=before, forces=forces))) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "forces"),
+    [
+        ("pass", "graph.forces"),
+        ("graph.mask.to(device)", "graph.forces"),
+        ("other.to(device)", "graph.forces"),
+        ("graph.cpu()", "graph.forces"),
+        ("graph.to(torch.float64)", "graph.forces"),
+    ],
+)
+def test_a_part_of_what_stays(rule, before: str, forces: str) -> None:
+    program = "import torch\n" + dedent(GRAPHS.format(before=before, forces=forces))
+    assert "forces = graph.forces.to(device)" in rule.unchanged_unless_unsafe(program)
+
+
 @pytest.mark.parametrize(
     ("other", "expected"),
     [

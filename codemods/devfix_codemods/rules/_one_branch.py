@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, RemoveStatement, ReplaceExpression
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.program import Program
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
@@ -75,7 +75,7 @@ def _in_else(program: Program, branch: ast.If) -> Forgotten | None:
         return None  # it comes back from what is computed on the host
     if ast.dump(value) in held or not known or not _used_after(program, branch, target.id, device):
         return None
-    if _is_carried(program, value):
+    if _is_carried(program, value) or _is_moved_as_part(program, value):
         return None
     edit = ReplaceExpression(program.source.span(value), f"__node__.to({device})")
     return Forgotten(target.id, device, value, moves[-1], (edit,))
@@ -96,6 +96,37 @@ def _is_carried(program: Program, value: ast.expr) -> bool:
     owner = scope.class_around(program, value)
     own = (dotted(value) or ast.unparse(value)).startswith("self.")
     return own and owner is not None and program.classes.is_module(owner)
+
+
+def _is_moved_as_part(program: Program, value: ast.expr) -> bool:
+    """Whether a statement above moves the object that the value is taken from: `batch.to(device)`, and `batch.x` later.
+
+    Graphs and their batches move in place, together with what they hold.
+    """
+    around = scope.function_around(program, value) or program.tree
+    above = (one for one in ast.walk(around) if isinstance(one, (ast.Expr, ast.Assign)) and one.lineno < value.lineno)
+    moved = {owner for one in above if (owner := _moved_whole(one)) is not None}
+    while isinstance(value, (ast.Attribute, ast.Subscript)):
+        value = value.value
+        if dotted(value) in moved:
+            return True
+    return False
+
+
+def _moved_whole(statement: ast.Expr | ast.Assign) -> str | None:
+    """`x` of `x.to(device)` and of `x = x.to(device)`."""
+    call = statement.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not _moves_somewhere(call):
+        return None
+    name = dotted(call.func.value)
+    kept = isinstance(statement, ast.Expr) or [dotted(one) for one in statement.targets] == [name]
+    return name if kept else None
+
+
+def _moves_somewhere(call: ast.Call) -> bool:
+    """`x.to(device)`, `x.to("cuda")`, `x.cuda()`."""
+    literal = bool(call.args) and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+    return _device(call) is not None or last_name(call.func) == "cuda" or (literal and last_name(call.func) == "to")
 
 
 def _binds_moved(block: list[ast.stmt], name: str, moves: list[ast.Call]) -> bool:
