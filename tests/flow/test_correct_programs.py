@@ -430,6 +430,20 @@ PROGRAMS = {
             loss = F.cross_entropy(model(blocks, x), y)
             loss.backward()
     """,
+    "what is a tensor is taken to the host": """
+        import torch
+        def to_host(*values):
+            return [x.detach().cpu() if isinstance(x, torch.Tensor) else x for x in values]
+        def to_cpu(x):
+            return x if not torch.is_tensor(x) else x.detach().cpu()
+        class Metric:
+            def __call__(self, predictions: torch.Tensor, gold: torch.Tensor):
+                predictions, gold = to_host(predictions, gold)
+                return torch.where(predictions == 1, gold, torch.tensor([0.0])).sum(dim=0)
+            def loss(self, model, x, device):
+                out = to_cpu(model(x.to(device)))
+                return out + torch.zeros(3)
+    """,
     "branch else raise": """
         import torch
         device = torch.device("cuda")

@@ -1,12 +1,27 @@
-"""Conditions that ask a tensor whether it is on an accelerator."""
+"""Conditions that ask whether a value is a tensor, or a tensor whether it is on an accelerator."""
 
 import ast
 import re
 
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.evidence import dotted, last_name
 
 _CUDA_TENSOR = re.compile(r"(?:torch\.)?cuda\.\w*Tensor")
 _HOST_TENSOR = re.compile(r"torch\.\w*Tensor")
+
+
+def tensor_branch(choice: ast.IfExp) -> ast.expr | None:
+    """`x.cpu()` of `x.cpu() if isinstance(x, torch.Tensor) else x`: what it is for tensors; None of other choices."""
+    test, tensor, other = choice.test, choice.body, choice.orelse
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, tensor, other = test.operand, other, tensor
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
+            asked = last_name(kind) == "Tensor"
+        case ast.Call(func=function, args=[ast.Name(id=name)]):
+            asked = last_name(function) == "is_tensor"
+        case _:
+            return None
+    return tensor if asked and isinstance(other, ast.Name) and other.id == name else None
 
 
 def asks_type(test: ast.Call) -> bool:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.asked import tensor_branch
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.machine import Frame, Machine, is_unknown_item
@@ -328,6 +329,8 @@ class Expressions(Machine):
         found = omission(node.test) if self.frame.context.symbolic else None
         if found is not None and is_default(default := first if found[1] else second):
             return default
+        if (tensor := tensor_branch(node)) is not None:
+            return first if tensor is node.body else second
         return join_values(first, second)
 
     def _namedexpr(self, node: ast.NamedExpr, state: State) -> Value:
