@@ -11,6 +11,19 @@ from devfix_codemods.source import Source
 CODE = "DVF401"
 
 SILENT = {
+    "what is merged with states that stay where they were saved": """
+        import torch
+        from tools import merge
+        def soup(model, paths):
+            for i, path in enumerate(paths):
+                if i == 0:
+                    whole = torch.load(path)
+                else:
+                    state = torch.load(path)
+                    whole = merge([whole, state], [i, 1])
+                    model.load_state_dict(whole)
+            return model
+    """,
     "a place by keyword, by position, by somebody else": """
         import torch
         def load(path, **options):

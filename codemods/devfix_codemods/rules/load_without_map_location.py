@@ -53,6 +53,7 @@ from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
 from devfix_codemods.rules._loaded_data import is_dataset, saves_host_values
+from devfix_codemods.rules._loaded_together import meets
 from devfix_codemods.rules._looks import loads_to_anywhere
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
@@ -92,9 +93,10 @@ def check(program: Program) -> Iterator[Finding]:
     if not loads:
         return
     chooser = _Chooser(program)
-    for call in loads:
-        choice = chooser.choose(call)
-        if choice is not None:
+    choices = {one: chooser.choose(one) for one in loads}
+    left = [one for one, choice in choices.items() if choice is None]
+    for call, choice in choices.items():
+        if choice is not None and (choice.safety is Safety.SAFE or not meets(program, call, left)):
             yield _finding(program, call, choice)
 
 
