@@ -52,10 +52,11 @@ def _takes_text(program: Program, functions: list[scope.Function], call: ast.Cal
     if len(found) != 1 and program.project is not None and (imported := program.names.imported(call.func)) is not None:
         there = program.project.lookup(program.unit, imported)
         found = [there.definition] if there is not None and isinstance(there.definition, scope.Function) else []
-    return any(_is_text(one, parameter) for one in found for parameter in _parameters_of(one, call, name))
+    return any(_is_text(one, parameter) for one in found for parameter in parameters_of(one, call, name))
 
 
-def _parameters_of(function: scope.Function, call: ast.Call, name: str) -> Iterator[str]:
+def parameters_of(function: scope.Function, call: ast.Call, name: str) -> Iterator[str]:
+    """The parameters of `function` to which `call` gives what it holds under `name`."""
     names = [one for one in scope.parameters(function) if one not in {"self", "cls"}]
     for parameter, value in zip(names, call.args):
         if dotted(value) == name:

@@ -62,6 +62,7 @@ from devfix_codemods.rules._batch_moves import (
     sibling_moves,
     whole_batch,
 )
+from devfix_codemods.rules._collations import goes_through, is_collated_to_list
 from devfix_codemods.rules._inline_moves import inline_moves, moves_inside_calls
 from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moves import copied_suffix, device_words, enters_call, insertable, text_of
@@ -152,7 +153,9 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
     path = value.batch.path if value.batch is not None else ()
     if name in program.facts.evidence[program.tree].iterated or (path and _is_mapping(program, name)):
         return True  # a list or a mapping, here or in a sibling function
-    if may_be_text(program, name, meeting.node):
+    if may_be_text(program, name, meeting.node) or goes_through(program, meeting, name):
+        return True
+    if is_collated_to_list(program, meeting, birth_node(meeting)):
         return True
     return sounds_like_text(name) or sounds_like_length(name) or not _has_counterpart(program, meeting, name)
 
