@@ -139,3 +139,91 @@ def test_an_argument_that_the_model_goes_through(uses: str) -> None:
 @pytest.mark.parametrize("uses", ["states = states * n", "states = self.score(states, n)"])
 def test_an_argument_that_the_model_computes_with(uses: str) -> None:
     assert "n = n.to(device)" in patched({"train.py": LOOP, "models.py": MODEL.format(uses=uses)})
+
+
+RUNS = """
+    import torch
+    import torch.nn as nn
+    from torch.utils.data import DataLoader
+    from runs import Runs
+
+    class Wrapper:
+        def __init__(self, sizes):
+            self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            self.net = nn.Linear(*sizes)
+            self.net.to(self.device)
+            self.loss = nn.MSELoss()
+
+        def prepare(self, x, y):
+            self.loader = DataLoader(Runs(x, y{device}), batch_size=4)
+
+        def fit(self, x, y):
+            self.prepare(x, y)
+            self._loop()
+
+        def fit_from(self, loader: DataLoader):
+            self.loader = loader
+            self._loop()
+
+        def _loop(self):
+            optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+            for batch in self.loader:
+                inputs, targets = batch
+                loss = self.loss(self.net(inputs), targets)
+                loss.backward()
+                optimizer.step()
+"""
+ITEMS = """
+    import torch
+    from torch.utils.data import Dataset
+
+    class Runs(Dataset):
+        def __init__(self, *args, device=None):
+            if device is None:
+                device = "cuda" if torch.cuda.is_available() else "cpu"
+            {init}
+
+        def __len__(self):
+            return min(len(d) for d in self.data)
+
+        def __getitem__(self, index):
+            return {item}
+"""
+
+
+@pytest.mark.parametrize("device", ["", ", device=self.device"])
+@pytest.mark.parametrize(
+    ("init", "item"),
+    [
+        ("self.data = [torch.tensor(d).to(device) for d in args]", "tuple(d[index] for d in self.data)"),
+        ("self.data = [torch.tensor(d, device=device) for d in args]", "[d[index] for d in self.data]"),
+        ("self.x, self.y = (torch.tensor(d).to(device) for d in args)", "self.x[index], self.y[index]"),
+    ],
+)
+def test_what_the_dataset_has_placed(device: str, init: str, item: str) -> None:
+    train = RUNS.format(device=device)
+    assert "to(self.device, non" not in patched({"train.py": train, "runs.py": ITEMS.format(init=init, item=item)})
+
+
+@pytest.mark.parametrize(
+    ("init", "item"),
+    [
+        ("self.data = [torch.tensor(d) for d in args]", "tuple(d[index] for d in self.data)"),
+        ("self.data = [torch.tensor(d).to(device).cpu() for d in args]", "tuple(d[index] for d in self.data)"),
+        ("self.data, self.device = [torch.tensor(d) for d in args], device", "tuple(d[index] for d in self.data)"),
+    ],
+)
+def test_what_the_dataset_leaves_on_the_host(init: str, item: str) -> None:
+    texts = {"train.py": RUNS.format(device=", self.device"), "runs.py": ITEMS.format(init=init, item=item)}
+    fixed = patched(texts)
+    assert "inputs = inputs.to(self.device, non_blocking=True)" in fixed
+    assert "targets = targets.to(self.device, non_blocking=True)" in fixed
+
+
+def test_one_of_two_parts_that_the_dataset_has_placed() -> None:
+    init = "self.x, self.y = torch.tensor(args[0]).to(device), torch.tensor(args[1])"
+    fixed = patched(
+        {"train.py": RUNS.format(device=""), "runs.py": ITEMS.format(init=init, item="self.x[index], self.y[index]")}
+    )
+    assert "targets = targets.to(self.device" in fixed
+    assert "inputs = inputs.to(self.device" not in fixed

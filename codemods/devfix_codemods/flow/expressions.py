@@ -1,7 +1,7 @@
 """Values of expressions."""
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
 from typing import ClassVar
 
@@ -403,6 +403,7 @@ class Expressions(Machine):
         batch = Value(Kind.UNKNOWN, place, origin, batch=BatchItem(token, (), statement, loaded))
         shaped = _shaped(batch, prototype) if prototype is not None else batch
         self.facts.batches.setdefault(token, shaped)
+        self.facts.placed_parts.update((token, path) for path in _placed_parts(shaped))
         return shaped
 
 
@@ -422,12 +423,22 @@ def _dotted_parts(node: ast.AST) -> list[str]:
     return [text for one in ast.walk(node) if isinstance(one, ast.expr) and (text := dotted(one)) is not None]
 
 
+def _placed_parts(batch: Value) -> Iterator[tuple[int | str, ...]]:
+    """The paths of what a dataset has put on a device: of the whole batch, or of items of it."""
+    whole = batch.element if batch.element is not None and batch.items is None else batch
+    if may_be_device(whole.place):
+        yield ()
+    yield from ((key,) for key, one in batch.items or () if may_be_device(one.place))
+
+
 def _shaped(batch: Value, prototype: Value) -> Value:
     """`batch` with the structure that the dataset's items have."""
     if prototype.kind in {Kind.STRING, Kind.NONE}:
         return replace(prototype, place=UNKNOWN)
     if may_be_device(prototype.place):
         return replace(prototype, batch=None)
+    if prototype.element is not None and may_be_device(prototype.element.place):
+        return prototype
     if isinstance(prototype.place, Symbol):
         return replace(batch, kind=prototype.kind, place=UNKNOWN)
     items = None

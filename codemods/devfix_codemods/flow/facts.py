@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.places import Place, Symbol
 from devfix_codemods.flow.records import record
-from devfix_codemods.flow.values import Attached, Origin, Value
+from devfix_codemods.flow.values import Attached, BatchItem, Origin, Value
 from devfix_codemods.source import Span
 
 
@@ -213,6 +213,7 @@ class Facts:
     - `abroad`: modules and tensors of this file that another one brings together with what is moved;
     - `moves`, `attachments`, `updates`, `draws`, `pins`, `readouts`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
+    - `placed_parts`: batches by token, and paths in them, of what some run has from a dataset that put it on a device;
     - `tensors`: identities of values that an operation uses as tensors;
     - `devices_at`, `owners_at`: device names, and names of objects, bound when a statement starts;
     - `evidence`: what uses say of names, by function, class, or the tree itself for the module;
@@ -230,6 +231,7 @@ class Facts:
     pins: list[Pin] = field(default_factory=list)
     readouts: list[Readout] = field(default_factory=list)
     batches: dict[str, Value] = field(default_factory=dict)
+    placed_parts: set[tuple[str, tuple[int | str, ...]]] = field(default_factory=set)
     tensors: set[str] = field(default_factory=set)
     births: dict[ast.Call, dict[Context, AtHand]] = field(default_factory=dict)
     collectives: list[Meeting] = field(default_factory=list)
@@ -238,6 +240,10 @@ class Facts:
     owners_at: dict[ast.stmt, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     evidence: dict[ast.AST, Evidence] = field(default_factory=dict)
     incomplete: str | None = None
+
+    def may_be_placed(self, part: BatchItem) -> bool:
+        """Whether some run has an element of a batch, or the batch, from a dataset that put it on a device."""
+        return any((part.token, part.path[:depth]) in self.placed_parts for depth in (0, 1))
 
     def shared(self, place: Place) -> Place:
         """One place that stands for all that are known to be the same as `place`."""
@@ -266,6 +272,7 @@ class Facts:
             pins=list(self.pins),
             readouts=list(self.readouts),
             batches=dict(self.batches),
+            placed_parts=set(self.placed_parts),
             tensors=set(self.tensors),
             births={call: dict(known) for call, known in self.births.items()},
             collectives=list(self.collectives),

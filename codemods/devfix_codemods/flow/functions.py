@@ -8,7 +8,7 @@ from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.facts import Context
 from devfix_codemods.flow.inputs import is_input_tensor
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
-from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol
+from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, join_states
@@ -387,5 +387,12 @@ def _collated(value: Value) -> Value | None:
             return Value(Kind.STRING)
         case Kind.SEQUENCE | Kind.MAPPING:
             items = tuple((key, _collated(one) or NOTHING) for key, one in value.items or ())
-            return Value(value.kind, items=items) if items else None
+            return Value(value.kind, items=items) if items else _collated_alike(value)
     return None
+
+
+def _collated_alike(value: Value) -> Value | None:
+    """A sequence of which every element was placed: so is what is collated of each."""
+    element = _collated(value.element) if value.element is not None else None
+    placed = value.kind is Kind.SEQUENCE and element is not None and may_be_device(element.place)
+    return Value(Kind.SEQUENCE, element=element) if placed else None

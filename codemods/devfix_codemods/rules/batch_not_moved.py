@@ -85,6 +85,8 @@ def check(program: Program) -> Iterator[Finding]:
         batch = meeting.misplaced.value.batch
         if batch is None or meeting.misplaced.role == "module" or not insertable(meeting.context):
             continue
+        if program.facts.may_be_placed(batch):
+            continue  # the loader of another caller
         if _is_element(meeting) and not _looks_untouchable(program, meeting) and not _moved_in_vain(program, batch):
             groups.setdefault((birth_node(meeting), name_of(program, meeting)), []).append(meeting)
     whole: set[str] = set()
