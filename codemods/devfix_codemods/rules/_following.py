@@ -23,6 +23,7 @@ from devfix_codemods.rules._global_caches import is_kept_globally, is_part_of_ca
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._set_attributes import is_always_set
+from devfix_codemods.rules._shared_helpers import is_wanted_by_all
 
 IN_PLACE = "in-place update"
 """The operation of a meeting in an augmented assignment."""
@@ -201,8 +202,16 @@ def _at_birth(program: Program, meeting: Meeting, call: ast.Call) -> Following |
     """The repair at one factory, by a name that is bound there and denotes the wanted place."""
     text = device_at(program, meeting, call) or _of_anchor(program, meeting, call)
     text = text or _known_of_self(program, meeting, call) or _of_weight(program, meeting, call)
-    edit = placed(program, call, text) if text is not None else None
-    return Following(text, (edit,)) if text is not None and edit is not None else None
+    if text is None or (not _is_of_call(program, text, call) and not is_wanted_by_all(program, meeting, call)):
+        return None
+    edit = placed(program, call, text)
+    return Following(text, (edit,)) if edit is not None else None
+
+
+def _is_of_call(program: Program, device: str, call: ast.Call) -> bool:
+    """Whether every call of the function around a factory tells it the device anew: by what it is given."""
+    function, root = scope.function_around(program, call), device.partition(".")[0]
+    return function is not None and root != "self" and root in _bound_in(function)
 
 
 def placed(program: Program, call: ast.Call, device: str) -> Edit | None:

@@ -1,0 +1,58 @@
+"""DVF104: a device that suits one caller of a helper may not suit the others."""
+
+CODE = "DVF104"
+
+RAMP = """
+import torch
+from platforms import current
+def ramp(low: float, high: float, dim: int) -> torch.Tensor:
+    steps = {made} - low
+    return torch.clamp(steps, 0, 1)
+class Scaled:
+    def frequencies(self, factor: float) -> torch.Tensor:
+        inner = torch.arange(0, self.dim, 2, device=current.device_type)
+        mask = 1 - ramp(1.0, 2.0, self.dim)
+        return inner / factor * (1 - mask) + inner * mask
+"""
+PLAIN = """
+class Plain:
+    def frequencies(self, factor: float) -> torch.Tensor:
+        inner = torch.arange(0, self.dim, 2)
+        mask = 1 - ramp(1.0, 2.0, self.dim)
+        return inner / factor * (1 - mask) + inner * mask
+"""
+
+
+def test_another_caller_works_on_the_host(rule) -> None:
+    assert rule.safeties(RAMP.format(made="torch.arange(dim)") + PLAIN) == []
+
+
+def test_another_caller_is_not_known(rule) -> None:
+    assert rule.safeties(RAMP.format(made="torch.arange(dim)") + "\nsteps = ramp(1.0, 2.0, 3)\n") == []
+
+
+def test_all_callers_work_in_one_place(rule) -> None:
+    more = PLAIN.replace("2)\n", "2, device=current.device_type)\n", 1)
+    after = RAMP.format(made="torch.arange(dim, device=current.device_type)")
+    for others in ("", more):
+        assert rule.fixed(RAMP.format(made="torch.arange(dim)") + others) == after + others
+
+
+def test_a_helper_between_them(rule) -> None:
+    between = "def wide(dim: int):\n    return ramp(1.0, 2.0, dim)\n"
+    for others, fixed in ((between, True), (between + "print(wide(3))\n", False)):
+        program = RAMP.replace("ramp(1.0, 2.0, self.dim)", "wide(self.dim)").format(made="torch.arange(dim)") + others
+        assert bool(rule.findings(program)) is fixed
+
+
+def test_a_device_that_the_caller_gives(rule) -> None:
+    program = """
+import torch
+def ramp(x: torch.Tensor):
+    return torch.arange(3)
+def scaled(x: torch.Tensor):
+    return torch.relu(x) * ramp(x)
+def shown(x: torch.Tensor):
+    print(ramp(x))
+"""
+    assert "return torch.arange(3, device=x.device)" in rule.fixed(program)
