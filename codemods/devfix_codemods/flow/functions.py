@@ -6,7 +6,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.facts import Context
-from devfix_codemods.flow.inputs import is_input_tensor
+from devfix_codemods.flow.inputs import is_input_tensor, is_read_as_number
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.project import Project
@@ -203,6 +203,9 @@ class Functions(Calls):
         evidence = self.evidence(definition)
         for one in declared(definition):
             token = f"parameter:{self.unit.tag}{definition.lineno}:{one.arg}"
+            if place != UNKNOWN and self._is_read_as_number(definition, one, evidence):
+                env[one.arg] = self._symbolic(one, token, Symbol(token), evidence)
+                continue
             value = self._symbolic(one, token, place, evidence)
             if place != UNKNOWN and value.kind is Kind.UNKNOWN and is_input_tensor(self.names, definition, one):
                 value = replace(value, kind=Kind.TENSOR)
@@ -213,6 +216,10 @@ class Functions(Calls):
         if receiver is not None and names and not _is_static(definition):
             env[names[0]] = receiver
         return env
+
+    def _is_read_as_number(self, definition: Function, parameter: ast.arg, evidence: Evidence) -> bool:
+        reads = not evidence.methods.isdisjoint({"item", "tolist"}) or not evidence.called.isdisjoint({"float", "int"})
+        return reads and is_read_as_number(self.names, definition, parameter)
 
     def _symbolic(self, parameter: ast.arg, token: str, place: Place, evidence: Evidence) -> Value:
         name = parameter.arg
