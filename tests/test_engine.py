@@ -1,6 +1,7 @@
 """The engine with rules of its own, so that what it does is seen apart from what rules decide."""
 
 import ast
+import json
 import sys
 from collections.abc import Callable, Iterable
 
@@ -8,11 +9,13 @@ import pytest
 from devfix_codemods import engine
 from devfix_codemods.edits.operations import (
     AddImport,
+    Argument,
     Edit,
     InsertStatement,
     RemoveStatement,
     ReplaceExpression,
     ReplaceStatement,
+    RewriteCall,
 )
 from devfix_codemods.engine import TextEdit, check, rewrite, text_edits
 from devfix_codemods.findings import Finding, Fix, Safety
@@ -187,7 +190,7 @@ class TestCheck:
     )
     def test_fixes_for_a_later_torch_become_advice(self, rules, target, kept):
         rules(_rule("DVF101", "bad", _renames("good", since=(2, 4)), "Look at it."))
-        found = check(_source("import torch\nbad()\n"), Options(ALL.select, target_torch=target))
+        found = check(_source("import torch\ngood = 1\nbad()\n"), Options(ALL.select, target_torch=target))
         assert isinstance(found, Checked)
         (finding,) = found.findings
         assert (finding.fix is not None) is kept
@@ -205,6 +208,86 @@ def test_defects_of_the_engine_itself_do_not_come_out(monkeypatch):
     result = rewrite(_source("import torch\n"), ALL)
     assert isinstance(result, Failed)
     assert result.internal
+
+
+NOT_BOUND = {
+    "anywhere": "import torch\nbad()\n",
+    "but in another function": "import torch\ndef f(good):\n    pass\ndef g():\n    bad()\n",
+    "but in a function inside": "import torch\ndef g():\n    bad()\n    def f(good):\n        pass\n",
+    "but in the class of the method": "import torch\nclass A:\n    good = 1\n    def f(self):\n        bad()\n",
+    "but in a comprehension": "import torch\n[good for good in xs]\nbad()\n",
+    "but in the function that has the default": "import torch\ndef f(x=bad()):\n    good = 1\n",
+    "but in the function that is decorated": "import torch\n@bad()\ndef f(good):\n    pass\n",
+    "but as an attribute": "import torch\nx.good = 1\nbad()\n",
+}
+BOUND = {
+    "by a parameter": "import torch\ndef f(good):\n    bad()\n",
+    "by parameters in stars": "import torch\ndef f(*rest, **good):\n    bad()\n",
+    "by a lambda": "import torch\nf = lambda good: bad()\n",
+    "by a function around": "import torch\ndef f(good):\n    def g():\n        bad()\n",
+    "by the module, below": "import torch\ndef f():\n    bad()\ngood = 1\n",
+    "in a branch": "import torch\nif x:\n    good = 1\nbad()\n",
+    "by an import": "import torch\nimport good.part\nbad()\n",
+    "by a relative import": "import torch\nfrom . import good\nbad()\n",
+    "by a star": "import torch\nfrom m import *\nbad()\n",
+    "by a global of a function": "import torch\ndef f():\n    global good\n    good = 1\nbad()\n",
+    "by the comprehension": "import torch\n[bad() for good in xs]\n",
+    "by a walrus in a comprehension": "import torch\n[1 for x in xs if (good := x)]\nbad()\n",
+    "by the class": "import torch\nclass A:\n    good = 1\n    x = bad()\n",
+    "by a loop": "import torch\nfor good in xs:\n    bad()\n",
+    "by with": "import torch\nwith x as good:\n    bad()\n",
+    "by except": "import torch\ntry:\n    pass\nexcept E as good:\n    bad()\n",
+    "by a match": "import torch\nmatch x:\n    case [*good]:\n        bad()\n",
+    "by something unseen, as the file reads it": "import torch\nuse(good)\ndef f():\n    bad()\n",
+}
+
+
+class TestNamesThatAFixWrites:
+    @pytest.mark.parametrize("program", NOT_BOUND.values(), ids=NOT_BOUND)
+    def test_not_bound_where_it_writes_them(self, rules, program):
+        rules(_rule("DVF101", "bad", _renames("good"), "Look at it."))
+        found = check(_source(program), ALL)
+        assert isinstance(found, Checked)
+        (finding,) = found.findings
+        assert finding.fix is None
+        assert finding.advice == "Look at it. The fix (repair it) needs `good`, bound at its place."
+        assert rewrite(_source(program), ALL) == Clean(found.findings)
+
+    @pytest.mark.parametrize("program", BOUND.values(), ids=BOUND)
+    def test_bound_by_the_file(self, rules, program):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        found = check(_source(program), ALL)
+        assert isinstance(found, Checked)
+        assert found.findings[0].fix is not None
+
+    @pytest.mark.parametrize("code", ["print(1)", "__file__", "[x for x in [1]]", "(lambda x: x)(1)", "(x := 1) + x"])
+    def test_bound_by_python_or_by_themselves(self, rules, code):
+        rules(_rule("DVF101", "bad", lambda program, call: _fix(ReplaceExpression(program.source.span(call), code))))
+        found = check(_source("import torch\nbad()\n"), ALL)
+        assert isinstance(found, Checked)
+        assert found.findings[0].fix is not None
+
+    @pytest.mark.parametrize(("where", "kept"), [("import torch", True), ("def f", False), ("def g", True)])
+    def test_bound_by_another_edit_of_the_fix(self, rules, where, kept):
+        def make(program: Program, call: ast.Call) -> Fix:
+            body = {one.name: one.body[0] for one in program.tree.body if isinstance(one, ast.FunctionDef)}
+            anchor = body.get(where.removeprefix("def "), program.tree.body[0])
+            declared = InsertStatement(program.source.span(anchor), "after", "good = 1")
+            return _fix(declared, RewriteCall(program.source.span(call), None, (Argument("good", "x"),)))
+
+        rules(_rule("DVF101", "bad", make))
+        found = check(_source("import torch\ndef f():\n    pass\ndef g():\n    pass\n    bad()\n"), ALL)
+        assert isinstance(found, Checked)
+        assert (found.findings[0].fix is not None) is kept
+
+    def test_in_a_notebook_all_cells_are_one_program(self, rules):
+        rules(_rule("DVF101", "bad", _renames("good")))
+        parts = ["import torch", "good = 1", "bad()"]
+        cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": one} for one in parts]
+        data = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+        found = check(Source("a.ipynb", data), ALL)
+        assert isinstance(found, Checked)
+        assert found.findings[0].fix is not None
 
 
 class TestWhatRewriteLeaves:
@@ -246,7 +329,7 @@ class TestWhatRewriteLeaves:
 
     def test_files_that_are_too_deep_to_edit(self, rules):
         rules(_rule("DVF101", "bad", _renames("good")))
-        result = rewrite(_source("import torch\nbad(a" + ".b()" * 600 + ")\n"), ALL)
+        result = rewrite(_source("import torch\ngood = 1\nbad(a" + ".b()" * 600 + ")\n"), ALL)
         assert result == Failed("nested too deeply to edit safely")
 
 
@@ -257,10 +340,6 @@ def _fails_on_arguments(program: Program, call: ast.Call) -> Fix:
 
 
 BROKEN: dict[str, tuple[Make, str]] = {
-    "an unbound name": (
-        lambda program, call: _fix(ReplaceExpression(program.source.span(call), "unknown")),
-        "'unknown'",
-    ),
     "no Python": (
         lambda program, call: _fix(ReplaceExpression(program.source.span(call), "__node__ if (yield) else 1")),
         "does not",
@@ -269,13 +348,13 @@ BROKEN: dict[str, tuple[Make, str]] = {
         lambda program, call: _fix(ReplaceExpression(program.source.span(call), "a b")),
         "does not parse",
     ),
-    "nowhere": (lambda program, call: _fix(ReplaceExpression(Span(9, 0, 9, 1), "a")), "nothing to edit"),
+    "nowhere": (lambda program, call: _fix(ReplaceExpression(Span(9, 0, 9, 1), "bad")), "nothing to edit"),
     "no effect": (lambda program, call: _fix(AddImport("torch")), "nothing changes"),
     "no end": (lambda program, call: _fix(InsertStatement(Span(1, 0, 1, 12), "after", "x = 1")), "still there"),
     "what the rule fails on": (_fails_on_arguments, "the result cannot be checked: DVF101 bad raised ValueError"),
     "against itself": (
         lambda program, call: _fix(
-            ReplaceExpression(program.source.span(call), "x"), ReplaceExpression(program.source.span(call), "y")
+            ReplaceExpression(program.source.span(call), "bad"), ReplaceExpression(program.source.span(call), "-bad")
         ),
         "exclude each other",
     ),

@@ -26,6 +26,7 @@ from devfix_codemods.rules import RESERVED, Rule, all_rules
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.triggers import triggered
+from devfix_codemods.unbound import unbound_names
 
 MAX_PASSES = 4
 """How often fixes may expose further ones before a file is given up."""
@@ -156,7 +157,7 @@ def _found(program: Program, rules: Iterable[Rule]) -> list[Finding] | Failed:
     for rule in rules:
         try:
             found = _honest(rule, rule.check(program))
-            findings += (one for one in found if not _is_vain(program.source, one))
+            findings += (_within_names(program, one) for one in found if not _is_vain(program.source, one))
         except Exception as error:
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
             foreign = _is_foreign(rule.code)
@@ -178,6 +179,16 @@ def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
 def _is_vain(source: Source, finding: Finding) -> bool:
     """Whether its fix moves a value to where that is: nothing was misplaced."""
     return finding.fix is not None and any(moves_to_itself(source, one) for one in finding.fix.edits)
+
+
+def _within_names(program: Program, finding: Finding) -> Finding:
+    """`finding` without a fix that writes a name which is not bound at its place."""
+    unbound = unbound_names(program, finding.fix) if finding.fix is not None else []
+    if finding.fix is None or not unbound:
+        return finding
+    missing = " and ".join(f"`{name}`" for name in unbound)
+    reason = f"The fix ({finding.fix.title}) needs {missing}, bound at its place."
+    return replace(finding, fix=None, advice=_sentences(finding.advice, reason))
 
 
 def _is_foreign(code: str) -> bool:

@@ -58,6 +58,34 @@ SILENT = {
         out = model(input_ids=input_ids, attention_mask=mask)
         out = model(inputs["input_ids"].to(device), attention_mask=inputs["attention_mask"].to(model.device))
     """,
+    "batches whose items a helper moves": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
+        def encode(tok, texts):
+            batches = []
+            for text in texts:
+                enc = tok(text, return_tensors="pt")
+                batches.append({"input_ids": enc["input_ids"], "attention_mask": enc["attention_mask"]})
+            return batches
+
+        def place(batches, device):
+            for batch in batches:
+                for key in batch:
+                    batch[key] = batch[key].to(device)
+            return batches
+
+        def score(net, batches):
+            return [net(input_ids=batch["input_ids"]) for batch in batches]
+
+        def main(device):
+            model = AutoModel.from_pretrained("x").to(device)
+            batches = encode(AutoTokenizer.from_pretrained("x"), ["a", "b"])
+            batches = place(batches, device)
+            score(model, batches)
+
+        main("cuda")
+    """,
     "parts replaced": """
         import torch
         from transformers import AutoModel, AutoTokenizer
@@ -598,3 +626,25 @@ def test_an_encoding_by_hand_goes_to_the_model(rule, ids, given) -> None:
     fixed = rule.fixed(program)
     assert fixed.count(".to(device)") == 2
     assert f"{TO_IDS}.to(device)" in fixed
+
+
+def test_the_device_of_a_model_that_the_maker_of_the_encoding_does_not_know(rule):
+    program = """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
+        def encode(tok, texts):
+            return [tok(text, return_tensors="pt") for text in texts]
+
+        def score(net, batches):
+            return [net(**batch).logits.to(net.device) for batch in batches]
+
+        def main():
+            model = AutoModel.from_pretrained("x")
+            model.to("cuda" if torch.cuda.is_available() else "cpu")
+            score(model, encode(AutoTokenizer.from_pretrained("x"), ["a", "b"]))
+
+        main()
+    """
+    finding = rule.finding(program)
+    assert finding.fix is None or "net" not in finding.fix.title

@@ -23,6 +23,7 @@ from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_dev
 from devfix_codemods.flow.project import Entry, Project
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, join_objects, join_states
+from devfix_codemods.flow.tree import stored
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
 
@@ -609,10 +610,20 @@ class Interpreter(Across):
         """A container with a changed element, bound again where it came from."""
         if isinstance(owner, ast.Name):
             state.env[owner.id] = value
+            self._write_into_iterated(owner.id, value, state)
         elif isinstance(owner, ast.Attribute):
             holder = self.evaluate(owner.value, state)
             if holder.token is not None:
                 state.set_attribute(holder.token, owner.attr, value)
+
+    def _write_into_iterated(self, name: str, value: Value, state: State) -> None:
+        """`for one in xs: one[key] = …` changes what `xs` holds."""
+        loop = next((one for one in reversed(self.frame.loops) if name in stored(one.target)), None)
+        if loop is None or not isinstance(loop.target, ast.Name) or not isinstance(loop.iter, ast.Name):
+            return
+        container = state.env.get(loop.iter.id)
+        if container is not None and container.kind is Kind.SEQUENCE:
+            state.env[loop.iter.id] = replace(container, items=None, element=value)
 
     def attach(
         self, node: ast.expr, parent: ast.expr, owner: Value, attribute: str, child: Value, state: State

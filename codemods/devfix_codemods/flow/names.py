@@ -23,10 +23,13 @@ class Candidate:
     statement: Import | None
 
 
-@dataclass(slots=True)
-class _Scope:
-    parent: "_Scope | None"
+@dataclass(slots=True, eq=False)
+class Scope:
+    """What one function, class, comprehension or module binds."""
+
+    parent: "Scope | None"
     is_class: bool = False
+    is_comprehension: bool = False
     imports: dict[str, list[Candidate]] = field(default_factory=dict)
     aliases: dict[str, list[ast.expr]] = field(default_factory=dict)
     relatives: dict[str, str] = field(default_factory=dict)
@@ -36,18 +39,30 @@ class _Scope:
     def binds(self, name: str) -> bool:
         return name in self.imports or name in self.aliases or name in self.others or name in self.relatives
 
+    def sees(self, name: str) -> bool:
+        """Whether this scope or one around it binds `name`, wherever in it that is."""
+        return _owner(name, self) is not None
+
+    def chain(self) -> "Iterator[Scope]":
+        """This scope and those around it, the innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
 
 class Names:
     """Name resolution for one module.
 
     On the way through the tree it also notes what rules ask for first: `classes`, `imports`, `calls`
-    and `loops`.
+    and `loops`, and the `scopes` of what has one of its own, outer ones first.
     """
 
     def __init__(self, tree: ast.Module) -> None:
-        self._scopes: dict[ast.Name, _Scope] = {}
+        self._scopes: dict[ast.Name, Scope] = {}
+        self.scopes: dict[ast.expr | ast.stmt, Scope] = {}
         self._parents: dict[ast.AST, ast.AST] = {}
-        self.module = _Scope(None)
+        self.module = Scope(None)
         self.classes: list[ast.ClassDef] = []
         self.imports: list[Import] = []
         self.calls: list[ast.Call] = []
@@ -119,7 +134,11 @@ class Names:
         """Whether anything at module level binds `name`."""
         return self.module.binds(name)
 
-    def _resolve(self, name: str, scope: _Scope | None, seen: frozenset[str]) -> tuple[Candidate, ...]:
+    def is_foreign(self, name: str) -> bool:
+        """Whether the file reads a `name` that it never binds: something that is not seen does."""
+        return any(node.id == name and not scope.sees(name) for node, scope in self._scopes.items())
+
+    def _resolve(self, name: str, scope: Scope | None, seen: frozenset[str]) -> tuple[Candidate, ...]:
         scope = _owner(name, scope)
         if scope is None and self.starred and name in _BY_STAR:
             return (Candidate(_BY_STAR[name], None),)
@@ -133,7 +152,7 @@ class Names:
             found.extend(Candidate(one.qualified, None) for one in target)
         return tuple(found)
 
-    def _resolve_alias(self, node: ast.expr, scope: _Scope, seen: frozenset[str]) -> tuple[Candidate, ...]:
+    def _resolve_alias(self, node: ast.expr, scope: Scope, seen: frozenset[str]) -> tuple[Candidate, ...]:
         if isinstance(node, ast.Name):
             return self._resolve(node.id, scope, seen)
         if isinstance(node, ast.Attribute):
@@ -146,7 +165,7 @@ _BY_STAR = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
 """What a name that nothing else binds is taken for where `from … import *` may have bound it."""
 
 
-def _owner(name: str, scope: _Scope | None) -> _Scope | None:
+def _owner(name: str, scope: Scope | None) -> Scope | None:
     """The scope whose binding of `name` a read in `scope` sees. Functions in a class do not see its body."""
     first = True
     while scope is not None:
@@ -160,7 +179,7 @@ def _owner(name: str, scope: _Scope | None) -> _Scope | None:
 class _Binder:
     """Fills scopes and parents in one walk."""
 
-    def __init__(self, names: Names, scope: _Scope) -> None:
+    def __init__(self, names: Names, scope: Scope) -> None:
         self._names = names
         self._scope = scope
 
@@ -188,7 +207,7 @@ class _Binder:
             else:
                 self._children(child)
 
-    def _inside(self, scope: _Scope, node: ast.AST) -> None:
+    def _inside(self, scope: Scope, node: ast.AST) -> None:
         _Binder(self._names, scope)._children(node)
 
     def _call(self, node: ast.Call) -> None:
@@ -199,8 +218,12 @@ class _Binder:
         self._names.loops.append(node)
         self._children(node)
 
-    def _comprehension(self, node: ast.AST) -> None:
-        self._inside(_Scope(self._scope), node)
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        self._inside(self._new_scope(node, is_comprehension=True), node)
+
+    def _new_scope(self, node: ast.expr | ast.stmt, *, is_class: bool = False, is_comprehension: bool = False) -> Scope:
+        scope = self._names.scopes[node] = Scope(self._scope, is_class, is_comprehension)
+        return scope
 
     def _constant(self, node: ast.Constant) -> None:
         """Nothing inside."""
@@ -209,7 +232,15 @@ class _Binder:
         self._names._scopes[node] = self._scope
         if not isinstance(node.ctx, ast.Load) and not self._is_alias(node):
             elsewhere = node.id in self._scope.outer  # declared global: the module's name is bound anew
-            (self._names.module if elsewhere else self._scope).others.add(node.id)
+            (self._names.module if elsewhere else self._bound_by(node)).others.add(node.id)
+
+    def _bound_by(self, node: ast.Name) -> Scope:
+        """The scope that gets a name: a walrus in a comprehension binds it around that."""
+        scope = self._scope
+        if isinstance(self._names._parents[node], ast.NamedExpr):
+            while scope.is_comprehension and scope.parent is not None:
+                scope = scope.parent
+        return scope
 
     def _is_alias(self, node: ast.Name) -> bool:
         """Record `name = dotted.expression`, the one assignment that names an API anew."""
@@ -241,7 +272,7 @@ class _Binder:
         self._scope.imports.setdefault(name, []).append(Candidate(qualified, node))
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
-        inner = _Scope(self._scope)
+        inner = self._new_scope(node)
         arguments = node.args
         for one in declared(node):
             inner.others.add(one.arg)
@@ -268,7 +299,7 @@ class _Binder:
         self._scope.others.add(node.name)
         for outside in (*node.decorator_list, *node.bases, *node.keywords):
             self._visit(outside, node)
-        inner = _Binder(self._names, _Scope(self._scope, is_class=True))
+        inner = _Binder(self._names, self._new_scope(node, is_class=True))
         for statement in node.body:
             inner._visit(statement, node)
 

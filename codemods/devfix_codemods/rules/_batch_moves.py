@@ -11,7 +11,7 @@ from devfix_codemods.flow.facts import Meeting, Move
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.values import BatchItem, Kind, Value
 from devfix_codemods.program import Program
-from devfix_codemods.rules._moves import Mover, copied_suffix, mover_for, names_at, roots, text_of, within
+from devfix_codemods.rules._moves import Mover, copied_suffix, mover_for, roots, text_of, within
 
 
 def sibling_moves(program: Program, meeting: Meeting, batch: BatchItem) -> list[Move]:
@@ -122,7 +122,7 @@ def _mover(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Mov
         assert suffix is not None
         return Mover(suffix, device_in(suffix))
     start = program.names.statement(birth_node(meeting))
-    return mover_for(program, meeting, names_at(program, start, meeting), blocking=_file_blocks(program))
+    return mover_for(program, meeting, start, blocking=_file_blocks(program))
 
 
 def _file_blocks(program: Program) -> bool:

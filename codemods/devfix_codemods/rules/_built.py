@@ -9,7 +9,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.library import is_metric_api
 from devfix_codemods.program import Program
-from devfix_codemods.rules._moves import Mover, insertable, mover_for, names_at
+from devfix_codemods.rules._moves import Mover, insertable, mover_for
 
 
 def is_metric(program: Program, birth: ast.AST) -> bool:
@@ -33,7 +33,7 @@ def move_where_built(program: Program, meeting: Meeting, birth: ast.AST) -> Fix 
     if not isinstance(birth, ast.Call):
         return None
     statement = program.names.statement(birth)
-    mover = mover_for(program, meeting, names_at(program, statement, meeting), blocking=True)
+    mover = mover_for(program, meeting, statement, blocking=True)
     edits: tuple[Edit, ...]
     if mover is not None:
         edits = (*mover.edits, ReplaceExpression(program.source.span(birth), f"__node__{mover.suffix}"))

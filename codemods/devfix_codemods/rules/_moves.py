@@ -87,24 +87,24 @@ def device_words(meeting: Meeting) -> str:
     return f"on `{name}`" if name else describe(meeting.anchor.place)
 
 
-def mover_for(
-    program: Program, meeting: Meeting, bound: tuple[DeviceName, ...], *, blocking: bool = False
-) -> Mover | None:
-    """How to take a host value to the anchor's place, where the names in `bound` are bound.
+def mover_for(program: Program, meeting: Meeting, statement: ast.stmt, *, blocking: bool = False) -> Mover | None:
+    """How to take a host value to the anchor's place at `statement`.
 
     In the order of preference: a name for the device, the literal that the anchor was moved by, the device of the
     anchor's parameters, a new name near the imports.
     """
     tail = "" if blocking else ", non_blocking=True"
     place = meeting.anchor.place
-    if (name := device_for(place, bound)) is not None:
+    if (name := device_for(place, names_at(program, statement, meeting))) is not None:
         return Mover(f".to({name}{tail})", name)
     move = meeting.moved.node if meeting.moved else None
     near = move is not None and scope.function_around(program, move) in {None, meeting.context.function}
     literal = _by_literal(place, move, meeting.misplaced.value, tail) if isinstance(place, Device) else None
     if literal is not None and near:
         return literal
-    return _of_parameters(program, meeting, tail) or literal or _declared(program, meeting, move, tail)
+    shared = scope.function_around(program, statement) is meeting.context.function
+    of_parameters = _of_parameters(program, meeting, tail) if shared else None
+    return of_parameters or literal or _declared(program, meeting, move, tail)
 
 
 def _by_literal(place: Device, move: ast.AST | None, value: Value, tail: str) -> Mover | None:

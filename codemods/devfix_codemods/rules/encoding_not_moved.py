@@ -57,7 +57,6 @@ from devfix_codemods.rules._moves import (
     enters_call,
     insertable,
     mover_for,
-    names_at,
     text_of,
 )
 
@@ -222,8 +221,7 @@ def _fix(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None:
     node = part if sibling is not None else birth
     if not isinstance(node, (ast.Call, ast.Subscript, ast.Attribute)):
         return None
-    names = names_at(program, program.names.statement(node), meeting)
-    mover = sibling or mover_for(program, meeting, names, blocking=True)
+    mover = sibling or mover_for(program, meeting, program.names.statement(node), blocking=True)
     if mover is None:
         return None
     edits: tuple[Edit, ...] = (*mover.edits, ReplaceExpression(program.source.span(node), f"__node__{mover.suffix}"))

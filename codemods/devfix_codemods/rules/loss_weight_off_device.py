@@ -46,7 +46,7 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST, may_be_device
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following
-from devfix_codemods.rules._moves import device_words, insertable, mover_for, names_at, text_of
+from devfix_codemods.rules._moves import device_words, insertable, mover_for, text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -97,7 +97,7 @@ def _of_module(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None
     if device is not None:
         text = f".to({device})"
     elif may_be_device(meeting.anchor.place):
-        mover = mover_for(program, meeting, names_at(program, statement, meeting), blocking=True)
+        mover = mover_for(program, meeting, statement, blocking=True)
         if mover is None or mover.safety is not Safety.SAFE:
             return None
         text = mover.suffix
