@@ -168,6 +168,38 @@ SILENT = {
         def unpacked(packed, kernels, device):
             return kernels.unpack(packed.rows.cuda(), bits=4).to(device).t()
     """,
+    "where a tensor was, kept while it is on CUDA": """
+        import torch
+        def factors(a: torch.Tensor, driver=None):
+            # drivers work on CUDA only
+            device = None
+            if driver is not None:
+                device = a.device
+                a = a.cuda()
+            u, s, v = torch.linalg.svd(a, driver=driver)
+            if device is not None:
+                u = u.to(device)
+                s = s.to(device)
+                v = v.to(device)
+            return u, s, v
+    """,
+    "where a model was, kept while it is on CUDA": """
+        import torch
+        def timed(model: torch.nn.Module, x: torch.Tensor, run):
+            device = next(model.parameters()).device
+            model.cuda()
+            took = run(model)
+            model.to(device)
+            return took
+    """,
+    "where a tensor was, kept before the question for CUDA": """
+        import torch
+        def solve(a: torch.Tensor, b: torch.Tensor):
+            device = a.device
+            if torch.cuda.is_available():
+                a = a.cuda()
+            return torch.linalg.inv(a).to(device)
+    """,
     "a dataset": """
         import torch
         class Rows(torch.utils.data.Dataset):

@@ -70,6 +70,7 @@ from devfix_codemods.rules import Rule
 from devfix_codemods.rules._amp import quoted
 from devfix_codemods.rules._arguments import kept as kept_arguments
 from devfix_codemods.rules._comparisons import asks_for_gpu, asks_tensor_for_cuda, chain, searched
+from devfix_codemods.rules._cuda_and_back import comes_back, is_remembered
 from devfix_codemods.rules._cuda_asked import asked, moved_to, takes_cuda_where_it_is
 from devfix_codemods.rules._cuda_kept import ADVICE, kept
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
@@ -109,6 +110,7 @@ def check(program: Program) -> Iterator[Finding]:
     yield from _of_omissions(program)
     yield from _of_later_cards(program)
     yield from _of_options(program)
+    found = [one for one in found if not is_remembered(program, one)]
     open_sites = [one for one in found if not is_guarded(program, one.call)]
     if open_sites:
         yield from _of_sites(program, open_sites)
@@ -128,7 +130,7 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
             yield _finding(program, site, _kept(program, site) if advice == ADVICE else None, advice)
         elif (target := targets.of(site)) is None:
             left.append(site)
-        elif not _comes_back(program, site, target.device):
+        elif not comes_back(program, site, target.device):
             followed[site] = target
     followed |= siblings(program, followed, left)
     left = [one for one in left if one not in followed]
@@ -147,20 +149,6 @@ def _of_sites(program: Program, found: list[Site]) -> Iterator[Finding]:
     for site in left:
         if not managed.is_file and (fix := policy.fix(site)) is not None:
             yield _finding(program, site, fix, None)
-
-
-def _comes_back(program: Program, site: Site, device: str) -> bool:
-    """`f(x.cuda()).to(device)`: what works on CUDA alone gets it, and its result goes back."""
-    inner: ast.AST = site.call
-    called = False
-    for outer in program.names.ancestors(site.call):
-        if not isinstance(outer, (ast.expr, ast.keyword)):
-            return False
-        called = called or (isinstance(outer, ast.Call) and inner is not outer.func)
-        if called and isinstance(outer, ast.Call) and isinstance(inner, ast.Attribute) and inner.attr == "to":
-            return [dotted(one) for one in scope.given_to(outer)] == [device]
-        inner = outer
-    return False
 
 
 def _kept(program: Program, site: Site) -> Fix | None:
