@@ -29,6 +29,30 @@ SILENT = {
                 x = x.to(self.device)
                 return self.part(x), self.first(x), self.cut(x), self.inner(x), self.outer(x)
     """,
+    "what takes apart the model that it is given": """
+        import torch
+        from torch import nn
+        from torchvision.models.feature_extraction import create_feature_extractor, get_graph_node_names
+
+        def show(device, loader, model: nn.Module):
+            model.eval()
+            for x, y in loader:
+                x, y = x.to(device), y.to(device)
+                names, _ = get_graph_node_names(model)
+                taps = create_feature_extractor(model, return_nodes=names)
+                print(taps(x))
+    """,
+    "a model that is made of given ones": """
+        import torch
+        from torch import nn
+        from transformers import EncoderDecoderModel
+
+        def translate(device, loader, encoder: nn.Module, decoder: nn.Module):
+            model = EncoderDecoderModel(encoder=encoder, decoder=decoder)
+            for x, y in loader:
+                x, y = x.to(device), y.to(device)
+                print(model(x))
+    """,
     "a part of a model in a module": """
         import torch
         from torch import nn
@@ -1054,3 +1078,21 @@ def test_a_part_of_a_model(rule) -> None:
                 return self.part(x)
     """
     assert "models.vgg16(weights=None).to(device).features[:16].eval()\n" in rule.fixed(program)
+
+
+def test_what_takes_a_model_apart_is_where_that_is(rule):
+    program = """
+        from torch import nn
+        from torchvision.models.feature_extraction import create_feature_extractor
+
+        def main(device, loader):
+            net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+            net.eval()
+            taps = create_feature_extractor(net, return_nodes=["0"])
+            for x, y in loader:
+                x, y = x.to(device), y.to(device)
+                print(taps(x))
+
+        main("cuda", [])
+    """
+    assert "net = nn.Sequential(nn.Linear(3, 3), nn.ReLU()).to(device)\n" in rule.fixed(program)

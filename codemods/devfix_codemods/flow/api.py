@@ -94,7 +94,8 @@ class Api(Modules):
             return Value(Kind.TOKENIZER)
         if is_model_factory(name):
             managed = any(key.arg in {"device_map", "device"} or key.arg is None for key in node.keywords)
-            return self.new_module(node, UNKNOWN if managed else HOST, state)
+            around = any(value.kind is Kind.MODULE for _, value in arguments.all())  # its parts may be anywhere
+            return self.new_module(node, UNKNOWN if managed or around else HOST, state)
         if name in tables.GENERATORS:
             return self.generator(node, arguments, state)
         if name == "torch.manual_seed":

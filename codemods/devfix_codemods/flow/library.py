@@ -49,6 +49,8 @@ def is_model_factory(name: str) -> bool:
     if name.startswith("transformers."):
         built = last in {"from_pretrained", "from_config"} or "For" in last or last.endswith("Model")
         return built and last[:1].isalpha() and "Config" not in name
+    if name.startswith("torchvision.models.feature_extraction."):
+        return False  # it takes apart what it is given
     return name == "timm.create_model" or (name.startswith("torchvision.models.") and last[:1].islower())
 
 

@@ -233,6 +233,7 @@ PASSED_ON = frozenset(
         "torch.autograd.Variable",
         "torch.compile",
         "torch.jit.script",
+        "torchvision.models.feature_extraction.create_feature_extractor",
         "torch.utils.data.Subset",
         "torch.utils.data.ConcatDataset",
         "tqdm.tqdm",

@@ -16,7 +16,14 @@ from devfix_codemods.scope import Function
 
 _LIBRARIES = ("torch_geometric.nn.", "dgl.nn.", "torchmetrics.", "torchvision.ops.")
 """Libraries whose classes, below these names, are modules."""
-_WRAPPERS = ("torch.nn.utils.", "torch.jit.script", "torch.compile", "copy.deepcopy", "copy.copy")
+_WRAPPERS = (
+    "torch.nn.utils.",
+    "torch.jit.script",
+    "torch.compile",
+    "torchvision.models.feature_extraction.",
+    "copy.deepcopy",
+    "copy.copy",
+)
 """Functions that give back the module that they get, or one like it."""
 _SELF_METHODS = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "apply", "train"})
 _FREEZING = frozenset({"eval", "requires_grad_"})
