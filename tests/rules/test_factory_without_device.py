@@ -434,6 +434,14 @@ SILENT = {
             border = 1.0 + a * torch.cos(4 * angle)
             return x[border > length - tol]
     """,
+    "what takes the place of a tensor to be read by numpy": """
+        import torch
+        def view(x: torch.Tensor):
+            storage = x.untyped_storage()
+            x = torch.empty(0)
+            x.set_(storage)
+            return memoryview(x.numpy()).cast("b")
+    """,
     "a number that takes the place of a tensor in arithmetic": """
         import torch
         class Best:

@@ -5,6 +5,7 @@ import ast
 from devfix_codemods import scope
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_on_purpose import is_scalar
+from devfix_codemods.rules._host_reads import is_read_later
 
 
 def taken_place(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
@@ -12,6 +13,8 @@ def taken_place(program: Program, function: scope.Function, call: ast.Call) -> t
     statement = program.names.statement(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
     if not isinstance(target, ast.Name) or target.id in set(scope.reads(call)):
+        return None
+    if is_read_later(program, function, call):
         return None
     if is_scalar(call) and _is_only_counted_with(program, function, call, target.id):
         return None
