@@ -86,6 +86,36 @@ SILENT = {
 
         main("cuda")
     """,
+    "parts that a helper replaces": """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
+        def place(inputs, device):
+            for key in inputs:
+                inputs[key] = inputs[key].to(device)
+
+        def place_all(batches, device):
+            for batch in batches:
+                for key in batch:
+                    batch[key] = batch[key].to(device)
+            return batches
+
+        def main(device):
+            model = AutoModel.from_pretrained("x").to(device)
+            tok = AutoTokenizer.from_pretrained("x")
+            inputs = tok("a", return_tensors="pt")
+            place(inputs, device)
+            model(**inputs)
+            batch = {"input_ids": tok("a", return_tensors="pt")["input_ids"]}
+            place(batch, device)
+            model(**batch)
+            batches = [{"input_ids": tok(text, return_tensors="pt")["input_ids"]} for text in "ab"]
+            place_all(batches, device)
+            for batch in batches:
+                model(**batch)
+
+        main("cuda")
+    """,
     "parts replaced": """
         import torch
         from transformers import AutoModel, AutoTokenizer
@@ -626,6 +656,27 @@ def test_an_encoding_by_hand_goes_to_the_model(rule, ids, given) -> None:
     fixed = rule.fixed(program)
     assert fixed.count(".to(device)") == 2
     assert f"{TO_IDS}.to(device)" in fixed
+
+
+def test_a_helper_that_puts_nothing_into_the_encoding(rule):
+    program = """
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
+        def show(inputs):
+            for key in inputs:
+                print(key, inputs[key].shape)
+            inputs = None
+
+        def main(device):
+            model = AutoModel.from_pretrained("x").to(device)
+            inputs = AutoTokenizer.from_pretrained("x")("a", return_tensors="pt")
+            show(inputs)
+            model(**inputs)
+
+        main("cuda")
+    """
+    assert 'return_tensors="pt").to(device)\n' in rule.fixed(program)
 
 
 def test_the_device_of_a_model_that_the_maker_of_the_encoding_does_not_know(rule):

@@ -12,7 +12,7 @@ from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, 
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, join_states
-from devfix_codemods.flow.tree import declared, walk
+from devfix_codemods.flow.tree import declared, given_to, walk
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NONE, NOTHING, Birth, Kind, Object, Origin, Value, join_values
 
@@ -91,19 +91,38 @@ class Functions(Calls):
         finally:
             self.calls.pop()
             self.frame = caller
-        return self._result(definition, frame, end, state)
+        value, final = self._result(definition, frame, end)
+        if final is not None:
+            state.objects, state.moved, state.default = final.objects, final.moved, final.default
+            if site is not None:
+                self._keep_changes(definition, site, env, final, state)
+        return value
 
-    def _result(self, definition: Function, frame: Frame, end: State | None, state: State) -> Value:
+    def _keep_changes(
+        self, definition: Function, site: ast.Call, env: dict[str, Value], end: State, state: State
+    ) -> None:
+        """`place(batch, device)`: what the function puts into a container that it is given, the caller finds there."""
+        for node in given_to(site):
+            value = state.env.get(node.id) if isinstance(node, ast.Name) else None
+            if value is None or value.kind not in _CONTAINERS:
+                continue
+            assert isinstance(node, ast.Name)
+            for name, given in env.items():
+                left = end.env.get(name, value)
+                if given is value and left is not value and name not in self.evidence(definition).stores:
+                    forgotten = replace(value, place=UNKNOWN, batch=None, items=None, element=None)
+                    state.env[node.id] = left if self.is_here(site) else forgotten
+
+    def _result(self, definition: Function, frame: Frame, end: State | None) -> tuple[Value, State | None]:
+        """What a function gives back, and the state in which it ends, if it does."""
         value: Value | None = NONE if end is not None else None
         final = end
         for returned, at in frame.returns:
             value = returned if value is None else join_values(value, returned)
             final = join_states(final, at)
-        if final is not None:
-            state.objects, state.moved, state.default = final.objects, final.moved, final.default
         if self.evidence(definition).yields:
-            return Value(Kind.SEQUENCE, element=value if frame.returns else NOTHING)
-        return value if value is not None else NOTHING
+            return Value(Kind.SEQUENCE, element=value if frame.returns else NOTHING), final
+        return value if value is not None else NOTHING, final
 
     def _scope_of(self, definition: ast.AST) -> Frame:
         """The frame whose names the body sees: the running one that defines it, or the module."""
@@ -299,6 +318,7 @@ class Functions(Calls):
             return _collated(self._activate(method, self.symbolic_parameters(method, receiver, UNKNOWN), inner))
 
 
+_CONTAINERS = frozenset({Kind.SEQUENCE, Kind.MAPPING, Kind.ENCODING})
 _ANNOTATIONS = {
     "device": Kind.DEVICE,
     "Tensor": Kind.TENSOR,
