@@ -13,7 +13,8 @@ from devfix_codemods.flow.values import Birth
 from devfix_codemods.program import Program
 from devfix_codemods.rules._moves import insertable
 
-_CODE = rb"\.(?:encode|convert_tokens_to_ids|encode_as_ids|EncodeAsIds)\("
+_CODES = (b".encode(", b".convert_tokens_to_ids(", b".encode_as_ids(", b".EncodeAsIds(")
+_CODE = b"(?:" + b"|".join(map(re.escape, _CODES)) + b")"
 _BY_HAND = re.compile(
     rb"ensor\(\[?[\w.]*" + _CODE + rb"|(\w+) = [^\n]*" + _CODE + rb"[^\n]*\n(?:[^\n]*\n)?[^\n]*ensor\(\[?\1\b"
 )
@@ -35,6 +36,8 @@ class HandMade:
 
 def encodes_by_hand(data: bytes) -> bool:
     """Whether a tensor is made of something that was encoded just before."""
+    if b"ensor(" not in data or not any(word in data for word in _CODES):
+        return False
     return _BY_HAND.search(data) is not None
 
 

@@ -115,15 +115,16 @@ def _before_moves(data: bytes) -> list[bytes]:
 def loads_to_anywhere(data: bytes) -> bool:
     """Some call that may be `torch.load`, or one of its kin, names no `map_location`."""
     for found in _LOAD.finditer(data):
-        if (
-            found.group(1) not in _OTHER_LOADERS
-            and b"map_location" not in data[found.end() : _closing(data, found.end())]
-        ):
+        owner = _OWNER.search(data, max(0, found.start() - _BEFORE), found.start())
+        if owner is not None and owner.group(1) in _OTHER_LOADERS:
+            continue
+        if b"map_location" not in data[found.end() : _closing(data, found.end())]:
             return True
     return False
 
 
-_LOAD = re.compile(rb"(?:\b([\w\x80-\xff]+)\.)?\b(?:load|load_url|load_state_dict_from_url)\(")
+_LOAD = re.compile(rb"\b(?:load|load_url|load_state_dict_from_url)\(")
+_OWNER = re.compile(rb"([\w\x80-\xff]+)\.$")
 _OTHER_LOADERS = frozenset(
     b"json yaml np numpy pickle pkl joblib toml tomllib tomli librosa torchaudio OmegaConf marshal dill cloudpickle "
     b"cPickle ujson orjson simplejson jnp onnx spm self".split()

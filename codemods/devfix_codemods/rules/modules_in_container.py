@@ -138,6 +138,7 @@ _GROWS = re.compile(rb"self\.(\w+)(?:\.(?:append|insert|extend|update)\(|\s*\+=|
 _FILLED = re.compile(
     rb"self\.\w+\s*(?::[^=\n]+)?=\s*(?:[\[({][\s\[({]*[^()]{0,200}?|(?:list|tuple)\(\s*[\[(]?\s*|\(\s*\(\s*)[A-Za-z_][\w.]*\("
 )
+_LISTED = re.compile(rb"\b(\w+)(?:\.append\(|\s*=\s*[\[(]\s*\w)")
 _LOCAL = re.compile(rb"self\.\w+\s*=\s*(\w+)\s*(?:#[^\n]*)?\n")
 
 
@@ -149,9 +150,8 @@ def _looks(data: bytes) -> bool:
         return True
     if set(_GROWN.findall(data)) & set(_GROWS.findall(data)):
         return True
-    return any(
-        re.search(rb"\b" + name + rb"(?:\.append\(|\s*=\s*[\[(]\s*\w)", data) for name in set(_LOCAL.findall(data))
-    )
+    local = set(_LOCAL.findall(data))
+    return any(found.group(1) in local for found in _LISTED.finditer(data))
 
 
 RULE = Rule("DVF204", "modules-in-container", ((b"nn", b"self.", b"class "),), check, looks=_looks)
