@@ -36,20 +36,33 @@ class Outline:
             last_name(call.func) in MAKERS
             and all(one.arg not in {"device", None} for one in call.keywords)
             and (self._names.qualified(call.func) or "").startswith("torch.")
-            and not self._is_parameter(call)
+            and not self._is_carried(call)
             for call in self._names.calls
         )
 
-    def _is_parameter(self, call: ast.Call) -> bool:
-        """`nn.Parameter(torch.zeros(3) * scale)`: where the module is moved, this is."""
-        node: ast.AST | None = call
-        while isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp)) and node is not None:
+    def _is_carried(self, call: ast.Call) -> bool:
+        """`nn.Parameter(torch.zeros(3) * scale)`, `nn.Buffer(torch.arange(9).view(3, 3))`: it goes with its module.
+
+        What is copied into a tensor, `x.copy_(torch.ones(3))`, stays: it may come from any device.
+        """
+        node: ast.AST = call
+        while isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp)):
             around = self._names.parent(node)
-            if isinstance(around, ast.Call) and node in around.args:
-                name = self._names.qualified(around.func)
-                return name is not None and canonical(name) in PARAMETER_CLASSES
+            if isinstance(around, ast.Attribute) and around.attr in _KEEPING:
+                node, around = around, self._names.parent(around)
+                if not isinstance(around, ast.Call) or around.func is not node:
+                    return False
+            elif isinstance(around, ast.Call) and node in around.args:
+                return self._carries(around.func)
+            if around is None:
+                return False
             node = around
         return False
+
+    def _carries(self, function: ast.expr) -> bool:
+        if isinstance(function, ast.Attribute) and function.attr in {"register_buffer", "copy_"}:
+            return True
+        return canonical(self._names.qualified(function) or "") in PARAMETER_CLASSES
 
     @cached_property
     def brings_to_host(self) -> bool:
@@ -138,6 +151,13 @@ class Outline:
         if any(self._names.qualified(node.func) in LOADERS for node in self._names.calls):
             return True
         return any("loader" in name.lower() for loop in self._names.loops for name in _reads(loop.iter))
+
+
+_KEEPING = frozenset(
+    {"bool", "clone", "contiguous", "double", "expand", "fill_", "flatten", "float", "int", "long", "normal_"}
+    | {"permute", "repeat", "reshape", "squeeze", "t", "transpose", "uniform_", "unsqueeze", "view", "zero_"}
+)
+"""Methods that give the tensor itself, filled, shaped or of another type, and look at no other tensor."""
 
 
 def _root(node: ast.expr) -> str | None:
