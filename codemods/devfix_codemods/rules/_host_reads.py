@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import statements, walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._optional import surely_run_before
 
@@ -131,7 +132,7 @@ def _made_on_host(program: Program, function: scope.Function) -> set[str]:
     """Names that get what factories make without a device."""
     return {
         name
-        for one in ast.walk(function)
+        for one in statements(function)
         if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
         if tables.canonical(program.names.qualified(one.value.func) or "") in tables.FACTORIES
         if all(each.arg != "device" for each in one.value.keywords)
@@ -141,9 +142,12 @@ def _made_on_host(program: Program, function: scope.Function) -> set[str]:
 
 def _computed_of(function: scope.Function, first: set[str], local: set[str]) -> set[str]:
     """`first`, and the names that get what is computed of those and of no other local name."""
-    found, pending = set(first), [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+    found = set(first)
+    assigned = [
+        (_tensors(one.value) & local, _targets(one)) for one in statements(function) if isinstance(one, ast.Assign)
+    ]
     while True:
-        more = {name for one in pending if _tensors(one.value) & local <= found for name in _targets(one)} - found
+        more = {name for read, targets in assigned if read <= found for name in targets} - found
         if not more:
             return found
         found |= more
@@ -151,14 +155,15 @@ def _computed_of(function: scope.Function, first: set[str], local: set[str]) -> 
 
 def _tensors(value: ast.expr) -> set[str]:
     """The names that a value is computed of, but for indices and what functions are called of."""
+    inside = list(walk(value))
     indices = {
         one
-        for each in ast.walk(value)
+        for each in inside
         if isinstance(each, ast.Subscript)
-        for one in ast.walk(each.slice)
+        for one in walk(each.slice)
         if isinstance(one, ast.Name)
     }
-    return {one.id for one in ast.walk(value) if isinstance(one, ast.Name) and one not in indices}
+    return {one.id for one in inside if isinstance(one, ast.Name) and one not in indices}
 
 
 def _targets(statement: ast.stmt) -> set[str]:

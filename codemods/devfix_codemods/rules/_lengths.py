@@ -19,6 +19,8 @@ _KEEP = frozenset({"sum", "squeeze", "to", "cuda", "int", "round", "ceil", "floo
 
 
 def packs(program: Program) -> list[ast.Call]:
+    if b"pack_padded_sequence" not in program.source.data:
+        return []
     return [one for one in program.names.calls if program.names.qualified(one.func) in _PACKS]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import statements
 from devfix_codemods.program import Program
 
 _PASSED_ON = 2
@@ -16,7 +17,7 @@ def left_out(program: Program) -> Iterator[ast.Call]:
     takers = _takers(program)
     if not takers:
         return
-    for function in ast.walk(program.tree):
+    for function in statements(program.tree):
         if isinstance(function, scope.Function) and "device" in scope.parameters(function):
             calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
             if sum(map(_passes_on, calls)) >= _PASSED_ON:

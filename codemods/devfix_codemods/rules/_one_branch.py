@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, RemoveStatement, ReplaceExpression
 from devfix_codemods.flow.evidence import dotted, last_name
+from devfix_codemods.flow.tree import statements
 from devfix_codemods.program import Program
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
@@ -38,7 +39,7 @@ def moves_in_one_branch(data: bytes) -> bool:
 
 def forgotten_moves(program: Program) -> Iterator[Forgotten]:
     """What one branch of an `if` moves and another leaves where it is."""
-    for branch in (one for one in ast.walk(program.tree) if isinstance(one, ast.If)):
+    for branch in (one for one in statements(program.tree) if isinstance(one, ast.If)):
         yield from _in_chain(program, branch)
         if _asks_for_place(branch.test):
             continue
@@ -253,7 +254,7 @@ def _in_methods(program: Program, branch: ast.If) -> Iterator[Forgotten]:
         case _:
             return
     code = program.source.segment(program.source.span(other))
-    for twin in (one for one in ast.walk(owner) if isinstance(one, ast.If) and one is not branch and not one.orelse):
+    for twin in (one for one in statements(owner) if isinstance(one, ast.If) and one is not branch and not one.orelse):
         within = scope.function_around(program, twin)
         same = ast.dump(twin.test) == ast.dump(branch.test) and _dumped(twin.body) == _dumped(branch.body)
         if moves and same and within is not function and within is not None and not _moved_at_all(within, name):

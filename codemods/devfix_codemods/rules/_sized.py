@@ -399,9 +399,13 @@ def _devices_given(program: Program, around: ast.AST) -> Iterator[ast.expr]:
         if isinstance(one, ast.Call):
             moved = isinstance(one.func, ast.Attribute) and one.func.attr == "to"
             made = one.func.value if moved and isinstance(one.func, ast.Attribute) else one
-            if isinstance(made, ast.Call) and tables.canonical(program.names.qualified(made.func) or "") in _MAKES:
-                yield from (each.value for each in one.keywords if each.arg == "device")
-                yield from one.args[:1] if moved else ()
+            given = [each.value for each in one.keywords if each.arg == "device"] + (one.args[:1] if moved else [])
+            if given and isinstance(made, ast.Call) and _is_factory(program, made):
+                yield from given
+
+
+def _is_factory(program: Program, call: ast.Call) -> bool:
+    return tables.canonical(program.names.qualified(call.func) or "") in _MAKES
 
 
 def _by_item(program: Program, function: scope.Function, call: ast.Call) -> str | None:
