@@ -68,6 +68,11 @@ def test_a_loss_that_a_trainer_keeps(rule) -> None:
     assert "self.loss = nn.CrossEntropyLoss(weight=torch.ones(3)).to(device)\n" in rule.fixed(program)
 
 
+def test_a_loss_that_goes_by_another_name(rule) -> None:
+    built = "from torch.nn import NLLLoss as Criterion  # not MSELoss(x)\ncriterion = Criterion(torch.ones(3))\n"
+    assert len(rule.findings(f"{HEAD}device = torch.device('cuda')\n{built}{END}")) == 1
+
+
 def test_a_loss_that_follows_the_predictions(rule) -> None:
     program = HEAD + (
         "def f(x: torch.Tensor, y: torch.Tensor):\n    loss = nn.NLLLoss(weight=torch.ones(3))\n    return loss(x, y)\n"

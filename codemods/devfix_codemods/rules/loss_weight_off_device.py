@@ -42,6 +42,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.flow.evidence import last_name
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST, may_be_device
 from devfix_codemods.program import Program
@@ -50,6 +51,8 @@ from devfix_codemods.rules._moves import device_words, insertable, mover_for, te
 
 
 def check(program: Program) -> Iterator[Finding]:
+    if not any(_may_weigh(program, one) for one in program.names.calls):
+        return
     seen = set()
     for meeting in (*program.facts.meetings, *program.facts.followings):
         if meeting.context.worker or not _division.is_weight(meeting) or meeting.misplaced.place != HOST:
@@ -105,6 +108,14 @@ def _of_module(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None
         return None
     edit = ReplaceExpression(program.source.span(birth), f"__node__{text}")
     return Fix(Safety.SAFE, "Move the loss with its weights where it is built", (edit,))
+
+
+def _may_weigh(program: Program, call: ast.Call) -> bool:
+    """A call with a `weight`, or of a loss that is built with something."""
+    if any(one.arg in {"weight", "pos_weight"} for one in call.keywords):
+        return True
+    name = program.names.qualified(call.func) or last_name(call.func) or ""
+    return bool(call.args or call.keywords) and name.endswith("Loss")
 
 
 def _gives_weights(data: bytes) -> bool:
