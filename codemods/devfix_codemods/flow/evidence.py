@@ -149,6 +149,9 @@ def _collect(scope: ast.AST, found: dict[ast.AST, Evidence], names: Names) -> Ev
     while pending:
         node = pending.pop()
         kind = node.__class__
+        if kind is ast.Name:
+            _name(node, own)  # type: ignore[arg-type]
+            continue
         if kind in _SCOPES:
             own.absorb(_collect(node, found, names))
             continue
@@ -156,7 +159,7 @@ def _collect(scope: ast.AST, found: dict[ast.AST, Evidence], names: Names) -> Ev
             noter(node, own)
             if kind is ast.Call:
                 _tensor_arguments(node, own, names)  # type: ignore[arg-type]
-        if kind is not ast.Name and kind is not ast.Constant:
+        if kind is not ast.Constant:
             pending += children(node)
     own.modules |= {name for name in own.moved & own.applied if not tables.PLACES_ITS_INPUTS.search(name)}
     return own
@@ -166,7 +169,7 @@ _SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.La
 
 
 def _name(node: ast.Name, found: Evidence) -> None:
-    if isinstance(node.ctx, ast.Store):
+    if node.ctx.__class__ is ast.Store:
         found.bindings[node.id] = found.bindings.get(node.id, 0) + 1
         found.stores.setdefault(node.id, []).append(node.lineno)
 
@@ -240,11 +243,12 @@ _IN_PLACE = frozenset({"half", "float", "double", "bfloat16"})
 
 
 def _call(node: ast.Call, found: Evidence) -> None:
-    if node.args and (text := dotted(node.func)) is not None:
+    text = dotted(node.func)
+    if node.args and text is not None:
         found.applied.add(text)
     if isinstance(node.func, ast.Attribute):
         found.methods.add(node.func.attr)
-        if node.func.attr[:1].isupper() and (text := dotted(node.func)) is not None:
+        if node.func.attr[:1].isupper() and text is not None:
             found.built.add(text)
         _method(node.func, node, found)
     elif isinstance(node.func, ast.Name):
@@ -256,7 +260,7 @@ def _call(node: ast.Call, found: Evidence) -> None:
             found.texts |= names
         if node.func.id in {"enumerate", "zip"}:
             found.iterated |= names
-    if _is_tokenizing(node):
+    if _is_tokenizing(node, text or ""):
         found.texts.update(one.id for one in node.args if isinstance(one, ast.Name))
 
 
@@ -277,8 +281,7 @@ _ATTRIBUTES = frozenset({"is_cuda", "device", "shape", "ndim"})
 
 def _tensor_arguments(node: ast.Call, found: Evidence, names: Names) -> None:
     """What is given to functions of torch that take nothing but tensors, alone or in a list."""
-    text = dotted(node.func)
-    if text is None or text.rpartition(".")[2] not in _TENSOR_FUNCTIONS or not node.args:
+    if not node.args or last_name(node.func) not in _TENSOR_FUNCTIONS:
         return
     name = tables.canonical(names.qualified(node.func) or "")
     if name not in tables.TENSOR_FUNCTIONS:
@@ -301,7 +304,7 @@ def _is_plain(node: ast.expr) -> bool:
 
 
 def _method(function: ast.Attribute, call: ast.Call, found: Evidence) -> None:
-    receiver, arguments = dotted(function.value), call.args
+    receiver, arguments = dotted(function.value) if function.attr in _TELLING else None, call.args
     if receiver is None:
         return
     if function.attr in tables.MODULE_EVIDENCE_METHODS and not _trains_another(function, call):
@@ -310,7 +313,7 @@ def _method(function: ast.Attribute, call: ast.Call, found: Evidence) -> None:
         found.tensors.add(receiver)
     if function.attr in tables.TENSOR_ONLY_METHODS:
         found.sure(receiver, function.lineno)
-    if function.attr in {"to", "cuda", "cpu", "type_as", "to_device"}:
+    if function.attr in _MOVES:
         found.moved.add(receiver)
     if function.attr == "backward":
         found.losses.add(receiver)
@@ -318,8 +321,20 @@ def _method(function: ast.Attribute, call: ast.Call, found: Evidence) -> None:
             found.sure(receiver, function.lineno)
     if function.attr in {"numpy", "__array__"}:
         found.numpy.add(receiver)
-    if function.attr in {"lower", "upper", "strip", "startswith", "endswith", "format", "encode", "join"}:
+    if function.attr in _TEXT_METHODS:
         found.texts.add(receiver)
+
+
+_MOVES = frozenset({"to", "cuda", "cpu", "type_as", "to_device"})
+_TEXT_METHODS = frozenset({"lower", "upper", "strip", "startswith", "endswith", "format", "encode", "join"})
+_TELLING = (
+    tables.MODULE_EVIDENCE_METHODS
+    | tables.TENSOR_EVIDENCE_METHODS
+    | tables.TENSOR_ONLY_METHODS
+    | {"backward", "numpy", "__array__"}
+    | _MOVES
+    | _TEXT_METHODS
+)
 
 
 def _trains_another(function: ast.Attribute, call: ast.Call) -> bool:
@@ -328,16 +343,14 @@ def _trains_another(function: ast.Attribute, call: ast.Call) -> bool:
     return function.attr in {"train", "eval"} and (len(call.args) > 1 or not named <= {"mode"})
 
 
-def _is_tokenizing(node: ast.Call) -> bool:
+def _is_tokenizing(node: ast.Call, name: str) -> bool:
     """A call that reads its arguments as text: `tokenizer(text)`, `clip.tokenize(text)`."""
-    name = dotted(node.func) or ""
     last = name.rpartition(".")[2].lower()
     return "tokeniz" in last or any(keyword.arg == "return_tensors" for keyword in node.keywords)
 
 
 _NOTERS: dict[type[ast.AST], Callable[[Any, Evidence], None]] = {
     ast.Call: _call,
-    ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Assign: _assign,
     ast.Compare: _compare,

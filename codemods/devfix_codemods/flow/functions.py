@@ -23,6 +23,7 @@ class Functions(Calls):
     def __init__(self, root: Unit, project: Project | None = None) -> None:
         super().__init__(root, project)
         self.interest = root.interest
+        self._annotations: dict[ast.expr, Kind] = {}
         self.observed: dict[tuple[ast.AST, str], Value] = {}
         self._placed_by: dict[Function, set[str]] = {}
 
@@ -188,6 +189,12 @@ class Functions(Calls):
         return replace(value, kind=kind) if kind is not Kind.UNKNOWN else value
 
     def annotation_kind(self, node: ast.expr) -> Kind:
+        known = self._annotations.get(node)
+        if known is None:
+            known = self._annotations[node] = self._annotation_kind(node)
+        return known
+
+    def _annotation_kind(self, node: ast.expr) -> Kind:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return _ANNOTATIONS.get(node.value.rpartition(".")[2], Kind.UNKNOWN)
         if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Optional"):
@@ -214,7 +221,8 @@ class Functions(Calls):
         for name, value in env.items():
             key = (definition, name)
             known = self.observed.get(key)
-            self.observed[key] = value if known is None else join_values(known, value)
+            if known is None or known.kind is not Kind.UNKNOWN:  # which no other value makes known
+                self.observed[key] = value if known is None else join_values(known, value)
 
     def symbolic_parameters(self, definition: Function, receiver: Value | None, place: Place) -> dict[str, Value]:
         """Parameters whose caller is unknown: each lives somewhere of its own, or with the module in `forward`."""

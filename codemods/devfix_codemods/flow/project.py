@@ -153,8 +153,8 @@ class Project:
         return found.definition if found is not None and isinstance(found.definition, ast.ClassDef) else None
 
     def home_of(self, node: ast.AST) -> Unit | None:
-        """The file that `node` is part of."""
-        return next((unit for unit in self._units.values() if unit is not None and unit.holds(node)), None)
+        """The file that `node` is part of: mostly one that was asked for just now."""
+        return next((unit for unit in reversed(self._units.values()) if unit is not None and unit.holds(node)), None)
 
     def state(self, unit: Unit, run: Callable[[Unit], State | None]) -> State | None:
         """What holds after the top level of `unit` has run, as `run` finds out; None where it cannot be told.
