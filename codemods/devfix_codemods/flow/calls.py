@@ -91,18 +91,30 @@ class Calls(Readouts):
         return Arguments(positional, keywords, starred)
 
     def _is_loss_by_use(self, node: ast.Call) -> bool:
-        """`loss = f(…)` with `loss.backward()` in the same function: the arguments meet."""
+        """`loss = f(…)` with `loss.backward()` in the same function: the arguments meet.
+
+        So they do in `f(…).item()` where another function of the file differentiates what `f` gives.
+        """
         parent = self.names.parent(node)
-        if isinstance(parent, ast.Attribute) and parent.attr == "backward":
-            return True
+        if isinstance(parent, ast.Attribute):
+            return parent.attr == "backward" or (parent.attr == "item" and self._is_criterion(node.func))
         if (
             not isinstance(parent, ast.Assign)
             or len(parent.targets) != 1
             or not isinstance(parent.targets[0], ast.Name)
         ):
             return False
-        name = parent.targets[0].id
-        return name in self.frame.evidence.losses and self.frame.evidence.bindings.get(name) == 1
+        name, own = parent.targets[0].id, self.frame.evidence
+        is_loss = name in own.losses or (name in own.numbers and self._is_criterion(node.func))
+        return is_loss and own.bindings.get(name) == 1
+
+    def _is_criterion(self, function: ast.expr) -> bool:
+        """Whether the file differentiates what a function of this name gives: of `self`, in the same class."""
+        text, owner = dotted(function), self.frame.context.owner
+        if text is None:
+            return False
+        known = self.evidence(owner) if owner is not None and text.startswith("self.") else self.module_frame.evidence
+        return text in known.criteria
 
     def _builtin(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         first = arguments.first

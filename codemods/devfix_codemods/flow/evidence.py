@@ -21,6 +21,8 @@ class Evidence:
     `applied` are the dotted names that are called with something: what is moved as well is a module.
     `methods` are the last parts of what is called by a dotted name, `built` the dotted names of calls that look like
     those of classes. `kept` are the assignments to attributes, `read` the attributes that are read.
+    `results` are the dotted names of the functions that give each plain name its value, `criteria` those that give what
+    is then differentiated, `numbers` the names that `.item()` is asked of.
     `surely` are those with which something is done that only a torch tensor stands (no number, no numpy array), each
     with the lines where that is seen; `stores` are the lines at which a plain name is bound, `drawn` the first and last
     lines of the comprehensions that bind one for themselves. `shaped` and `placed` have a `shape` and a `device`: what
@@ -31,6 +33,9 @@ class Evidence:
     modules: set[str] = field(default_factory=set)
     tensors: set[str] = field(default_factory=set)
     losses: set[str] = field(default_factory=set)
+    results: dict[str, set[str]] = field(default_factory=dict)
+    criteria: set[str] = field(default_factory=set)
+    numbers: set[str] = field(default_factory=set)
     texts: set[str] = field(default_factory=set)
     plain: set[str] = field(default_factory=set)
     numpy: set[str] = field(default_factory=set)
@@ -56,6 +61,7 @@ class Evidence:
         self.modules |= inner.modules
         self.tensors |= inner.tensors
         self.losses |= inner.losses
+        self.criteria |= inner.criteria
         self.texts |= inner.texts
         self.plain |= inner.plain
         self.numpy |= inner.numpy
@@ -161,6 +167,7 @@ def _collect(scope: ast.AST, found: dict[ast.AST, Evidence], names: Names) -> Ev
                 _tensor_arguments(node, own, names)  # type: ignore[arg-type]
         if kind is not ast.Constant:
             pending += children(node)
+    own.criteria |= {one for name in own.losses if own.bindings.get(name) == 1 for one in own.results.get(name, ())}
     own.modules |= {name for name in own.moved & own.applied if not tables.PLACES_ITS_INPUTS.search(name)}
     return own
 
@@ -177,6 +184,9 @@ def _name(node: ast.Name, found: Evidence) -> None:
 def _assign(node: ast.Assign, found: Evidence) -> None:
     if any(attributes_set(node)):
         found.kept.append(node)
+    target, value = node.targets[0], node.value
+    if isinstance(target, ast.Name) and isinstance(value, ast.Call) and (text := dotted(value.func)) is not None:
+        found.results.setdefault(target.id, set()).add(text)
 
 
 def attributes_set(node: ast.Assign) -> Iterator[str]:
@@ -319,6 +329,8 @@ def _method(function: ast.Attribute, call: ast.Call, found: Evidence) -> None:
         found.losses.add(receiver)
         if not arguments:
             found.sure(receiver, function.lineno)
+    if function.attr == "item":
+        found.numbers.add(receiver)
     if function.attr in {"numpy", "__array__"}:
         found.numpy.add(receiver)
     if function.attr in _TEXT_METHODS:
