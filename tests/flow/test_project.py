@@ -309,11 +309,11 @@ class Counting(InMemory):
         return super().read(path)
 
 
-def _checked_in_turn(room: int) -> tuple[list[CheckOutcome], Counter[str]]:
+def _checked_in_turn(room: int, helper: str = "") -> tuple[list[CheckOutcome], Counter[str]]:
     """What is found in twelve scripts, each with a model of its own and one helper for all, and what is read for it."""
     scripts = {f"/p/train{number}.py": TRAIN.format(moved="").replace("models", f"m{number}") for number in range(12)}
     models = {f"/p/m{number}.py": f"import base\n{dedent(NET)}\nbase.f()\n" for number in range(12)}
-    files = Counting({**scripts, **models, "/p/base.py": "def f():\n    pass\n"})
+    files = Counting({**scripts, **models, "/p/base.py": f"def f():\n    pass\n{helper}"})
     project = Project(files, room)
     outcomes = [check(Source(path, dedent(text).encode()), ALL, project) for path, text in scripts.items()]
     return outcomes, files.reads
@@ -328,6 +328,11 @@ def test_what_is_forgotten_is_read_again() -> None:
     assert all(isinstance(one, Checked) and one.findings for one in everything)
     assert reads["/p/base.py"] == 1  # asked for by every script: never forgotten
     assert reads["/p/m0.py"] == 1
+
+
+def test_what_takes_most_of_the_room_is_kept_if_every_file_rests_on_it() -> None:
+    _, reads = _checked_in_turn(6_000, helper="#" * 3_300)
+    assert reads["/p/base.py"] == 1
 
 
 INHERITED = (

@@ -92,7 +92,7 @@ class Project:
     def _make_room(self) -> None:
         """Forget what was not asked for lately. What a file rests on is kept as long as the file: it is part of it."""
         kept: set[str] = set()
-        free = self._room // 2
+        free = self._room * 3 // 4  # what all files of a library rest on is large: it had better fit in
         for path in reversed(self._units):
             more = self._below(path, kept)
             size = sum(map(self._size, more))
