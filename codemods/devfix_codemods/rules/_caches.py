@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import walk
+from devfix_codemods.flow.tree import statements, walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _attributes, _buffers
 from devfix_codemods.rules._attributes import Kept, own_attribute
@@ -36,7 +36,7 @@ def caches(program: Program) -> Iterator[Cache]:
             if isinstance(method, scope.Function) and method.name != "__init__":
                 yield from (
                     found
-                    for node in walk(method)
+                    for node in statements(method)
                     if isinstance(node, ast.If) and (found := _cache(program, owner, method, node)) is not None
                 )
 

@@ -86,11 +86,7 @@ def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
     words = [*names, *(one.value for each in targets for one in ast.walk(each) if isinstance(one, ast.Constant))]
     if any(isinstance(one, str) and tables.sounds_like_length(one) for one in words):
         return True
-    uses = [
-        one
-        for one in ast.walk(function)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in names
-    ]
+    uses = list(scope.loads(function, names))
     if any(not _is_open(program, one) or _is_added_to_attribute(program, one) for one in uses):
         return True
     read = [one for one in uses if not _is_measured(program, one)]
