@@ -343,7 +343,7 @@ _TELLING = (
     tables.MODULE_EVIDENCE_METHODS
     | tables.TENSOR_EVIDENCE_METHODS
     | tables.TENSOR_ONLY_METHODS
-    | {"backward", "numpy", "__array__"}
+    | {"backward", "item", "numpy", "__array__"}
     | _MOVES
     | _TEXT_METHODS
 )
