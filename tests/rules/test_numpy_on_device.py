@@ -498,6 +498,18 @@ REPAIRED = {
         """,
         'axes.imshow(x.cpu(), cmap="gray")',
     ),
+    "plotted with its errors": (
+        """
+        import matplotlib.pyplot as plt
+        import torch
+        from torch.utils.data import DataLoader
+        figure, axes = plt.subplots()
+        for spread in DataLoader(data):
+            spread = spread.cuda().view(4, 4)
+            axes.errorbar([1, 2, 3, 4], means, yerr=spread)
+        """,
+        "axes.errorbar([1, 2, 3, 4], means, yerr=spread.cpu())",
+    ),
     "the loss of a model that was handed in": (
         """
         import torch

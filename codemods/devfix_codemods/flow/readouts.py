@@ -26,7 +26,10 @@ METHODS_FIRST = re.compile(
 )
 """Functions that call the method of that name: wherever a tensor is, it answers itself or takes no such arguments.
 A list has none."""
-_PLOTS = frozenset({"imshow", "plot", "scatter", "hist", "bar", "contour", "contourf", "pcolormesh", "fill_between"})
+_PLOTS = frozenset(
+    {"imshow", "plot", "scatter", "hist", "hist2d", "bar", "boxplot", "violinplot", "stackplot", "errorbar", "semilogx"}
+    | {"semilogy", "loglog", "quiver", "contour", "contourf", "pcolormesh", "fill_between"}
+)
 _TENSORS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 
 
