@@ -7,6 +7,7 @@ from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._callers import arguments
+from devfix_codemods.rules._tensor_words import ARRAY_PACKAGES
 
 _DEPTH = 4
 """How many names, methods and operators are looked through from an argument to what made it."""
@@ -53,14 +54,13 @@ def _makes_array(names: Names, function: ast.expr, depth: int) -> bool:
     if isinstance(function, ast.Name) and function.id in _MAKES_PLAIN and not names.bound_in_module(function.id):
         return True
     qualified = names.qualified(function) or ""
-    if qualified.startswith(_ARRAY_PACKAGES):
+    if qualified.startswith(ARRAY_PACKAGES):
         return True
     if not isinstance(function, ast.Attribute) or qualified.startswith("torch."):
         return False
     return function.attr in _GIVES_ARRAY or _is_array(names, function.value, depth - 1)
 
 
-_ARRAY_PACKAGES = ("numpy.", "pandas.", "sklearn.", "scipy.")
 _GIVES_ARRAY = frozenset({"numpy", "tolist", "item", "astype", "to_numpy"})
 _MAKES_PLAIN = frozenset({"list", "float", "int", "len", "sorted", "range", "str"})
 

@@ -10,6 +10,7 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import UNKNOWN, may_be_device
 from devfix_codemods.program import Program
 from devfix_codemods.rules._following import IN_PLACE
+from devfix_codemods.rules._given_to_arrays import is_given_to_arrays
 from devfix_codemods.rules._host_functions import is_for_host
 from devfix_codemods.rules._said_host import is_kept_on_host
 
@@ -23,6 +24,8 @@ def is_on_host_in_any_case(program: Program, meeting: Meeting) -> bool:
     if may_be_device(meeting.anchor.place):
         return False
     if meeting.context.function is not None and is_for_host(program, meeting.context.function):
+        return True
+    if any(is_given_to_arrays(program, one) for one in meeting.misplaced.value.sources):
         return True
     return (
         _is_summed_on_host(meeting)

@@ -5,6 +5,7 @@ import re
 from devfix_codemods.flow import tables
 
 HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
+ARRAY_PACKAGES = ("numpy.", "pandas.", "sklearn.", "scipy.")
 HOST_LIBRARIES = ("numpy.", "PIL.", "cv2.", "torchaudio.load", "torchvision.io.", "torchvision.transforms.", "pandas.")
 
 TO_NUMBERS = frozenset({"int", "float", "bool", "len"})
