@@ -1,5 +1,14 @@
 """DVF104: all that an operation needs in one place goes there, or nothing does."""
 
+from pathlib import Path
+
+from devfix.neighbours import DiskFiles
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
+from devfix_codemods.flow.project import Project
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
+
 CODE = "DVF104"
 
 PAIRS = """
@@ -77,3 +86,47 @@ def test_no_operand_of_the_same_expression_stays_on_the_host(rule) -> None:
     ):
         after = rule.fixed(COUNTED.format(count=count, summed=summed))
         assert "torch.cat((torch.ones(n, device=nearest.device), torch.zeros(n, device=nearest.device)))" in after
+
+
+WRAPPED = """
+import torch
+from torch import nn
+class Wrapper(nn.Module):
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+    def _caches(self, n):
+        cache = torch.zeros(n{device})
+        return [(cache.clone(), cache.clone()) for _ in range(3)]
+    def forward(self, tokens: torch.Tensor):
+        positions = torch.arange(tokens.shape[1])
+        return self.model.forward(tokens, positions, caches={caches}, limit=torch.tensor([1.0]))
+"""
+
+
+def test_a_list_that_the_same_call_gets_stays_on_the_host(rule) -> None:
+    program = WRAPPED.format(device="", caches="self._caches(3)")
+    assert rule.safeties(program) == [None, None]
+
+
+def test_no_list_that_the_same_call_gets_stays_on_the_host(rule) -> None:
+    for device, caches in ((", device=self.device", "self._caches(3)"), ("", "None"), ("", "[3, tokens]")):
+        after = rule.fixed(WRAPPED.format(device=device, caches=caches))
+        assert "torch.arange(tokens.shape[1], device=tokens.device)" in after
+        assert "torch.tensor([1.0], device=tokens.device)" in after
+
+
+def found_beside(folder: Path, helper: str) -> list[Safety | None]:
+    """The fixes of a file whose model gets a mask from a file beside it."""
+    (folder / "masks.py").write_text(f"import torch\ndef causal(n):\n    return {helper}\n")
+    program = WRAPPED.replace("import torch\n", "import torch\nfrom masks import causal\n", 1)
+    program = program.format(device="", caches="causal(3).index_select(1, positions)")
+    source, project = Source(str(folder / "train.py"), program.encode()), Project(DiskFiles(str(folder)))
+    outcome = check(source, Options(frozenset({CODE})), project)
+    assert isinstance(outcome, Checked)
+    return [one.fix.safety if one.fix is not None else None for one in outcome.findings]
+
+
+def test_what_another_file_makes_for_the_same_call_stays_on_the_host(tmp_path: Path) -> None:
+    assert found_beside(tmp_path, "torch.ones(n, n).tril()[None]") == [None, None]
+    assert found_beside(tmp_path, "torch.ones(n, n, device='cuda').tril()[None]") == [Safety.SAFE, Safety.SAFE]

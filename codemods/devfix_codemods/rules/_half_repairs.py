@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from devfix_codemods.findings import Finding
 from devfix_codemods.flow.facts import Meeting
+from devfix_codemods.flow.places import HOST
+from devfix_codemods.flow.values import Birth, Kind, Value
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_company import adds_to_host
 
@@ -16,11 +18,39 @@ def without_halves(
 ) -> Iterable[Finding]:
     """The findings, without the fixes of values that meet nothing but what stays behind."""
     left = {sources for sources, (_, one) in found.items() if one is None or one.fix is None}
-    behind = {meeting.node for sources in left for meeting in found[sources][0]}
     moved = {call for sources in found.keys() - left for call in sources}
+    behind = {meeting.node for sources in left for meeting in found[sources][0]}
+    behind |= {one.node for one in (*program.facts.meetings, *program.facts.followings) if _leaves_one(one, moved)}
     for sources, (meetings, one) in found.items():
         if one is not None:
             half = sources not in left and all(
                 meeting.node in behind or adds_to_host(program, meeting.node, moved) for meeting in meetings
             )
             yield replace(one, fix=None) if half else one
+
+
+def _leaves_one(meeting: Meeting, moved: set[ast.Call]) -> bool:
+    """Whether a meeting takes what no rule repairs: a tensor of the host that another file made, or a list of some."""
+    return _is_made_elsewhere(meeting.misplaced.value) or any(
+        _holds_host(one.value, moved) for one in meeting.operands if one.role == "argument"
+    )
+
+
+def _is_made_elsewhere(value: Value) -> bool:
+    """Whether a tensor on the host is computed of more than the factories of this file, and of no batch."""
+    made = value.origin is not None and value.origin.birth in {Birth.CALL, Birth.OPERATION}
+    return made and _is_on_host(value) and not value.sources
+
+
+def _is_on_host(value: Value) -> bool:
+    return value.kind is Kind.TENSOR and value.place == HOST and value.batch is None and not value.scalar
+
+
+def _holds_host(value: Value, moved: set[ast.Call], depth: int = 3) -> bool:
+    """Whether a list or a mapping holds a tensor that stays on the host, maybe in further ones."""
+    if value.kind not in {Kind.SEQUENCE, Kind.MAPPING} or value.batch is not None or depth == 0:
+        return False
+    held = [one for _, one in value.items or ()] + ([value.element] if value.element is not None else [])
+    return any(
+        (_is_on_host(one) and not moved.issuperset(one.sources)) or _holds_host(one, moved, depth - 1) for one in held
+    )
