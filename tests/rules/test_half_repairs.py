@@ -130,3 +130,20 @@ def found_beside(folder: Path, helper: str) -> list[Safety | None]:
 def test_what_another_file_makes_for_the_same_call_stays_on_the_host(tmp_path: Path) -> None:
     assert found_beside(tmp_path, "torch.ones(n, n).tril()[None]") == [None, None]
     assert found_beside(tmp_path, "torch.ones(n, n, device='cuda').tril()[None]") == [Safety.SAFE, Safety.SAFE]
+
+
+WINDOWS = """
+import torch
+from windows import distances
+def windows(places: torch.Tensor, speed: torch.Tensor):
+    first = 1 + 2 * {made}
+    second = 3 + 4 * {made}
+    steps = distances(places)
+    latest = (9 - first - second) / steps * torch.relu(speed)
+    return latest + second
+"""
+
+
+def test_all_factories_of_a_sum_are_told_at_once(rule) -> None:
+    after = WINDOWS.format(made="torch.rand(3, device=speed.device)")
+    assert rule.fixed(WINDOWS.format(made="torch.rand(3)")) == after

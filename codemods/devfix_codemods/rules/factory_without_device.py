@@ -75,6 +75,7 @@ from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._met_anywhere import is_number, picks_of_itself
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
+from devfix_codemods.rules._optional import surely_run_before
 from devfix_codemods.rules._places_inputs import is_only_handed_on
 from devfix_codemods.rules._sized import Sized, forgotten
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
@@ -335,12 +336,23 @@ def _repair(program: Program, meeting: Meeting, *, alone: bool) -> Following | N
     """The repair of one meeting. What several branches make, some elsewhere, is moved where they have come together."""
     sources = meeting.misplaced.value.sources
     several = alone and len(sources) > 1 and meeting.misplaced.place == UNKNOWN and meeting.certain
+    several = several and not _is_made_of_all(program, meeting)
     function, name = function_around(program, meeting.node), root_name(meeting.misplaced.node)
     if several and (function is None or name is None or all(comes_to(program, function, one, name) for one in sources)):
         moved = at_meeting(program, meeting)
         if moved is not None:
             return moved
     return following(program, meeting)
+
+
+def _is_made_of_all(program: Program, meeting: Meeting) -> bool:
+    """Whether no branch decides which of the factories have made the tensor: each of them has, before they meet."""
+    run = set(surely_run_before(program, program.names.statement(meeting.node)))
+    return all(
+        program.names.statement(one) in run
+        and not any(isinstance(each, (ast.IfExp, ast.BoolOp)) for each in program.names.ancestors(one))
+        for one in meeting.misplaced.value.sources
+    )
 
 
 def _takes_as_is(meeting: Meeting) -> bool:
