@@ -27,6 +27,21 @@ def test_another_caller_works_on_the_host(rule) -> None:
     assert rule.safeties(RAMP.format(made="torch.arange(dim)") + PLAIN) == []
 
 
+def test_methods_of_one_name(rule) -> None:
+    more = """
+class Base:
+    def __init__(self):
+        self.kept = self.cache()
+    def cache(self):
+        return self.frequencies(2.0).cos()
+class Twice(Base):
+    def __init__(self):
+        super().__init__()
+"""
+    program = RAMP.replace("class Scaled:", "class Scaled(Base):") + PLAIN.replace("class Plain:", "class Plain(Base):")
+    assert rule.safeties(program.format(made="torch.arange(dim)") + more) == []
+
+
 def test_another_caller_is_not_known(rule) -> None:
     assert rule.safeties(RAMP.format(made="torch.arange(dim)") + "\nsteps = ramp(1.0, 2.0, 3)\n") == []
 
@@ -43,6 +58,27 @@ def test_a_helper_between_them(rule) -> None:
     for others, fixed in ((between, True), (between + "print(wide(3))\n", False)):
         program = RAMP.replace("ramp(1.0, 2.0, self.dim)", "wide(self.dim)").format(made="torch.arange(dim)") + others
         assert bool(rule.findings(program)) is fixed
+
+
+def test_what_a_caller_hands_on(rule) -> None:
+    program = """
+import torch
+from torch import nn
+class Cell(nn.Module):
+    def __init__(self, n: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(n))
+    def begin(self, n: int, state):
+        if state is None:
+            state = torch.zeros(n)
+        return state
+    def gate(self, x, state):
+        return torch.sigmoid(self.weight * x) * state
+    def forward(self, x: torch.Tensor, state: torch.Tensor = None):
+        state = self.begin(3, state)
+        return self.gate(x, state)
+"""
+    assert "state = torch.zeros(n, device=self.weight.device)" in rule.fixed(program, unsafe=True)
 
 
 def test_a_device_that_the_caller_gives(rule) -> None:
