@@ -656,6 +656,27 @@ def test_what_fits_a_tensor_is_told(rule) -> None:
     assert rule.findings(drawn.replace("dtype=torch.bool", ")"))[0].fix is None
 
 
+STATE = """
+    import torch
+    class Cell(torch.nn.Module):
+        def set_state(self, x, h):
+            if h is None:
+                h = torch.zeros(x.shape[0], self.width)
+            return h
+        def forward(self, x: torch.FloatTensor, rows=None, h: torch.FloatTensor = None):
+            h = self.set_state(x, h)
+            return self.update(self.conv(x, h), torch.matmul(x, self.weight))
+"""
+
+
+def test_what_forward_hands_to_a_method_tells_the_place(rule) -> None:
+    fixed = "torch.zeros(x.shape[0], self.width, device=x.device)"
+    assert fixed in rule.unchanged_unless_unsafe(STATE)
+    other = "        def first(self, x: torch.Tensor):\n            return self.set_state(x, None)\n"
+    for told in (STATE.replace("(x, h)\n", "(*x)\n"), STATE.replace("(x, h)\n", "(self.x, h)\n"), STATE + other):
+        assert not any(rule.safeties(told))
+
+
 def test_a_neighbour_with_a_device_is_told_and_not_followed(rule) -> None:
     finding = rule.finding("""
         import torch

@@ -19,6 +19,7 @@ from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
+from devfix_codemods.rules._callers import arguments
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import Following, placed
 from devfix_codemods.rules._host_company import others_left, parted
@@ -142,14 +143,31 @@ def _is_moved(program: Program, call: ast.Call, device: str) -> bool:
 
 
 def _is_for_input(program: Program, function: scope.Function, call: ast.Call, device: str) -> bool:
-    """Whether it is made in the `forward` of a module, with the size or the dtype of what that is given."""
+    """Whether it is made for the `forward` of a module, with the size or the dtype of what that is given."""
     owner, root = scope.class_around(program, call), device.partition(".")[0]
-    if owner is None or function.name != "forward" or is_random(call) or root not in scope.parameters(function):
+    if owner is None or is_random(call) or not _is_input(program, function, root):
         return False
     name = tables.canonical(program.names.qualified(call.func) or "")
     listed = any(isinstance(one, (ast.List, ast.ListComp)) for each in call.args for one in ast.walk(each))
     sized = (name in _MAKES - {"torch.tensor"} and not listed) or any(one.arg == "dtype" for one in call.keywords)
     return sized and root not in {"self", "cls"} and program.unit.classes.is_module(owner)
+
+
+def _is_input(program: Program, function: scope.Function, name: str) -> bool:
+    """Whether a parameter is one of `forward`, or of a method that gets that from all who call it."""
+    if name not in scope.parameters(function):
+        return False
+    if function.name == "forward":
+        return True
+    callers = arguments(program, function, name)
+    return bool(callers) and all(
+        where is program and isinstance(one, ast.Name) and _is_of_forward(program, one) for where, one in callers
+    )
+
+
+def _is_of_forward(program: Program, node: ast.Name) -> bool:
+    around = scope.function_around(program, node)
+    return around is not None and around.name == "forward" and node.id in scope.parameters(around)
 
 
 def _of_local(program: Program, function: scope.Function, name: str, call: ast.Call) -> str | None:
