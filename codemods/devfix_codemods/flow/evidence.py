@@ -347,6 +347,7 @@ _TELLING = (
     | _MOVES
     | _TEXT_METHODS
 )
+"""All methods that `_method` looks at; for others, the name of their owner is not worked out."""
 
 
 def _trains_another(function: ast.Attribute, call: ast.Call) -> bool:
