@@ -319,6 +319,17 @@ def test_who_runs_tests_chose_the_machine(path: str) -> None:
     assert check(Source(path, program), Options(frozenset({CODE}))) == Checked(())
 
 
+@pytest.mark.parametrize("given", ["y", "x.float()", "torch.ones(3).to(d)"])
+def test_a_constructor_that_may_get_a_tensor_is_told(rule, given: str) -> None:
+    finding = rule.finding(f"""
+        import torch
+        def f(x: torch.Tensor, d):
+            y = x.mean()
+            return x * torch.cuda.FloatTensor({given})
+    """)
+    assert finding.fix is None
+
+
 HEAD = "import torch\nfrom torch import nn\n"
 
 MEETS = {

@@ -229,8 +229,25 @@ def _host_constructor(program: Program, site: Site, device: str) -> Edit | None:
     """`torch.cuda.FloatTensor(…)` as `torch.FloatTensor(…).to(device)`: legacy constructors take no other device."""
     text = program.source.segment(program.source.span(site.call))
     callee = program.source.segment(program.source.span(site.call.func))
-    if ".cuda." not in callee:
-        return None
+    if ".cuda." not in callee or (len(site.call.args) == 1 and _may_be_tensor(program, site.call.args[0])):
+        return None  # a tensor on CUDA is taken by the constructor for CUDA alone
     return ReplaceExpression(
         program.source.span(site.call), f"{callee.replace('.cuda.', '.')}{text[len(callee) :]}.to({device})"
     )
+
+
+def _may_be_tensor(program: Program, node: ast.expr) -> bool:
+    """Whether a value is what torch gave, or what a method that gives no number did; of a name, each of its values."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=method) as function):
+            name = program.names.qualified(function)
+            return name.startswith("torch.") if name is not None else method not in _GIVES_NO_TENSOR
+        case ast.Name(id=name):
+            around = scope.function_around(program, node) or program.tree
+            statements = (program.names.statement(one) for one in scope.stores(around, name))
+            values = [one.value for one in statements if isinstance(one, ast.Assign)]
+            return any(isinstance(one, ast.Call) and _may_be_tensor(program, one) for one in values)
+    return False
+
+
+_GIVES_NO_TENSOR = frozenset({"size", "numel", "dim", "item", "tolist", "numpy", "copy", "count", "index", "values"})
