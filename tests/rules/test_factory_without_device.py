@@ -656,6 +656,20 @@ def test_what_fits_a_tensor_is_told(rule) -> None:
     assert rule.findings(drawn.replace("dtype=torch.bool", ")"))[0].fix is None
 
 
+def test_what_is_replaced_is_not_followed(rule) -> None:
+    program = """
+        import torch
+        class Decoder(torch.nn.Module):
+            def forward(self, ids: torch.Tensor, ratios: torch.Tensor, order: torch.Tensor):
+                if ids.shape[-1] == 1:
+                    ratios = torch.zeros(ids.shape[0], 2)
+                return torch.index_select(ratios, 0, order), ids.index_select(0, order)
+    """
+    fixed = rule.fixed(program)
+    assert "device=ratios" not in fixed
+    assert "torch.zeros(ids.shape[0], 2, device=" in fixed
+
+
 STATE = """
     import torch
     class Cell(torch.nn.Module):

@@ -315,10 +315,20 @@ def _is_there(program: Program, name: str, node: ast.AST) -> bool:
     """Whether a tensor under `name` is one where `node` runs: no parameter that may be None, no number or array."""
     if may_have_no_device(program, name, node) or not is_always_set(program, name, node):
         return False
+    if _is_replaced(program, name, node):
+        return False
     function = scope.function_around(program, node)
     if function is not None and _is_data_for_numpy(program, function, name.partition(".")[0]):
         return False
     return not may_be_none(program, name.partition(".")[0], node)
+
+
+def _is_replaced(program: Program, name: str, node: ast.AST) -> bool:
+    """`x = torch.zeros(n)`, which takes nothing from the old `x`: that is not looked at any more, and maybe None."""
+    statement = program.names.statement(node)
+    if not isinstance(statement, ast.Assign) or name not in scope.stored(statement):
+        return False
+    return name not in scope.reads(statement.value)
 
 
 def _is_data_for_numpy(program: Program, function: scope.Function, name: str) -> bool:
