@@ -577,6 +577,12 @@ FORGOTTEN = {
 NOT_OF_AN_INPUT = {
     "on the host on purpose": "def copy(x: torch.Tensor):\n        return torch.empty(x.shape, pin_memory=x.is_cuda)",
     "one number": "def scaled(x: torch.Tensor):\n        n = x.shape[-1]\n        return 2 / torch.tensor(n).sqrt()",
+    "given to a constructor of the host": (
+        "def forward(self, x: torch.Tensor):\n"
+        "        def put(y): return torch.FloatTensor(y).to(x.device)\n"
+        "        grid = put(torch.linspace(0, 1, x.shape[1]).repeat(2).view(x.shape))\n"
+        "        return x + grid, torch.FloatTensor(torch.zeros(x.shape[0])).to(x.device)"
+    ),
     "views of an index": (
         "def rows(x: torch.Tensor, i):\n        n = x.shape[0]\n"
         "        return x[torch.arange(n)[:, None], torch.arange(n).unsqueeze(1), i]"

@@ -176,8 +176,9 @@ def _is_open(program: Program, node: ast.expr) -> bool:
             return False
         if isinstance(outer, ast.keyword) and tables.sounds_like_length(outer.arg or ""):
             return False
-        if isinstance(outer, ast.Call) and inner is not outer.func and _takes_to_host(outer):
-            return False
+        if isinstance(outer, ast.Call) and inner is not outer.func:
+            if _takes_to_host(outer) or _constructs(program, outer):
+                return False
         if isinstance(outer, ast.Subscript) and inner is outer.value and _on_host(outer.slice):
             return False
         if isinstance(outer, ast.Subscript) and inner is outer.slice and program.names.parent(node) is outer:
@@ -190,6 +191,21 @@ def _is_open(program: Program, node: ast.expr) -> bool:
             return True
         inner = outer
     return True
+
+
+def _constructs(program: Program, call: ast.Call) -> bool:
+    """`torch.FloatTensor(x)`, which takes tensors of the host, or a function of the file that gives no more than that."""
+    if program.names.qualified(call.func) in tables.LEGACY_CONSTRUCTORS:
+        return True
+    name = call.func.id if isinstance(call.func, ast.Name) else None
+    named = (one for one in program.unit.evidence if isinstance(one, scope.Function) and one.name == name)
+    given = [one.body[0].value for one in named if isinstance(one.body[0], ast.Return)]
+    return any(
+        isinstance(part, ast.Call) and program.names.qualified(part.func) in tables.LEGACY_CONSTRUCTORS
+        for one in given
+        if one is not None
+        for part in ast.walk(one)
+    )
 
 
 def _takes_to_host(call: ast.Call) -> bool:
