@@ -176,9 +176,8 @@ def _is_open(program: Program, node: ast.expr) -> bool:
             return False
         if isinstance(outer, ast.keyword) and tables.sounds_like_length(outer.arg or ""):
             return False
-        if isinstance(outer, ast.Call) and inner is not outer.func:
-            if _takes_to_host(outer) or _constructs(program, outer):
-                return False
+        if isinstance(outer, ast.Call) and inner is not outer.func and _takes_to_host(program, outer):
+            return False
         if isinstance(outer, ast.Subscript) and inner is outer.value and _on_host(outer.slice):
             return False
         if isinstance(outer, ast.Subscript) and inner is outer.slice and program.names.parent(node) is outer:
@@ -194,7 +193,7 @@ def _is_open(program: Program, node: ast.expr) -> bool:
 
 
 def _constructs(program: Program, call: ast.Call) -> bool:
-    """`torch.FloatTensor(x)`, which takes tensors of the host, or a function of the file that gives no more than that."""
+    """`torch.FloatTensor(x)`, which takes tensors of the host, or a function of the file that gives nothing else."""
     if program.names.qualified(call.func) in tables.LEGACY_CONSTRUCTORS:
         return True
     name = call.func.id if isinstance(call.func, ast.Name) else None
@@ -208,7 +207,9 @@ def _constructs(program: Program, call: ast.Call) -> bool:
     )
 
 
-def _takes_to_host(call: ast.Call) -> bool:
+def _takes_to_host(program: Program, call: ast.Call) -> bool:
+    if _constructs(program, call):
+        return True
     text = dotted(call.func) or ""
     last = call.func.attr if isinstance(call.func, ast.Attribute) else text
     if last in _HOST_CALLS | LEAVES or last.endswith("_to_device"):
