@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from devfix.neighbours import DiskFiles
 from devfix_codemods.engine import check
 from devfix_codemods.findings import Safety
@@ -147,3 +148,30 @@ def windows(places: torch.Tensor, speed: torch.Tensor):
 def test_all_factories_of_a_sum_are_told_at_once(rule) -> None:
     after = WINDOWS.format(made="torch.rand(3, device=speed.device)")
     assert rule.fixed(WINDOWS.format(made="torch.rand(3)")) == after
+
+
+RANKS = """
+import torch
+def ranks(nodes, sources):
+    found, inverse = torch.unique(torch.cat([nodes, sources]), return_inverse=True)
+    places = torch.arange(len(inverse){place})
+    first = torch.full((len(found),), len(inverse){beside})
+    {reduced}
+    return first
+"""
+
+
+@pytest.mark.parametrize(
+    "reduced",
+    [
+        'first = first.scatter_reduce(0, inverse, places, reduce="amin")',
+        'first.scatter_reduce_(0, inverse, places, reduce="amin")',
+        'first = torch.scatter_reduce(first, 0, inverse, places, reduce="amin")',
+        'first = first.index_reduce(0, inverse, places, "amin")',
+        'first.index_reduce_(0, inverse, places, "amin")',
+    ],
+)
+def test_what_is_reduced_at_an_index(rule, reduced: str) -> None:
+    place = ", device=inverse.device"
+    before = RANKS.format(place="", beside="", reduced=reduced)
+    assert rule.fixed(before) == RANKS.format(place=place, beside=place, reduced=reduced)

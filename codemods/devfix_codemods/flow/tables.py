@@ -49,7 +49,8 @@ ONE_PLACE = frozenset(
     for name in (
         "add sub subtract mul multiply div divide true_divide pow maximum minimum fmax fmin atan2 remainder fmod "
         "matmul mm bmm mv dot inner outer addmm addbmm baddbmm einsum tensordot kron cross cdist dist lerp "
-        "where masked_select gather scatter scatter_add index_select take take_along_dim bucketize searchsorted isin "
+        "where masked_select gather scatter scatter_add scatter_reduce index_select index_add index_copy index_reduce "
+        "take take_along_dim bucketize searchsorted isin "
         "eq ne lt le gt ge equal allclose isclose logical_and logical_or logical_xor bitwise_and bitwise_or "
         "cosine_similarity pairwise_distance addcmul addcdiv logaddexp "
         "concat concatenate cat stack hstack vstack dstack column_stack row_stack block_diag cartesian_prod meshgrid"
@@ -72,7 +73,7 @@ SAME_PLACE = frozenset(
         "mean std var prod norm max min amax amin argmax argmin argsort nonzero unique logical_not bitwise_not isnan "
         "isinf isfinite nan_to_num t rot90 atleast_1d atleast_2d broadcast_to expand_copy view_as_real "
         "view_as_complex complex polar any all conj real imag angle topk sort median quantile bincount "
-        "bernoulli poisson multinomial scatter_reduce unbind chunk split reciprocal erfinv expm1 special.logit logit "
+        "bernoulli poisson multinomial unbind chunk split reciprocal erfinv expm1 special.logit logit "
         "digamma lgamma "
         "linalg.norm linalg.inv linalg.pinv linalg.svd linalg.solve linalg.cholesky linalg.det fft.fft fft.ifft "
         "linalg.qr linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svdvals linalg.lu linalg.slogdet "
@@ -124,9 +125,9 @@ _ALSO_NUMBERS = frozenset(
 TENSOR_METHODS_ONE_PLACE = frozenset(
     (
         "add sub mul div true_divide pow maximum minimum fmax fmin matmul mm bmm mv dot inner outer addmm baddbmm "
-        "lerp where masked_select masked_fill gather scatter scatter_add index_select index_add index_copy index_fill "
-        "take take_along_dim eq ne lt le gt ge equal allclose isclose logical_and logical_or logical_xor atan2 "
-        "addcmul addcdiv cross dist kron"
+        "lerp where masked_select masked_fill gather scatter scatter_add scatter_reduce index_select index_add "
+        "index_copy index_reduce index_fill take take_along_dim eq ne lt le gt ge equal allclose isclose logical_and "
+        "logical_or logical_xor atan2 addcmul addcdiv cross dist kron"
     ).split()
 )
 """Methods of a tensor whose tensor arguments must be where it is; their in-place twins end in an underscore."""
@@ -156,7 +157,8 @@ TENSOR_EVIDENCE_METHODS = frozenset(
 TENSOR_ONLY_METHODS = frozenset(
     "unsqueeze view view_as expand expand_as type_as contiguous detach detach_ softmax log_softmax sigmoid relu "
     "masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full new_empty numel dim permute unbind "
-    "index_select index_add index_add_ scatter_ scatter_add scatter_add_ repeat_interleave mm bmm matmul logsumexp "
+    "index_select index_add index_add_ index_reduce index_reduce_ scatter_ scatter_add scatter_add_ scatter_reduce "
+    "scatter_reduce_ repeat_interleave mm bmm matmul logsumexp "
     "triu tril topk clamp clamp_ clamp_min narrow bool long addmm t logical_not logical_and zero_ fill_ add_ mul_ sub_ "
     "div_ size flip".split()
 )
