@@ -72,6 +72,20 @@ SILENT = {
             model.load_state_dict(state)
             model.load_state_dict(other)
     """,
+    "tried with a place and without one": """
+        import torch
+        def load(model, path):
+            try:
+                state = torch.load(path)
+            except RuntimeError:
+                state = torch.load(path, map_location="cpu")
+            model.load_state_dict(state)
+        def load_elsewhere(model, path):
+            try:
+                model.load_state_dict(torch.load(path, map_location="cpu"))
+            except:
+                model.load_state_dict(torch.load(path))
+    """,
     "numbers": """
         import torch
         def resume(folder):
@@ -535,3 +549,15 @@ def test_what_one_of_two_saves_leaves_on_the_device_is_no_matter_of_the_host(rul
             return model(found)
     """
     assert "map_location=device" in rule.unchanged_unless_unsafe(program)
+
+
+def test_another_file_that_is_tried_with_a_place_is_no_decision(rule):
+    program = """
+        import torch
+        def load(model, path, other):
+            try:
+                model.load_state_dict(torch.load(path))
+            except FileNotFoundError:
+                model.load_state_dict(torch.load(other, map_location="cpu"))
+    """
+    assert 'torch.load(path, map_location="cpu")' in rule.fixed(program)

@@ -30,7 +30,8 @@ Safe where the place cannot matter: the result is only given to `load_state_dict
 wherever they are, or moved on the spot. Safe, too, where a parameter called `map_location` was never used. Unsafe where
 the loaded values are used in other ways: by `map_location` they live elsewhere than today. Advice only where a whole
 model is loaded and no device is at hand. `weights_only` is never touched. Left alone: loads on a branch that asks for
-CUDA, what the same function has just saved, states of random generators, schedulers and scalers, and tests.
+CUDA, loads that are tried with and without a place, what the same function has just saved, states of random generators,
+schedulers and scalers, and tests.
 
 ## Since torch
 
@@ -258,13 +259,27 @@ class _Chooser:
         )
 
     def _is_decided(self, call: ast.Call) -> bool:
-        """On a branch that depends on the machine: somebody has thought of it."""
+        """On a branch that depends on the machine, or on whether another load fails: somebody has thought of it."""
         for around in self._names.ancestors(call):
             if isinstance(around, ast.If | ast.IfExp) and _ASKS.search(ast.unparse(around.test).lower()):
+                return True
+            if isinstance(around, ast.Try) and self._is_tried_with_place(around, call):
                 return True
             if isinstance(around, scope.Function | ast.ClassDef):
                 return False
         return False
+
+    def _is_tried_with_place(self, around: ast.Try, call: ast.Call) -> bool:
+        """Whether the `try` loads the same with a place, too: where one of the two fails, the other is tried."""
+        blocks: list[list[ast.stmt]] = [around.body, *(one.body for one in around.handlers)]
+        others = (node for block in blocks for one in block for node in ast.walk(one) if isinstance(node, ast.Call))
+        return any(
+            self._names.qualified(one.func) == self._names.qualified(call.func)
+            and ast.dump(one.args[0]) == ast.dump(call.args[0])
+            and not _is_open(self._program, one)
+            for one in others
+            if one.args
+        )
 
     def _is_round_trip(self, call: ast.Call) -> bool:
         """What the same function (or script) saved before, in this very process; what was kept in memory."""
