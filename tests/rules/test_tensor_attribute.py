@@ -124,6 +124,30 @@ def test_what_is_carried_along_by_hand(rule, more: str) -> None:
     assert rule.findings(module("self.t = torch.zeros(3)", "return x + self.t", more)) == ()
 
 
+PROPERTY = """\
+    @property
+    def t(self):
+        return self.get_buffer("_t")
+    @t.setter
+    def t(self, value):
+        self.register_buffer("_t", value, persistent=False)
+"""
+
+
+def test_what_the_setter_of_a_property_gets_is_no_plain_attribute(rule) -> None:
+    assert rule.findings(module("t = torch.zeros(3)\n        self.t = t", "return x + self.t[:2]", PROPERTY)) == ()
+
+
+def test_nor_is_it_where_a_base_has_the_property(rule) -> None:
+    base = "import torch\nfrom torch import nn\nclass B(nn.Module):\n" + PROPERTY
+    assert rule.findings(base + module("self.t = torch.zeros(3)", "return x + self.t", base="B")) == ()
+
+
+def test_a_method_of_that_name_is_no_setter(rule) -> None:
+    more = "    def t(self):\n        return 0\n"
+    assert rule.finding(module("self.t = torch.zeros(3)", "return x + self.t", more)).fix is not None
+
+
 def test_a_class_that_may_be_for_the_host_alone(rule) -> None:
     program = """
         import torch

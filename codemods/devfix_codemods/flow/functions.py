@@ -35,6 +35,13 @@ class Functions(Calls):
         found = self.classes.methods(value.definition).get(name)
         return found if found is not None and not _is_property(found) else None
 
+    def runs_setter(self, owner: Value, name: str) -> bool:
+        """Whether an assignment to the attribute is a call of a property's setter, which may register a buffer."""
+        if not isinstance(owner.definition, ast.ClassDef) or owner.kind is Kind.CLASS:
+            return False
+        found = self.classes.methods(owner.definition).get(name)
+        return found is not None and any(one.endswith(".setter") for one in _decorators(found))
+
     def placed_by_forward(self, callee: Value) -> set[str]:
         """Parameters, by name and position, that the `forward` of a class of this file may get from the host.
 

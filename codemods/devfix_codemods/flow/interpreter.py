@@ -569,6 +569,8 @@ class Interpreter(Across):
             return
         if value.kind is Kind.NONE:
             value = replace(NOTHING, optional=False)
+        if value.kind is Kind.TENSOR and not is_carried(value) and self.runs_setter(owner, target.attr):
+            value = NOTHING
         if text is not None:
             state.devices.pop(text, None)
         known = state.attribute(owner.token, target.attr)
