@@ -11,6 +11,17 @@ from devfix_codemods.source import Source
 CODE = "DVF402"
 
 SILENT = {
+    "in a function for the host": """
+        import torch
+        def _sample_cpu(grid, out):
+            return grid.detach().numpy(), out.numpy()
+        def _sample(grid):
+            return grid.detach().numpy()
+        def sample(grid, device):
+            if grid.device.type == "cpu":
+                return _sample(grid)
+            return fast(grid.to(device))
+    """,
     "brought to the host where the device is another": """
         import torch
         HOST = "cpu"
