@@ -430,6 +430,19 @@ PROGRAMS = {
             loss = F.cross_entropy(model(blocks, x), y)
             loss.backward()
     """,
+    "moved where it is elsewhere": """
+        import torch
+        class Sampler:
+            def pick(self, index, storage, place):
+                place = torch.device(place)
+                index, rows = torch.as_tensor(index), torch.zeros(3)
+                if index.device != place:
+                    index = index.to(place)
+                if place != rows.device:
+                    rows = rows.to(place, non_blocking=True)
+                weight = torch.as_tensor(storage[index], device=place)
+                return torch.where(weight == 0, index, weight) + rows
+    """,
     "what is a tensor is taken to the host": """
         import torch
         def to_host(*values):

@@ -24,6 +24,26 @@ def tensor_branch(choice: ast.IfExp) -> ast.expr | None:
     return tensor if asked and isinstance(other, ast.Name) and other.id == name else None
 
 
+def brings_if_elsewhere(branch: ast.If) -> bool:
+    """`if x.device != device: x = x.to(device)`: on either way `x` is there."""
+    match branch:
+        case ast.If(
+            test=ast.Compare(left=left, ops=[ast.NotEq()], comparators=[right]),
+            body=[
+                ast.Assign(
+                    targets=[target], value=ast.Call(func=ast.Attribute(value=moved, attr="to"), args=[place, *_])
+                )
+            ],
+            orelse=[],
+        ):
+            tensor = dotted(moved)
+            compared = {ast.unparse(left), ast.unparse(right)}
+            return (
+                tensor is not None and dotted(target) == tensor and compared == {f"{tensor}.device", ast.unparse(place)}
+            )
+    return False
+
+
 def asks_type(test: ast.Call) -> bool:
     """`isinstance(x, torch.cuda.FloatTensor)`."""
     kinds = test.args[1:] if isinstance(test.func, ast.Name) and test.func.id == "isinstance" else []

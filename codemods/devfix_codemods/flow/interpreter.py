@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.across import Across
-from devfix_codemods.flow.asked import asks_tensor, asks_type
+from devfix_codemods.flow.asked import asks_tensor, asks_type, brings_if_elsewhere
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import born_in_batch, child_of_batch, is_carried
 from devfix_codemods.flow.facts import Facts, Operand
@@ -354,6 +354,8 @@ class Interpreter(Across):
         test = self.evaluate(node.test, state)
         if isinstance(test.const, bool):
             return self.run_block(node.body if test.const else node.orelse, state)
+        if brings_if_elsewhere(node):
+            return self.run_block(node.body, state)
         if (taken := self._guard(node.test, state)) is not None:
             return self._run_guarded(node, taken, state)
         if (found := omission(node.test)) is not None and self._may_be_omitted(found[0], state):
