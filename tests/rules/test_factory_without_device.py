@@ -676,6 +676,28 @@ def test_what_is_replaced_is_not_followed(rule) -> None:
     assert "torch.zeros(ids.shape[0], 2, device=" in fixed
 
 
+COMPUTED = """
+    import torch
+    class Net(torch.nn.Module):
+        def __init__(self, encoder, decoder):
+            super().__init__()
+            self.encoder, self.decoder = encoder, decoder
+        def training_step(self, rows):
+            x = torch.zeros(len(rows), 512)
+            for i, row in enumerate(rows):
+                x[i] = read(row)
+            z = self.encoder(x)
+            out = self.decoder(z)
+            return torch.nn.functional.mse_loss(out, x)
+"""
+
+
+def test_what_is_computed_of_a_tensor_does_not_tell_its_place(rule) -> None:
+    assert not any(rule.safeties(COMPUTED))
+    moved = COMPUTED.replace("self.encoder(x)", "self.encoder(x.to(self.place))")
+    assert "mse_loss(out, x.to(out.device))" in rule.fixed(moved)
+
+
 STATE = """
     import torch
     class Cell(torch.nn.Module):

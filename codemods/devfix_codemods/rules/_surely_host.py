@@ -9,6 +9,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import UNKNOWN, may_be_device
 from devfix_codemods.program import Program
+from devfix_codemods.rules._computed_of import tensors_in
 from devfix_codemods.rules._following import IN_PLACE
 from devfix_codemods.rules._given_to_arrays import is_given_to_arrays
 from devfix_codemods.rules._host_functions import is_for_host
@@ -124,7 +125,7 @@ def _is_of_the_same(meeting: Meeting) -> bool:
         return False
     line = meeting.node.lineno
     second = _roots(function, {anchor.id}, line)
-    return bool(second) and second <= _roots(function, _tensors_in(misplaced), line)
+    return bool(second) and second <= _roots(function, tensors_in(misplaced), line)
 
 
 def _roots(function: scope.Function, names: set[str], line: int) -> set[str]:
@@ -141,7 +142,7 @@ def _roots(function: scope.Function, names: set[str], line: int) -> set[str]:
         if not values or any(map(_makes, values)):
             found.add(name)
         else:
-            pending |= {each for one in values for each in _tensors_in(one)} - seen
+            pending |= {each for one in values for each in tensors_in(one)} - seen
     return found
 
 
@@ -149,21 +150,6 @@ def _makes(value: ast.expr) -> bool:
     """Whether a factory of torch stands in an expression."""
     names = (tables.canonical(dotted(one.func) or "") for one in ast.walk(value) if isinstance(one, ast.Call))
     return any(one in tables.FACTORIES for one in names)
-
-
-def _tensors_in(node: ast.AST) -> set[str]:
-    """The names in an expression, but for those of which only a number is taken: `x.item()`, `x.shape[0]`, `len(x)`."""
-    match node:
-        case ast.Attribute(attr="shape" | "dtype" | "device" | "ndim" | "item" | "size" | "numel" | "dim"):
-            return set()
-        case ast.Call(func=ast.Name(id="len" | "int" | "float")):
-            return set()
-        case ast.Name(id=name):
-            return {name} - _LIBRARIES
-    return {name for one in ast.iter_child_nodes(node) for name in _tensors_in(one)}
-
-
-_LIBRARIES = frozenset({"torch", "math", "np", "F"})
 
 
 def _comes_from(function: scope.Function, call: ast.Call, name: str) -> bool:

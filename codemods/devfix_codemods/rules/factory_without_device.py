@@ -55,6 +55,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
 from devfix_codemods.rules._built_on_host import is_built_on_host
+from devfix_codemods.rules._computed_of import is_computed_of
 from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._first_turn import is_replaced_first
 from devfix_codemods.rules._following import (
@@ -319,7 +320,8 @@ def _bug(program: Program, meetings: list[Meeting], others: list[Meeting]) -> Fi
     repairs = [(one, _repair(program, one, alone=len(meetings) == 1)) for one in meetings]
     meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
     if repair is not None and not _at_birth(program, meeting, repair):
-        alone = not joined_before(program, meeting) and not _is_repeated(program, meeting)
+        late = joined_before(program, meeting) or is_computed_of(program, meeting)
+        alone = not late and not _is_repeated(program, meeting)
         repair = _everywhere(repairs, others) if alone else None
     here = function_around(program, meeting.node)
     near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
