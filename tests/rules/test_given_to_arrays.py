@@ -43,3 +43,44 @@ def test_what_is_read_as_it_is(rule, read: str) -> None:
 )
 def test_what_is_brought_to_the_host_or_read_on_some_paths(rule, read: str) -> None:
     assert len(rule.safeties(SCORES.format(read=read))) == 1
+
+
+PAINTED = """
+import torch
+def painted(labels, colors):
+    labels = labels.unsqueeze(0)
+    picture = torch.zeros(3, labels.size(1), labels.size(2)).byte()
+    for number, color in enumerate(colors):
+        mask = labels.eq(number)
+        for channel in range(3):
+            picture[channel].masked_fill_(mask, color[channel])
+    rows = picture{read}
+    return rows
+"""
+
+
+def test_parts_are_filled_of_what_numpy_reads(rule) -> None:
+    assert rule.findings(PAINTED.format(read=".numpy()")) == ()
+
+
+@pytest.mark.parametrize("read", [".cpu().numpy()", "", ".numpy() if colors else None"])
+def test_parts_are_filled_of_what_is_copied_or_may_not_be_read(rule, read: str) -> None:
+    assert "device=labels.device" in rule.fixed(PAINTED.format(read=read))
+
+
+def test_numpy_reads_what_was_added_to_another(rule) -> None:
+    program = "import torch\ndef f(x: torch.Tensor):\n    y = torch.zeros(3)\n    print(x.view(3) + y)\n    y{}\n"
+    assert rule.findings(program.format(".numpy()")) == ()
+    assert rule.safeties(program.format("")) != []
+
+
+def test_what_is_on_a_device_is_copied(rule) -> None:
+    program = """
+    import torch
+    def painted(labels, shape):
+        labels = labels.cuda()
+        picture = torch.zeros(shape)
+        picture.masked_fill_(labels.eq(1), 3.0)
+        return picture.numpy()
+    """
+    assert len(rule.safeties(program)) == 1

@@ -11,7 +11,7 @@ from devfix_codemods.flow.places import UNKNOWN, may_be_device
 from devfix_codemods.program import Program
 from devfix_codemods.rules._computed_of import tensors_in
 from devfix_codemods.rules._following import IN_PLACE
-from devfix_codemods.rules._given_to_arrays import is_given_to_arrays
+from devfix_codemods.rules._given_to_arrays import is_given_to_arrays, is_read_by_numpy_after
 from devfix_codemods.rules._host_functions import is_for_host
 from devfix_codemods.rules._said_host import is_kept_on_host
 
@@ -26,7 +26,8 @@ def is_on_host_in_any_case(program: Program, meeting: Meeting) -> bool:
         return False
     if meeting.context.function is not None and is_for_host(program, meeting.context.function):
         return True
-    if any(is_given_to_arrays(program, one) for one in meeting.misplaced.value.sources):
+    made = meeting.misplaced.value.sources
+    if any(is_given_to_arrays(program, one) or is_read_by_numpy_after(program, one, meeting.node) for one in made):
         return True
     return (
         _is_summed_on_host(meeting)
