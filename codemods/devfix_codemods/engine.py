@@ -182,9 +182,12 @@ def _is_vain(source: Source, finding: Finding) -> bool:
 
 
 def _within_names(program: Program, finding: Finding) -> Finding:
-    """`finding` without a fix that writes a name which is not bound at its place."""
+    """`finding` without a fix that writes a name which is not bound at its place.
+
+    A rule of somebody else keeps its fix: applying it tells that as the bug of the rule that it is.
+    """
     unbound = unbound_names(program, finding.fix) if finding.fix is not None else []
-    if finding.fix is None or not unbound:
+    if finding.fix is None or not unbound or _is_foreign(finding.code):
         return finding
     missing = " and ".join(f"`{name}`" for name in unbound)
     reason = f"The fix ({finding.fix.title}) needs {missing}, bound at its place."
