@@ -84,6 +84,19 @@ SILENT = {
             pin_memory = device == "cuda"
             return dict(pin_memory=device_name != "cpu" and name == "cuda")
     """,
+    "a flag that asks for CUDA": """
+        from torch import cuda, device as device_t
+        class Loader:
+            def __init__(self, loader, device, pin=False):
+                self.loader = loader
+                self.device = device_t(device) if cuda.is_available() else device_t("cpu")
+                self.pin = pin if cuda.is_available() else False
+            def __iter__(self):
+                for x in self.loader:
+                    if self.pin and x.ndim:
+                        x = x.pin_memory().to(self.device)
+                    yield x
+    """,
     "a parameter that is off": """
         import torch
         class Trainer:
@@ -142,6 +155,22 @@ def test_pinned_on_machines_without_cuda(rule):
     assert "return (x.pin_memory() if torch.cuda.is_available() else x).to(device, non_blocking=True)" in rule.fixed(
         program
     )
+
+
+@pytest.mark.parametrize("flag", ["pin", '"cuda" if cuda.is_available() else None'])
+def test_a_flag_that_asks_for_nothing(rule, flag: str) -> None:
+    program = f"""
+        from torch import cuda, device as device_t
+        class Loader:
+            def __init__(self, device, pin=False):
+                self.device = device_t(device) if cuda.is_available() else device_t("cpu")
+                self.pin = {flag}
+            def move(self, x):
+                if self.pin:
+                    x = x.pin_memory().to(self.device)
+                return x
+    """
+    assert "x.pin_memory() if cuda.is_available() else x" in rule.fixed(program)
 
 
 def test_loader_that_always_pins(rule):

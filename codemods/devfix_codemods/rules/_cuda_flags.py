@@ -79,7 +79,14 @@ def _is_question(value: ast.expr) -> bool:
             return _is_question(inner)
         case ast.BoolOp(values=values):
             return any(_is_question(one) for one in values)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return _is_question(test) and (_is_truth(body) or _is_truth(orelse))
         case ast.Call(func=function):
             name = dotted(function) or (function.attr if isinstance(function, ast.Attribute) else "")
             return _ANSWERS.search(name) is not None
     return False
+
+
+def _is_truth(value: ast.expr) -> bool:
+    """`asked if torch.cuda.is_available() else False` is an answer like `torch.cuda.is_available() and asked`."""
+    return isinstance(value, ast.Constant) and isinstance(value.value, bool)
