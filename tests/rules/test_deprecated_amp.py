@@ -215,6 +215,41 @@ def test_a_version_test_around_one_use_keeps_the_name() -> None:
     assert finding.span.line == 5
 
 
+GATE = """
+    import torch
+    from packaging import version
+    if version.parse(torch.__version__) >= version.parse("{release}"):
+        {gated}
+    scaler = torch.cuda.amp.GradScaler()
+"""
+
+
+@pytest.mark.parametrize("release", ["1.6", "2.3"])
+def test_a_file_that_provides_for_an_older_torch_keeps_the_names(release: str) -> None:
+    (finding,) = findings(GATE.format(release=release, gated="from torch.cuda.amp import autocast"))
+    assert finding.fix is None
+    assert finding.advice is not None
+    assert f"chooses by torch {release}" in finding.advice
+
+
+def test_a_test_for_another_library_says_nothing() -> None:
+    code = """
+        import torch, torchvision
+        if torchvision.__version__ >= "0.13":
+            context = torch.autocast("cuda")
+        scaler = torch.cuda.amp.GradScaler()
+    """
+    assert 'scaler = torch.amp.GradScaler("cuda")' in fixed(code)
+
+
+@pytest.mark.parametrize(
+    ("release", "gated"),
+    [("2.4", "from torch.amp import autocast"), ("1.6", "from torch import fft")],
+)
+def test_a_test_for_a_torch_that_says_nothing_of_the_new_name(release: str, gated: str) -> None:
+    assert 'scaler = torch.amp.GradScaler("cuda")' in fixed(GATE.format(release=release, gated=gated))
+
+
 def test_an_except_that_only_raises_is_no_choice() -> None:
     code = """
         try:

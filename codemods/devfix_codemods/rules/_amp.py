@@ -171,6 +171,21 @@ def _tests_version(test: ast.expr) -> bool:
     return _VERSION_TEST.search(ast.unparse(test)) is not None
 
 
+def oldest_release(tree: ast.Module) -> tuple[int, int] | None:
+    """The lowest release of torch by which the file chooses its mixed precision: it may run on one as old."""
+    tests = [
+        ast.unparse(one.test)
+        for one in ast.walk(tree)
+        if isinstance(one, ast.If | ast.IfExp) and _tests_version(one.test) and _AMP.search(ast.unparse(one))
+    ]
+    found = [_RELEASE.search(one) for one in tests if _TORCH.search(one)]
+    return min(((int(one[1]), int(one[2])) for one in found if one is not None), default=None)
+
+
+_TORCH = re.compile(r"(?i)torch(?!vision|audio|text|metrics)")
+_RELEASE = re.compile(r"(\d+)(?:\.|, )(\d+)")
+
+
 def _catches_missing(outer: ast.Try, inner: ast.AST) -> bool:
     is_import = isinstance(inner, ast.Import | ast.ImportFrom)
     expected = _MISSING | _ANYTHING if is_import else _MISSING

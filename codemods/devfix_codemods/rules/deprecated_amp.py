@@ -9,7 +9,8 @@ one `device_type, dtype, enabled`, so positional arguments become keywords.
 
 Left alone: imports under `try`/`except ImportError` or behind a test of torch's version, names that the module offers
 to others (`__init__.py`, `__all__`), text and comments. A class that is handed on uncalled carries the device type in
-a `functools.partial` where all later calls are seen; elsewhere such a name is reported and not changed.
+a `functools.partial` where all later calls are seen; elsewhere such a name is reported and not changed, as is one in a
+file that tests for a torch older than the new name where it chooses its mixed precision.
 
 ## Why it fails
 
@@ -149,12 +150,23 @@ class _Grouping:
         for use in Uses(self._program):
             name = _amp.root(use.node)
             if name is not None:
-                grouped[(name.id, use.statements)].append(use)
+                grouped[(name.id, use.statements)].append(self._unless_newer(use))
         for (name_id, statements), uses in grouped.items():
             if any(isinstance(one.node, ast.Name) for one in uses):
                 yield self._imported(name_id, statements, uses)
             else:
                 yield from self._dotted(name_id, statements, uses)
+
+    @cached_property
+    def _oldest(self) -> tuple[int, int] | None:
+        return _amp.oldest_release(self._program.tree)
+
+    def _unless_newer(self, use: Use) -> Use:
+        """`use`, kept as it is where the file itself provides for a torch without the new name."""
+        if self._oldest is None or self._oldest > _SINCE[use.api.symbol]:
+            return use
+        reason = "the file chooses by torch {}.{}, and may run on one that does not have the new name"
+        return replace(use, obstacle=use.obstacle or reason.format(*self._oldest))
 
     def _imported(self, name: str, statements: frozenset[Import | None], uses: list[Use]) -> _Group:
         """`from torch.cuda.amp import autocast`: the import and all uses of the name."""
