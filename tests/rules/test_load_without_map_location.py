@@ -1,10 +1,13 @@
 """DVF401: loads that leave the place to the file."""
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from devfix.neighbours import DiskFiles
 from devfix_codemods.engine import check
 from devfix_codemods.findings import Safety
+from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
 
@@ -561,3 +564,53 @@ def test_another_file_that_is_tried_with_a_place_is_no_decision(rule):
                 model.load_state_dict(torch.load(other, map_location="cpu"))
     """
     assert 'torch.load(path, map_location="cpu")' in rule.fixed(program)
+
+
+EXPORTS = """
+import torch
+{imported}
+def run(path, device: torch.device):
+    model = torch.jit.load(path)
+    export("out", model=model){more}
+"""
+
+EXPORT = """
+import os
+def export(folder, model):
+    model.save(os.path.join(folder, "model.pt"))
+    model.eval()
+    {move}
+    return model
+"""
+
+
+def choice(folder: Path, export: str, more: str = "") -> str:
+    """The title of the fix for a load whose value a file beside it exports."""
+    (folder / "exports.py").write_text(export)
+    program = EXPORTS.format(imported="from exports import export", more=more)
+    source, project = Source(str(folder / "run.py"), program.encode()), Project(DiskFiles(str(folder)))
+    outcome = check(source, Options(frozenset({CODE})), project)
+    assert isinstance(outcome, Checked)
+    (finding,) = outcome.findings
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.UNSAFE
+    return finding.fix.title
+
+
+def test_what_is_saved_before_it_is_moved_is_loaded_to_the_host(rule, tmp_path: Path) -> None:
+    export = EXPORT.format(move="model.to('cuda')\n    model(torch.zeros(3).cuda())")
+    assert 'Load to `"cpu"`' in choice(tmp_path, export)
+    assert 'Load to `"cpu"`' in choice(tmp_path, export, "\n    return model(path)")
+    assert 'map_location="cpu"' in rule.unchanged_unless_unsafe(EXPORTS.format(imported=export, more=""))
+
+
+def test_what_is_saved_and_nothing_else_is_loaded_to_the_host(tmp_path: Path) -> None:
+    export = "import torch\ndef export(folder, model):\n    torch.save(model, folder)\n"
+    assert 'Load to `"cpu"`' in choice(tmp_path, export)
+    assert "Load to `device`" in choice(tmp_path, export, "\n    return model(path)")
+
+
+def test_what_is_used_where_it_was_loaded_goes_to_the_device(tmp_path: Path) -> None:
+    moved = EXPORT.format(move="model.to('cuda')")
+    assert "Load to `device`" in choice(tmp_path, EXPORT.format(move="model(0)"))
+    assert "Load to `device`" in choice(tmp_path, moved.replace("model.save", "model.warm"))

@@ -56,6 +56,7 @@ from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
 from devfix_codemods.rules._loaded_data import is_dataset, saves_host_values
 from devfix_codemods.rules._loaded_together import meets
 from devfix_codemods.rules._looks import loads_to_anywhere
+from devfix_codemods.rules._saved_first import is_saved_first
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
 _LOADERS = {
@@ -190,6 +191,8 @@ class _Chooser:
             return "a data set stays on the host, its batches are moved"
         if self._copies_to_host(call):
             return "its tensors are copied to the host"
+        if is_saved_first(self._program, call):
+            return "it is saved as it is loaded, before any move"
         return "it goes with tensors that are made on the host" if self._works_on_host(call, device) else None
 
     def _of_dataset(self, owner: ast.ClassDef, call: ast.Call) -> _Choice | None:
