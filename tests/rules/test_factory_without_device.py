@@ -30,6 +30,30 @@ SILENT = {
                 pads = pads.cuda()
             return torch.cat([out, pads], dim=1)
     """,
+    "moved where a function says that the other is on CUDA": """
+        import torch
+        from torch import nn
+        def on_card(x):
+            return x.is_cuda
+        def padded(x, planes):
+            x = x.flatten(1)
+            pads = torch.zeros(x.size(0), planes)
+            if on_card(x):
+                pads = pads.cuda()
+            return torch.cat([x, pads], dim=1)
+        class Constant(nn.Module):
+            def __init__(self, count):
+                super().__init__()
+                self.level = nn.Parameter(torch.zeros(count))
+            def forward(self, x):
+                output = torch.zeros(x.shape[0], 3)
+                if self._is_placed():
+                    output = output.cuda()
+                return output + self.level
+            def _is_placed(self):
+                \"\"\"Where the level is.\"\"\"
+                return self.level.is_cuda
+    """,
     "all of it comes of arrays, through a module that is built there": """
         import numpy as np
         import torch

@@ -391,11 +391,31 @@ class Interpreter(Across):
             found = {self._guard(one, state) for one in test.values}
             return False if False in found else True if True in found else None
         if isinstance(test, ast.Call):
-            return True if self.api(test.func) in tables.AVAILABILITY or asks_type(test) else None
+            if self.api(test.func) in tables.AVAILABILITY or asks_type(test):
+                return True
+            returned = self._condition_of(test.func, state)
+            return self._guard(returned, state) if returned is not None else None
         if isinstance(test, ast.Compare):
             return asks_tensor(test)
         text = dotted(test)
         return True if text is not None and _says_accelerator(text) else None
+
+    def _condition_of(self, function: ast.expr, state: State) -> ast.expr | None:
+        """`self.weight.is_cuda`, where that is all that a function of this file returns, and no further helper."""
+        if dotted(function) is None:
+            return None
+        if isinstance(function, ast.Attribute):
+            definition = self.method_of(self.evaluate(function.value, state), function.attr)
+        else:
+            definition = self.evaluate(function, state).definition
+        if not isinstance(definition, ast.FunctionDef) or not self.is_here(definition):
+            return None
+        body = definition.body[ast.get_docstring(definition) is not None :]
+        match body:
+            case [ast.Return(value=ast.expr() as returned)]:
+                calls = (one for one in ast.walk(returned) if isinstance(one, ast.Call))
+                return returned if all(self.api(one.func) in tables.AVAILABILITY for one in calls) else None
+        return None
 
     def _run_guarded(self, node: ast.If, taken: bool, state: State) -> State | None:
         """Follow the branch of a machine with an accelerator; the other one is read for its facts alone.
