@@ -1,6 +1,9 @@
 """DVF104: what the code itself says to be on the host stays there."""
 
 import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF104"
 
@@ -153,3 +156,50 @@ def test_numpy_reads_the_other_as_it_is(rule, read: str) -> None:
 @pytest.mark.parametrize("read", ["y.cpu().numpy()", "y.numpy() if width else y", "x.numpy()"])
 def test_numpy_reads_a_copy_or_another(rule, read: str) -> None:
     assert rule.safeties(READ.format(read=read)) != []
+
+
+DOCUMENTED = """
+{module}
+import torch
+class Graph:
+    {owner}
+    def __init__(self, starts):
+        self.starts = starts
+    def edges(self, nodes: torch.Tensor):
+        {own}
+        degrees = self.starts[nodes].long()
+        return torch.arange(8) - degrees.cumsum(0), torch.arange(8)[nodes.argsort()]
+"""
+SAID = [
+    '"""Graphs, stored as\\ntensors on CPU."""',
+    '"""All of this works on CPU tensors."""',
+    '"""Every tensor is on the host."""',
+]
+NOT_SAID = [
+    '"""Works for tensors on the CPU and on the GPU."""',
+    '"""Tensors on CPU/CUDA."""',
+    '"""Sums on the CPU."""',
+]
+
+
+def documented(part: str, text: str) -> str:
+    return DOCUMENTED.format(**({"module": "", "owner": "", "own": ""} | {part: text}))
+
+
+def codes(program: str) -> set[str]:
+    outcome = check(Source("graph.py", program.encode()), Options(frozenset({"DVF104", "DVF105"})))
+    assert isinstance(outcome, Checked), outcome
+    return {one.code for one in outcome.findings}
+
+
+@pytest.mark.parametrize("part", ["module", "owner", "own"])
+def test_a_docstring_says_where_the_tensors_are(part: str) -> None:
+    for text in SAID:
+        assert codes(documented(part, text)) == set()
+    for text in NOT_SAID:
+        assert codes(documented(part, text)) == {"DVF104", "DVF105"}
+
+
+def test_a_class_that_moves_what_it_has_made_on_the_host() -> None:
+    text = '"""Builds CPU tensors and moves them to the device of the model."""'
+    assert codes(documented("owner", text)) == codes(documented("module", text)) == {"DVF104", "DVF105"}

@@ -1,6 +1,7 @@
-"""Functions that work on the host alone: by their name, by what they refuse, or by where they are called."""
+"""Functions that work on the host alone: by name or docstring, by what they refuse, or by where they are called."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
@@ -12,11 +13,32 @@ from devfix_codemods.rules._host_literals import is_host_literal
 def is_for_host(program: Program, function: scope.Function) -> bool:
     """Whether no tensor on a device gets through the function, as far as its file says."""
     data = program.source.data
-    if not (b"cpu" in data or b"is_cuda" in data or b"host" in data):
+    if not any(one in data for one in (b"cpu", b"CPU", b"is_cuda", b"host")):
         return False
-    if says_host(function.name) or _refuses(function):
+    if says_host(function.name) or is_said_of_host(program, function) or _refuses(function):
         return True
     return _is_called_on_host(program, function) or _asks_a_helper(program, function)
+
+
+def is_said_of_host(program: Program, function: scope.Function) -> bool:
+    """Whether the docstring of the function says that its tensors are on the host, or that of what it stands in.
+
+    A class or a file that speaks of other places too has functions for these.
+    """
+    own = ast.get_docstring(function) or ""
+    around = (one for one in program.names.ancestors(function) if isinstance(one, (*_DOCUMENTED, ast.Module)))
+    outer = (ast.get_docstring(one) or "" for one in around)
+    return _OF_THE_HOST.search(own) is not None or any(
+        _OF_THE_HOST.search(one) is not None and _ELSEWHERE.search(one) is None for one in outer
+    )
+
+
+_DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_ELSEWHERE = re.compile(r"(?i)cuda|gpu|device|accelerat")
+_OF_THE_HOST = re.compile(
+    r"(?i)\bcpu[-\s]tensors?\b|\btensors?\s+(?:(?:is|are|must be|lives?)\s+)?on\s+(?:the\s+)?(?:cpu|host)\b"
+    r"(?!\s*(?:/|,|or\b|and\b)\s*(?:on\s+)?(?:the\s+|a\s+)?(?:cuda|gpu|device|accelerat))"
+)
 
 
 def says_host(name: str) -> bool:

@@ -47,6 +47,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following, _looks
 from devfix_codemods.rules._attributes import births
 from devfix_codemods.rules._cuda_only import is_test
+from devfix_codemods.rules._host_functions import is_for_host
 from devfix_codemods.rules._host_on_purpose import moves
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
@@ -69,7 +70,11 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if _is_one_element(program, meeting.anchor.node) or _is_moved_below(program, meeting):
             continue
-        if _may_come_from_host(program, meeting) or _is_read_by_numpy(program, meeting):
+        if (
+            _is_for_host(program, meeting)
+            or _may_come_from_host(program, meeting)
+            or _is_read_by_numpy(program, meeting)
+        ):
             continue
         if _fix_where_made(program, meeting) is None and (
             indexed.place != HOST  # on another path it may be where its index is
@@ -116,6 +121,12 @@ def _met_the_host(program: Program, meeting: Meeting) -> bool:
         if one.misplaced.place == HOST and elsewhere and not roots.isdisjoint(scope.stored(statement)):
             return True
     return False
+
+
+def _is_for_host(program: Program, meeting: Meeting) -> bool:
+    """Whether nothing is known of the index, in a function that works on the host."""
+    function = scope.function_around(program, meeting.node)
+    return function is not None and not may_be_device(meeting.anchor.place) and is_for_host(program, function)
 
 
 def _goes_back(program: Program, meeting: Meeting) -> bool:

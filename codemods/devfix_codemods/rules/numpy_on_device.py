@@ -52,7 +52,7 @@ from devfix_codemods.rules import Rule
 from devfix_codemods.rules._asked_types import is_no_tensor
 from devfix_codemods.rules._copied_once import copied_before_loop
 from devfix_codemods.rules._host_branches import is_guarded, pins_host
-from devfix_codemods.rules._host_functions import is_for_host
+from devfix_codemods.rules._host_functions import is_for_host, is_said_of_host
 from devfix_codemods.rules._lengths import lengths_off_host, packs
 from devfix_codemods.rules._looks import reads_on_host
 from devfix_codemods.rules._moves import text_of
@@ -147,7 +147,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             yield lengths, "`pack_padded_sequence`"
     has_devices = _speaks_of_devices(program.source.text)
     for call in calls:
-        if _is_data(program, classes, call) or _is_settled(program, call) or _says_host(program, call):
+        if _is_data(program, classes, call) or _is_settled(program, call):
             continue
         if _trains_on_the_host(program, call):
             continue
@@ -170,15 +170,9 @@ def _speaks_of_devices(text: str) -> bool:
 
 
 def _says_host(program: Program, call: ast.Call) -> bool:
-    """Whether the docstring of the function says that it takes tensors of the host."""
+    """Whether a docstring says that the function takes tensors of the host."""
     function = scope.function_around(program, call)
-    text = ast.get_docstring(function) if function is not None else None
-    return text is not None and _OF_THE_HOST.search(text) is not None
-
-
-_OF_THE_HOST = re.compile(
-    r"(?i)\bcpu[- ]tensors?\b|\btensors? (?:is |are |must be |lives? )?on (?:the )?(?:cpu|host)\b"
-)
+    return function is not None and is_said_of_host(program, function)
 
 
 def _trains_on_the_host(program: Program, call: ast.Call) -> bool:
