@@ -175,3 +175,42 @@ def test_what_is_reduced_at_an_index(rule, reduced: str) -> None:
     place = ", device=inverse.device"
     before = RANKS.format(place="", beside="", reduced=reduced)
     assert rule.fixed(before) == RANKS.format(place=place, beside=place, reduced=reduced)
+
+
+STEPS = """
+import functools
+import torch
+class Steps:
+    def __init__(self, options):
+        self.options = options
+    {decorator}
+    def table(self):
+        first = torch.tensor([1.0, 2.0], dtype=self.options.dtype{place})
+        second = torch.tensor([3.0, 2.0], dtype=self.options.dtype{place})
+        return first, first - second
+    def step(self, y: torch.Tensor, f: torch.Tensor, dt: float):
+        first, second = self.table
+        parts = torch.empty(2, *f.shape)
+        parts[0] = f
+        return y + torch.tensordot(dt * first[:1], parts[:1].clone(), dims=([0], [0]))
+"""
+
+
+@pytest.mark.parametrize("decorator", ["@property", "@functools.cached_property"])
+def test_what_a_property_makes_stays_on_the_host(rule, decorator: str) -> None:
+    assert rule.safeties(STEPS.format(decorator=decorator, place="")) == [None]
+    placed = STEPS.format(decorator=decorator, place=", device=self.options.device")
+    assert "torch.empty(2, *f.shape, device=" in rule.fixed(placed)
+
+
+def test_a_property_that_reads_itself(rule) -> None:
+    program = """
+    import torch
+    class Loop:
+        @property
+        def steps(self):
+            return self.steps + torch.zeros(3)
+        def forward(self, x: torch.Tensor):
+            return x.view(3) + self.steps
+    """
+    assert rule.safeties(program) == []

@@ -127,7 +127,8 @@ class Expressions(Machine):
             return self._tensor_attribute(base, name, node)
         moved = base.origin is not None and base.origin.birth is Birth.MOVE
         if base.kind is Kind.INSTANCE or (base.token is not None and not moved):
-            return self._unknown_attribute(base, node)
+            made = self.made_by_property(base, name, state)
+            return made if made is not None else self._unknown_attribute(base, node)
         if base.place != UNKNOWN and base.kind not in PLACELESS:
             return replace(base, kind=Kind.UNKNOWN, token=None, items=None, element=None, batch=None)
         return NOTHING

@@ -35,6 +35,19 @@ class Functions(Calls):
         found = self.classes.methods(value.definition).get(name)
         return found if found is not None and not _is_property(found) else None
 
+    def made_by_property(self, owner: Value, name: str, state: State) -> Value | None:
+        """The tensors that a property of a class of this file makes on the host; None of other attributes."""
+        if not isinstance(owner.definition, ast.ClassDef) or owner.kind is not Kind.INSTANCE:
+            return None
+        found = self.classes.methods(owner.definition).get(name)
+        if found is None or not _is_property(found) or self.home_of(found) is not self.unit:
+            return None
+        if found in self.calls or len(self.calls) >= DEPTH or not self.interest.in_function(found):
+            return None
+        value = self._activate(found, self.bind(found, Arguments([], {}, starred=False), state, owner), state)
+        held = [one for _, one in value.items or ()] if value.kind is Kind.SEQUENCE else [value]
+        return value if held and all(one.place == HOST and one.sources for one in held) else None
+
     def runs_setter(self, owner: Value, name: str) -> bool:
         """Whether an assignment to the attribute is a call of a property's setter, which may register a buffer."""
         if not isinstance(owner.definition, ast.ClassDef) or owner.kind is Kind.CLASS:

@@ -127,6 +127,9 @@ class Machine:
     def method_of(self, value: Value, name: str) -> ast.AST | None:
         raise NotImplementedError
 
+    def made_by_property(self, owner: Value, name: str, state: State) -> Value | None:
+        raise NotImplementedError
+
     def attach(
         self, node: ast.expr, parent: ast.expr, owner: Value, attribute: str, child: Value, state: State
     ) -> None:
