@@ -686,6 +686,19 @@ def test_what_fits_a_tensor_is_told(rule) -> None:
     assert rule.findings(drawn.replace("dtype=torch.bool", ")"))[0].fix is None
 
 
+def test_what_is_named_for_the_host_is_not_followed(rule) -> None:
+    program = """
+        import torch
+        def mask(context, size):
+            counts = context().sizes.counts{}
+            counts = counts.unsqueeze(1)
+            rows = torch.arange(size).unsqueeze(0)
+            return torch.where(rows < counts, 1.0, 0.0)
+    """
+    assert "device=counts.device" in rule.fixed(program.format(""))
+    assert rule.findings(program.format("_cpu")) == ()
+
+
 def test_what_is_replaced_is_not_followed(rule) -> None:
     program = """
         import torch

@@ -313,6 +313,12 @@ def test_is_silent(rule, program: str) -> None:
     assert rule.findings(program) == ()
 
 
+@pytest.mark.parametrize("path", ["ops/testcuda.py", "kernels/cuda_ops.py"])
+def test_a_file_named_for_cuda_is_for_cuda(path: str) -> None:
+    program = b"import torch\ndef f(x: torch.Tensor):\n    return x + torch.zeros(3).cuda()\n"
+    assert check(Source(path, program), Options(frozenset({CODE}))) == Checked(())
+
+
 @pytest.mark.parametrize("path", ["tests/models.py", "test_loss.py", "benchmarks/run.py", "pkg/loss_test.py"])
 def test_who_runs_tests_chose_the_machine(path: str) -> None:
     program = b"import torch\ndef f(x: torch.Tensor):\n    return x + torch.zeros(3).cuda()\n"

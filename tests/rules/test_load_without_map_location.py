@@ -419,6 +419,20 @@ def test_a_choice(rule, program, wanted):
     assert wanted in rule.unchanged_unless_unsafe(_file(program))
 
 
+@pytest.mark.parametrize(("hook", "edited"), [("setup", False), ("on_train_start", True)])
+def test_before_lightning_has_moved_a_module_its_device_is_the_host(rule, hook: str, edited: bool) -> None:
+    program = f"""
+        import torch
+        import pytorch_lightning as pl
+        class Swav(pl.LightningModule):
+            def {hook}(self, stage=None):
+                self.queue = torch.load(self.path)["queue"]
+            def training_step(self, batch, index):
+                return torch.mm(self.queue, self.prototypes(batch.to(self.device)))
+    """
+    assert any(rule.safeties(program)) is edited
+
+
 def test_advice_for_a_whole_model(rule):
     finding = rule.finding("""
         import torch

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
@@ -33,7 +34,9 @@ _TEST_PACKAGES = frozenset({"pytest", "unittest", "parameterized"})
 
 
 def is_cuda_only(program: Program) -> bool:
-    """A file that works on no other device: it imports kernels, extensions or libraries that need CUDA."""
+    """A file that works on no other device: by its name, or as it imports what needs CUDA: kernels and extensions."""
+    if "cuda" in PurePosixPath(program.source.path.replace("\\", "/")).name.lower():
+        return True
     return any(_CUDA_PACKAGES.search(name.removeprefix("torch.cuda")) for name in _imported(program))
 
 

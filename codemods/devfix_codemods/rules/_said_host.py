@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_functions import says_host
 
@@ -15,7 +15,7 @@ def sounds_like_host(node: ast.expr) -> bool:
         node = node.func if isinstance(node, ast.Call) else node.value
         if isinstance(node, ast.Attribute) and node.attr in {"detach", "data", "contiguous", "float", "long"}:
             node = node.value
-    return says_host(dotted(node) or "")
+    return says_host(last_name(node) or "")
 
 
 def is_kept_on_host(program: Program, calls: Iterable[ast.Call]) -> bool:

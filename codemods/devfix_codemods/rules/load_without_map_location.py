@@ -238,7 +238,18 @@ class _Chooser:
         found = self._devices.first(self._names.statement(call), optional=True)
         owner = scope.class_around(self._program, call)
         loading = owner is not None and any(one.endswith("PreTrainedModel") for one in self._classes.named_bases(owner))
-        return found.text if found is not None and not (loading and found.text == "self.device") else None
+        early = loading or self._is_before_placing(call, owner)
+        return found.text if found is not None and not (early and found.text == "self.device") else None
+
+    def _is_before_placing(self, call: ast.Call, owner: ast.ClassDef | None) -> bool:
+        """In a hook of Lightning that runs before the module is moved: `self.device` is the host still."""
+        function = scope.function_around(self._program, call)
+        return (
+            owner is not None
+            and function is not None
+            and function.name in {"setup", "prepare_data", "configure_model"}
+            and self._classes.is_managed(owner)
+        )
 
     def _copies_to_host(self, call: ast.Call) -> bool:
         """`{key: value.cpu() for key, value in state.items()}`, in the function around."""
