@@ -541,6 +541,19 @@ def test_a_test_that_compares_the_old_names_of_two_libraries_keeps_them() -> Non
     assert findings(SAME_NAMES, "scaler.py")
 
 
+def test_a_test_of_the_old_names_keeps_them() -> None:
+    code = """
+class TestAmp:
+    \"\"\"Test {} under the patch.\"\"\"
+    def test_scaler(self):
+        from torch.cuda.amp import GradScaler
+        assert GradScaler() is not None
+"""
+    assert not findings(code.format("torch.cuda.amp"), "tests/test_patch.py")
+    assert findings(code.format("the scaler"), "tests/test_patch.py")
+    assert findings(code.format("torch.cuda.amp"), "patch.py")
+
+
 def test_a_test_under_another_name_of_torch_takes_the_new_names() -> None:
     code = "import torch as T\nscaler = T.cuda.amp.GradScaler()\n"
     assert findings(code, "tests/test_scaler.py")

@@ -1,4 +1,4 @@
-"""Tests that hold the old names of mixed precision against another library's of the same name."""
+"""Tests of the old names of mixed precision themselves, or against another library's of the same name."""
 
 import ast
 import re
@@ -14,6 +14,15 @@ def compares_libraries(program: Program) -> bool:
     if all(found == "torch" for found in _OLD.findall(program.source.text)):
         return False
     return any(isinstance(node, ast.Attribute) and _is_of_another(program, node) for node in ast.walk(program.tree))
+
+
+def tests_old_names(program: Program) -> bool:
+    """Whether a docstring says that the old names are what is tested: `Test torch.cuda.amp under the patch.`"""
+    if b"cuda.amp" not in program.source.data:
+        return False
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    said = (ast.get_docstring(one) or "" for one in ast.walk(program.tree) if isinstance(one, documented))
+    return any("torch.cuda.amp" in one for one in said)
 
 
 def _is_of_another(program: Program, node: ast.Attribute) -> bool:

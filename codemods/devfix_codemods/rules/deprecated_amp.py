@@ -72,7 +72,7 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.names import Import
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _amp
-from devfix_codemods.rules._amp_compared import compares_libraries
+from devfix_codemods.rules._amp_compared import compares_libraries, tests_old_names
 from devfix_codemods.rules._amp_uses import Shape, Use, Uses
 from devfix_codemods.rules._cuda_only import is_test
 
@@ -84,7 +84,7 @@ _Group = tuple[list[Use], list[Edit]]
 
 
 def _check(program: Program) -> Iterable[Finding]:
-    if is_test(program) and compares_libraries(program):
+    if is_test(program) and (compares_libraries(program) or tests_old_names(program)):
         return []
     groups = _Grouping(program).groups()
     return sorted((one for group in groups for one in _findings(program, *group)), key=attrgetter("span"))
