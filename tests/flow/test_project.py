@@ -402,3 +402,25 @@ def test_a_framework_that_defines_its_own_bases() -> None:
         """,
     }
     assert found(texts, "ignite/metrics/mean.py") == ["DVF205:11"]
+
+
+def test_inherited_methods_read_the_properties_of_their_own_file() -> None:
+    tables = """
+        import torch
+        class Table:
+            @property
+            def rows(self):
+                return torch.zeros(3)
+            def first(self, x):
+                return self.rows[0] + x
+    """
+    use = """
+        import torch
+        from tables import Table
+        class Use(Table):
+            def __init__(self):
+                self.first(torch.ones(3))
+            def read(self, x: torch.Tensor):
+                return self.first(x) + torch.zeros(x.shape[0])
+    """
+    assert found({"use.py": use, "tables.py": tables}, "use.py") == ["DVF104:8"]

@@ -40,7 +40,7 @@ class Functions(Calls):
         if not isinstance(owner.definition, ast.ClassDef) or owner.kind is not Kind.INSTANCE:
             return None
         found = self.classes.methods(owner.definition).get(name)
-        if found is None or not _is_property(found) or self.home_of(found) is not self.unit:
+        if found is None or not _is_property(found) or self.unit is not self.root or not self.is_here(found):
             return None
         if found in self.calls or len(self.calls) >= DEPTH or not self.interest.in_function(found):
             return None
