@@ -65,6 +65,23 @@ SILENT = {
             for x, y in loader:
                 net(x.to(device), y.to(device))
     """),
+    "built and moved by a method that another one calls": HEAD
+    + dedent("""
+        class Trainer:
+            def __init__(self, device):
+                self.device = device
+
+            def prepare_metric(self):
+                self.metric = torchmetrics.MeanSquaredError()
+                self.metric.to(self.device)
+
+            def prepare(self):
+                self.prepare_metric()
+
+            def train(self, loader):
+                for x, y in loader:
+                    self.metric(x.to(self.device), y.to(self.device))
+    """),
     "held by a lightning module": HEAD
     + dedent("""
         import lightning as L
@@ -134,6 +151,25 @@ def test_an_attribute_of_a_plain_class(rule):
                     self.metric(self.model(x), y)
     """)
     assert rule.fixed(program) == program.replace("MeanSquaredError()", "MeanSquaredError().to(device)")
+
+
+def test_an_attribute_that_is_built_by_a_method_that_another_one_calls(rule):
+    program = HEAD + dedent("""
+        class Trainer:
+            def __init__(self, device):
+                self.device = device
+
+            def prepare_metric(self):
+                self.metric = torchmetrics.MeanSquaredError()
+
+            def prepare(self):
+                self.prepare_metric()
+
+            def train(self, loader):
+                for x, y in loader:
+                    self.metric(x.to(self.device), y.to(self.device))
+    """)
+    assert rule.fixed(program) == program.replace("MeanSquaredError()", "MeanSquaredError().to(self.device)")
 
 
 def test_a_metric_is_no_finding_of_the_rule_for_models():

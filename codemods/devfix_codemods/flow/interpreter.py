@@ -22,7 +22,7 @@ from devfix_codemods.flow.omitted import keep_defaults, omission
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.project import Entry, Project
 from devfix_codemods.flow.records import replace
-from devfix_codemods.flow.state import State, join_objects, join_states
+from devfix_codemods.flow.state import State, add_merged_objects, join_objects, join_states
 from devfix_codemods.flow.tree import stored
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
@@ -237,6 +237,7 @@ class Interpreter(Across):
             end = self._run_symbolic(method, receiver, place, state.copy())
             if end is not None and token in end.objects:
                 _merge_objects(merged, end)
+        add_merged_objects(merged)
         return merged
 
     # -- blocks

@@ -95,7 +95,7 @@ def join_states(first: State | None, second: State | None) -> State | None:
         _join_all(first.objects, second.objects, _join_known),
         default=first.default if first.default == second.default else UNKNOWN,
     )
-    _add_merged_objects(joined)
+    add_merged_objects(joined)
     for batch in first.moved | second.moved:
         joined.moved[batch] = first.moved.get(batch, frozenset()) | second.moved.get(batch, frozenset())
     joined.devices = {text: place for text, place in first.devices.items() if second.devices.get(text) == place}
@@ -161,8 +161,8 @@ def _join_attribute(first: Value | None, second: Value | None) -> Value:
     return join_values(first, second)
 
 
-def _add_merged_objects(joined: State) -> None:
-    """What is one object after one branch and another after the other gets a state of its own."""
+def add_merged_objects(joined: State) -> None:
+    """What is one object on one path and another on the other gets a state of its own."""
     held = [joined.env, *(known.attributes for known in joined.objects.values() if known.attributes)]
     merged = [token for values in held for value in values.values() if (token := value.token) and "|" in token]
     for token in merged:
