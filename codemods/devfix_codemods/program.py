@@ -67,12 +67,13 @@ class Program:
     def _importing(self) -> list["Program"]:
         if self.project is None:
             return []
-        found = []
-        for unit in self.project.importing(self.unit):
-            other = Program(unit.source)  # its own importers are not asked
-            other.unit = unit
-            found.append(other)
-        return found
+        return [self.beside(unit) for unit in self.project.importing(self.unit)]
+
+    def beside(self, unit: Unit) -> "Program":
+        """Another file of the project, read on its own: what it imports and who imports it is not asked."""
+        other = Program(unit.source)
+        other.unit = unit
+        return other
 
     def undoing(self, calls: frozenset[ast.Call]) -> "Program":
         """The file read as if `calls`, which move or make tensors, left them on the host: what would these meet?"""

@@ -1,6 +1,14 @@
 """Tensors of the host whose place somebody has thought of already: no factory is told another one."""
 
+from pathlib import Path
+
 import pytest
+from devfix.neighbours import DiskFiles
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
+from devfix_codemods.flow.project import Project
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF104"
 
@@ -157,3 +165,51 @@ def test_what_is_on_the_host_itself_is_not_followed(rule) -> None:
                 return self.decode(src)
     """
     assert not [one for one in rule.findings(program) if one.fix is not None and "tokens.device" in repr(one.fix)]
+
+
+ENCODER = """
+import torch
+from torch import nn
+from .variables import placed
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Linear(8, 8)
+    def forward(self, h, graph):
+        mask = torch.ones(h.size(0), 1)
+        mask[0] = 0
+        mask = placed(mask{more})
+        for _ in range(3):
+            h = self.proj(h).tanh() * mask
+        return h
+"""
+
+MOVED_ABROAD = {
+    "through a variable": "def placed(tensor):\n    return torch.autograd.Variable(tensor).cuda()",
+    "on one path": "def placed(x):\n    if torch.cuda.is_available():\n        x = x.to('cuda')\n    return x",
+}
+KEPT_ABROAD = {
+    "another dtype": "def placed(x):\n    return x.to(torch.long)",
+    "another argument": "def placed(x, other=0):\n    other.cuda()\n    return x",
+    "as a sum": "def placed(x, other=0):\n    return (x + other).cuda()",
+}
+
+
+def fits_beside(folder: Path, helper: str) -> list[Safety | None]:
+    """The fixes of a mask that goes through a function of a file beside it."""
+    (folder / "variables.py").write_text(f"import torch\n{helper}\n")
+    program = ENCODER.format(more=", h" if "other" in helper else "")
+    source, project = Source(str(folder / "train.py"), program.encode()), Project(DiskFiles(str(folder)))
+    outcome = check(source, Options(frozenset({CODE})), project)
+    assert isinstance(outcome, Checked)
+    return [one.fix.safety if one.fix is not None else None for one in outcome.findings]
+
+
+@pytest.mark.parametrize("helper", MOVED_ABROAD.values(), ids=MOVED_ABROAD)
+def test_a_function_of_another_file_moves_it(tmp_path: Path, helper: str) -> None:
+    assert fits_beside(tmp_path, helper) == []
+
+
+@pytest.mark.parametrize("helper", KEPT_ABROAD.values(), ids=KEPT_ABROAD)
+def test_a_function_of_another_file_leaves_it(tmp_path: Path, helper: str) -> None:
+    assert [one is not None for one in fits_beside(tmp_path, helper)] == [True]

@@ -9,12 +9,12 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
-from devfix_codemods.rules._host_on_purpose import is_index, is_random, is_scalar, moves
+from devfix_codemods.rules._host_on_purpose import is_index, is_random, is_scalar
+from devfix_codemods.rules._moving_helpers import MOVES, moves
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._taken_to_host import moves_to_host
 from devfix_codemods.rules._whereabouts import Made
 
-_MOVES = frozenset({"to", "cuda", "to_device", "type_as"})
 _HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
 _TESTS = (ast.If, ast.While, ast.Assert)
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
@@ -103,7 +103,7 @@ def _added_to(function: scope.Function, names: set[str]) -> list[ast.AugAssign]:
 def _moves_on(program: Program, statement: ast.stmt, names: set[str]) -> bool:
     """Whether a statement moves what came of the factory: that it is on the host until then harms nothing."""
     for one in ast.walk(statement):
-        if isinstance(one, ast.Attribute) and one.attr in _MOVES and moves(program, one):
+        if isinstance(one, ast.Attribute) and one.attr in MOVES and moves(program, one):
             moved: ast.expr | None = one.value
         else:
             moved = _copied(program, one)
@@ -169,7 +169,7 @@ def _is_part(index: ast.expr) -> bool:
 def _stays_of_torch(program: Program, statement: ast.Assign) -> bool:
     """Whether functions and methods of torch alone give the value, and none moves it."""
     for one in ast.walk(statement.value):
-        if isinstance(one, ast.Attribute) and one.attr in {*_MOVES, "cpu", "numpy", "item", "tolist"}:
+        if isinstance(one, ast.Attribute) and one.attr in {*MOVES, "cpu", "numpy", "item", "tolist"}:
             return False
         if isinstance(one, ast.Call) and not _is_of_torch(program, one.func):
             return False
@@ -199,7 +199,7 @@ def _is_left(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
     if any(one.arg in {"device", "out", None} for one in call.keywords) or is_scalar(call) or is_index(program, call):
         return False
     chain = (one for one in program.names.ancestors(call) if isinstance(one, ast.Attribute))
-    return not any(one.attr in _MOVES and moves(program, one) for one in chain)
+    return not any(one.attr in MOVES and moves(program, one) for one in chain)
 
 
 def _is_host(program: Program, function: scope.Function, name: str, line: int, moved: set[ast.Call]) -> bool:
@@ -209,7 +209,7 @@ def _is_host(program: Program, function: scope.Function, name: str, line: int, m
     values = [one for one in values if one.lineno >= max(brought, default=0)]
     nodes = [one for value in values for one in walk(value)]
     before = (one for one in nodes if isinstance(one, ast.expr) and one.lineno < line)
-    if any(isinstance(one, ast.Attribute) and one.attr in _MOVES and _to_device(program, one) for one in before):
+    if any(isinstance(one, ast.Attribute) and one.attr in MOVES and _to_device(program, one) for one in before):
         return False
     calls = [one for one in nodes if isinstance(one, ast.Call)]
     return any(moves_to_host(one) or _is_left(program, one, moved) for one in calls)

@@ -9,6 +9,7 @@ from devfix_codemods.flow.evidence import attributes_set, dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_reads import is_of_dataset, is_only_model, is_plain_number, is_read_later
 from devfix_codemods.rules._lengths import is_packed_as_lengths
+from devfix_codemods.rules._moving_helpers import is_moved_inside, moves
 
 # Where tensors are on the host on purpose
 
@@ -146,17 +147,6 @@ def _is_reduced(program: Program, call: ast.Call) -> bool:
 _REDUCTIONS = frozenset({"max", "amax", "min", "amin", "sum", "prod", "mean", "argmax", "argmin"})
 
 
-def moves(program: Program, node: ast.Attribute) -> bool:
-    """`.to(device)`, not `.to(torch.long)`."""
-    call = program.names.parent(node)
-    if node.attr != "to" or not isinstance(call, ast.Call) or len(call.args) + len(call.keywords) != 1:
-        return True
-    if call.keywords and call.keywords[0].arg == "dtype":
-        return False
-    (given,) = (*call.args, *(one.value for one in call.keywords))
-    return not (program.names.qualified(given) or "").startswith("torch.")
-
-
 def _takes_type_of_other(program: Program, node: ast.Attribute) -> bool:
     """`.type(x.type())`, which takes a tensor to CUDA if `x` is there."""
     call = program.names.parent(node)
@@ -176,7 +166,7 @@ def _is_open(program: Program, node: ast.expr) -> bool:
             return False
         if isinstance(outer, ast.keyword) and tables.sounds_like_length(outer.arg or ""):
             return False
-        if isinstance(outer, ast.Call) and inner is not outer.func and _takes_to_host(program, outer):
+        if isinstance(outer, ast.Call) and inner is not outer.func and _takes_away(program, outer, inner):
             return False
         if isinstance(outer, ast.Subscript) and inner is outer.value and _on_host(outer.slice):
             return False
@@ -205,6 +195,12 @@ def _constructs(program: Program, call: ast.Call) -> bool:
         if one is not None
         for part in ast.walk(one)
     )
+
+
+def _takes_away(program: Program, call: ast.Call, argument: ast.AST) -> bool:
+    """Whether a call reads what it is given on the host, or moves it."""
+    given = argument.value if isinstance(argument, ast.keyword) else argument
+    return _takes_to_host(program, call) or (isinstance(given, ast.expr) and is_moved_inside(program, call, given))
 
 
 def _takes_to_host(program: Program, call: ast.Call) -> bool:

@@ -6,6 +6,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.names import Names
 from devfix_codemods.program import Program
+from devfix_codemods.rules._called import called_function
 from devfix_codemods.rules._texts import parameters_of
 
 
@@ -21,13 +22,13 @@ def is_saved_first(program: Program, call: ast.Call) -> bool:
     name, around = targets[0].id, scope.function_around(program, call) or program.tree
     reads = [one for one in scope.loads(around, {name}) if one.lineno > call.lineno]
     taker = _taker(program.names, min(reads, key=_position)) if reads else None
-    found = _called(program, taker) if taker is not None else None
+    found = called_function(program, taker) if taker is not None else None
     if taker is None or found is None or program.names.statement(taker) not in scope.block_of(program, statement):
         return False
-    names, function = found
+    there, function = found
     for parameter in parameters_of(function, taker, name):
         uses = sorted(scope.loads(function, {parameter}), key=_position)
-        if uses and _saves(names, uses[0]):
+        if uses and _saves(there.names, uses[0]):
             return len(uses) == len(reads) == 1 or any(_is_moved(one, parameter) for one in function.body)
     return False
 
@@ -41,18 +42,6 @@ def _taker(names: Names, node: ast.expr) -> ast.Call | None:
     parent = names.parent(node)
     outer = names.parent(parent) if isinstance(parent, ast.keyword) else parent
     return outer if isinstance(outer, ast.Call) and outer.func is not node else None
-
-
-def _called(program: Program, call: ast.Call) -> tuple[Names, scope.Function] | None:
-    """The function that a plain name means, in this file or another one of the project, with the names of its file."""
-    own = [one for one in program.tree.body if isinstance(one, scope.Function) and one.name == dotted(call.func)]
-    if own:
-        return (program.names, own[0]) if len(own) == 1 else None
-    imported = program.names.imported(call.func)
-    found = program.project.lookup(program.unit, imported) if program.project is not None and imported else None
-    if found is None or not isinstance(found.definition, scope.Function):
-        return None
-    return found.unit.names, found.definition
 
 
 def _saves(names: Names, node: ast.Name) -> bool:

@@ -221,10 +221,8 @@ class Whereabouts:
         if found is None or not isinstance(found.definition, scope.Function):
             return False
         if found.definition not in self._abroad:
-            there = Program(found.unit.source)  # follows no further imports
-            there.unit = found.unit
             returned = returned_by(found.definition)
-            inner = Whereabouts(there)
+            inner = Whereabouts(self._program.beside(found.unit))
             self._abroad[found.definition] = bool(returned) and all(inner.source(one) is Made.HOST for one in returned)
         return self._abroad[found.definition]
 

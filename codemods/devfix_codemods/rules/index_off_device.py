@@ -48,8 +48,8 @@ from devfix_codemods.rules import Rule, _division, _following, _looks
 from devfix_codemods.rules._attributes import births
 from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._host_functions import is_for_host
-from devfix_codemods.rules._host_on_purpose import moves
 from devfix_codemods.rules._moves import text_of
+from devfix_codemods.rules._moving_helpers import moves
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._whereabouts import Made, returned_by
 
