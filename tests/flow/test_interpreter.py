@@ -56,6 +56,8 @@ MEET = {
         "def f(a):\n    return g(a)\ndef g(a):\n    return h(a)\ndef h(a):\n    return a.cuda()\n"
         "a = torch.zeros(3)\nf(a) * a\n"
     ),
+    "a repeated list": "a = torch.tensor([n] * k)\na * a.cuda()\n",
+    "joined lists": "a = torch.tensor(xs + [0])\na * a.cuda()\n",
     "from numpy": "a = torch.from_numpy(n)\na * a.cuda()\n",
     "derived on the host": "a = torch.zeros(3).float().view(-1).t()\na * a.cuda()\n",
     "like": "b = torch.ones(3)\na = torch.zeros_like(b)\na * b.cuda()\n",
@@ -74,6 +76,7 @@ SILENT = {
     "both moved": "a = torch.zeros(3).cuda()\nb = torch.ones(3).cuda()\na * b\n",
     "a number": "a = torch.zeros(3).cuda()\na * 2 + 1.0\n",
     "a 0-dim tensor": "a = torch.zeros(3).cuda()\na * torch.tensor(2.0)\n",
+    "what may be one": "a = torch.zeros(3).cuda()\na * torch.tensor(n * k)\n",
     "a size": "a = torch.zeros(3)\nb = a.cuda()\nb * a.size(0) + a.shape[0]\n",
     "an item of one": "a = torch.zeros(3)\nb = a.cuda()\nb * a.sum().item()\n",
     "one branch": "a = torch.zeros(3)\nif c:\n    a = a.cuda()\na * torch.ones(3).cuda()\n",

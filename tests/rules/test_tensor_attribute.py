@@ -358,6 +358,32 @@ def test_what_is_computed_of_a_moved_use_is_not_moved_again(rule):
     assert text.count(".to(") == 1
 
 
+INDEXED = {
+    "another input": ("self.t = torch.zeros(3)", "return self.t[x] * given", "self.t.to(given.device)[x] * given"),
+    "what is computed of another": (
+        "self.t = torch.zeros(3)",
+        "y = given.exp()\n        return self.t[x.long()].exp() * y",
+        "self.t.to(y.device)[x.long()].exp() * y",
+    ),
+    "a parameter, by the index of a graph that stays where it was": (
+        (
+            "self.t = torch.tensor([0.5] * n.num_nodes)\n        self.graph = n\n"
+            "        self.radii = nn.Parameter(torch.rand(3))"
+        ),
+        "i = self.graph.edge_index[:, x]\n        y = -self.radii[i[0]]\n        return self.t[i[0]] * y",
+        "self.t.to(y.device)[i[0]] * y",
+    ),
+}
+
+
+@pytest.mark.parametrize(("init", "forward", "after"), INDEXED.values(), ids=INDEXED)
+def test_an_element_goes_to_what_it_meets_with_the_whole(rule, init: str, forward: str, after: str) -> None:
+    program = module(init, forward).replace("x: torch.Tensor", "x: torch.Tensor, given: torch.Tensor")
+    text = rule.fixed(program)
+    assert f"return {after}" in text
+    assert text.count(".to(") == 1
+
+
 KINDS = """
     import torch
     from torch import nn

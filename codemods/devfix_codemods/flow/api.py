@@ -131,7 +131,7 @@ class Api(Modules):
             return self._made_on_host(node, state, scalar=name not in tables.CONVERSIONS)
         scalar = name in tables.CONVERSIONS and arguments.first.kind not in {Kind.SEQUENCE, Kind.ARRAY, Kind.MAPPING}
         if scalar and arguments.positional:
-            scalar = not isinstance(arguments.positional[0][0], (ast.List, ast.Tuple, ast.ListComp))
+            scalar = not _is_list(arguments.positional[0][0])
         return self._made_on_host(node, state, scalar=scalar)
 
     def _made_on_host(self, node: ast.Call, state: State, *, scalar: bool = False) -> Value:
@@ -281,6 +281,13 @@ def _holds_nothing(node: ast.expr) -> bool:
     """`torch.empty([0])`, in the place of weights that are given one by one."""
     sizes = node.args if isinstance(node, ast.Call) else []
     return len(sizes) == 1 and ast.unparse(sizes[0]) in {"0", "[0]", "(0,)"}
+
+
+def _is_list(node: ast.expr) -> bool:
+    """`[1, 2]`, `[f(x) for x in xs]`, `[0] * n`, `[0] + xs`."""
+    if isinstance(node, ast.BinOp):
+        return _is_list(node.left) or _is_list(node.right)
+    return isinstance(node, ast.List | ast.Tuple | ast.ListComp)
 
 
 def _are_numbers(node: ast.expr) -> bool:

@@ -1,6 +1,7 @@
 """Uses of a value on the host that need no move of their own: an earlier one has taken it along."""
 
 import ast
+from dataclasses import replace
 
 from devfix_codemods import scope
 from devfix_codemods.flow.facts import Meeting
@@ -11,11 +12,29 @@ from devfix_codemods.rules._following import root_name
 def uses_to_move(program: Program, meetings: list[Meeting]) -> list[Meeting]:
     """The `meetings`, in the order of the source, without those of what is computed of a use that is moved before."""
     found: list[Meeting] = []
-    for meeting in meetings:
+    for meeting in _before_their_index(meetings):
         moved = {one.misplaced.node for one in found}
         if not _comes_of(program, meeting.misplaced.node, moved, set()):
             found.append(meeting)
     return found
+
+
+def _before_their_index(meetings: list[Meeting]) -> list[Meeting]:
+    """`self.t[i] * x` as one use, of `self.t`, that meets `x`.
+
+    Moved there, it takes an index from the host as well; moved to its index, it would miss `x` where the two differ.
+    """
+    indexed = {one.node: one.misplaced.node for one in meetings if one.operation == "indexing"}
+    if not indexed:
+        return meetings
+    found, dropped = [], set()
+    for one in meetings:
+        inside = next((node for node in ast.walk(one.misplaced.node) if node in indexed), None)
+        if inside is not None:
+            dropped.add(inside)
+            one = replace(one, misplaced=replace(one.misplaced, node=indexed[inside]))
+        found.append(one)
+    return [one for one in found if one.node not in dropped]
 
 
 def _comes_of(program: Program, node: ast.expr, moved: set[ast.expr], seen: set[str]) -> bool:
