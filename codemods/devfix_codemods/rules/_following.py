@@ -21,6 +21,7 @@ from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._global_caches import is_kept_globally, is_part_of_cache
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
+from devfix_codemods.rules._only_indices import is_only_index
 from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._set_attributes import is_always_set
 from devfix_codemods.rules._shared_helpers import is_wanted_by_all
@@ -283,6 +284,7 @@ def _others(meeting: Meeting) -> list[Operand]:
 def _named(program: Program, hand: AtHand, place: Place, call: ast.Call, meeting: Meeting) -> str | None:
     names = [one.text for one in hand.devices if _same(program, one.place, place)]
     tensors = [text for text, where in hand.tensors if _same(program, where, place) and _is_there(program, text, call)]
+    tensors = [one for one in tensors if _is_met(one, meeting) or not is_only_index(program, one, call)]
     function = scope.function_around(program, call)
     local = [one for one in names if function is None or one.partition(".")[0] in _bound_in(function)]
     if not may_be_device(place):
@@ -309,6 +311,11 @@ def _sorted(names: Iterable[str], meeting: Meeting) -> list[str]:
     """What takes part in the operation first, then plain names."""
     met = [dotted(one.node) for one in meeting.operands]
     return sorted(names, key=lambda one: (one not in met, one.count(".")))
+
+
+def _is_met(name: str, meeting: Meeting) -> bool:
+    """Whether the operation takes what is computed of a name."""
+    return any(name in scope.reads(one.node) for one in meeting.operands)
 
 
 def _is_there(program: Program, name: str, node: ast.AST) -> bool:
@@ -426,6 +433,7 @@ def _device_at_hand(program: Program, meeting: Meeting) -> str | None:
             f"{one}.device"
             for one in sorted(_sorted(tensors, meeting), key=lambda one: one not in near)
             if _is_there(program, one, meeting.node) and not _is_misplaced(program, one, meeting)
+            if _is_met(one, meeting) or not is_only_index(program, one, meeting.node)
         ]
         if text := next(iter([*names, *there]), None):
             return text
