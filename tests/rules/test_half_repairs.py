@@ -133,6 +133,41 @@ def test_what_another_file_makes_for_the_same_call_stays_on_the_host(tmp_path: P
     assert found_beside(tmp_path, "torch.ones(n, n, device='cuda').tril()[None]") == [Safety.SAFE, Safety.SAFE]
 
 
+BAND = """
+import torch
+class Band:
+    def __init__(self, lengths: torch.Tensor, levels: torch.Tensor, free: torch.Tensor):
+        self.lengths = lengths.float()
+        self.levels = levels.float()
+        self.count = len(lengths)
+        self.inner = self.matrix()[:, free]
+    def matrix(self):
+        band = {band}
+        for i, (length, level) in enumerate(zip(self.lengths, self.levels)):
+            band[:, i : i + 2] = {summed}
+        return band
+"""
+
+
+@pytest.mark.parametrize(
+    "summed",
+    [
+        "band[:, i : i + 2] + level * torch.Tensor([[1.0, 2.0], [3.0, 4.0]]) / length**3",
+        "-level * torch.Tensor([[1.0, 2.0], [3.0, 4.0]]) + band[:, i : i + 2]",
+    ],
+)
+def test_a_part_of_what_is_summed_stays_on_the_host(rule, summed: str) -> None:
+    findings = rule.findings(BAND.format(band="torch.zeros((2, self.count))", summed=summed))
+    assert findings
+    assert all(one.fix is None for one in findings)
+
+
+def test_a_part_of_what_is_summed_is_there_already(rule) -> None:
+    summed = "band[:, i : i + 2] + level * torch.Tensor([[1.0, 2.0], [3.0, 4.0]])"
+    before = BAND.format(band="torch.zeros((2, self.count), device=self.levels.device)", summed=summed)
+    assert "torch.Tensor([[1.0, 2.0], [3.0, 4.0]]).to(level.device)" in rule.fixed(before)
+
+
 WINDOWS = """
 import torch
 from windows import distances

@@ -54,12 +54,12 @@ def joined_before(program: Program, meeting: Meeting) -> bool:
 
 
 def adds_to_host(program: Program, node: ast.AST, moved: set[ast.Call]) -> bool:
-    """Whether arithmetic takes what `node` gives together with a name that a factory other than `moved` has filled."""
+    """Whether arithmetic takes what `node` gives together with what a factory other than `moved` made."""
     function, own = scope.function_around(program, node), program.names.statement(node)
     names = set[str]()
     outer = program.names.parent(node)
     while isinstance(outer, ast.BinOp | ast.UnaryOp):
-        names |= {one.id for one in ast.iter_child_nodes(outer) if isinstance(one, ast.Name)}
+        names |= {one.id for each in ast.iter_child_nodes(outer) if isinstance(one := _whole(each), ast.Name)}
         outer = program.names.parent(outer)
     for name in names if function is not None else ():
         values = [value for one in ast.walk(function or own) if (value := _given(one, name)) is not None]
@@ -68,6 +68,13 @@ def adds_to_host(program: Program, node: ast.AST, moved: set[ast.Call]) -> bool:
         if isinstance(last, ast.Call) and last.args and _is_left(program, last, moved):
             return True
     return False
+
+
+def _whole(node: ast.AST) -> ast.AST:
+    """`x` of `x[1:, i]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
 
 
 def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
