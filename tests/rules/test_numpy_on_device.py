@@ -578,6 +578,39 @@ def test_what_may_be_a_number_is_not_copied(rule) -> None:
     assert finding.advice == "copy it to the host first, if it is a tensor"
 
 
+BESIDE = """
+import matplotlib.pyplot as plt
+import torch
+from masks import Mask, parse
+
+def decode(code, *, device=None):
+    return Mask(parse(code), device=device)
+
+def show(boxes, code, device):
+    for box in boxes:
+        box = box.to(device)
+        mask = {decoded}
+        plt.imshow(torch.dstack((box, mask * 0.5)))
+"""
+ELSEWHERE = {
+    "given the device": "decode(code, device=device)",
+    "moved": "decode(code).to(device)",
+    "given what has a device": "decode(box)",
+    "given who knows what": "decode(code, **options)",
+}
+
+
+@pytest.mark.parametrize("decoded", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_an_image_beside_what_a_helper_placed(rule, decoded: str) -> None:
+    assert "torch.dstack((box, mask * 0.5)).cpu()" in rule.fixed(BESIDE.format(decoded=decoded))
+
+
+def test_an_image_beside_what_a_helper_may_have_left_on_the_host(rule) -> None:
+    finding = rule.finding(BESIDE.format(decoded="decode(code)"))
+    assert finding.fix is None
+    assert finding.advice == "compute it on one device, and copy it to the host first"
+
+
 def test_what_stands_beside_may_be_anywhere(rule):
     program = """
     import torch

@@ -295,7 +295,8 @@ class Expressions(Machine):
             tensors = [(one, self._as_shaped(value)) for one, value in tensors]
         operands = [Operand(one, value, state.place_of(value)) for one, value in tensors if not value.scalar]
         if not any(value.kind is Kind.TENSOR or may_be_device(value.place) for _, value in tensors):
-            return Value(place=self._quiet_place(operands), origin=Origin(Birth.OPERATION, node))
+            of_host = any(value.of_host for _, value in tensors)
+            return Value(place=self._quiet_place(operands), origin=Origin(Birth.OPERATION, node), of_host=of_host)
         place = self.meet(node, f"`{sign}`", operands, state) if operands else tensors[0][1].place
         return replace(derived(node, place, operands), scalar=all(value.scalar for _, value in tensors))
 
@@ -509,7 +510,7 @@ def derived(node: ast.expr, place: Place, operands: list[Operand]) -> Value:
             origin = one.value.origin
             if origin is not None and origin.birth in {Birth.LOADER, Birth.ENCODING} and not is_unknown_item(one):
                 return Value(Kind.TENSOR, place, origin, batch=one.value.batch, computed=True)
-    of_host = place == UNKNOWN and any(one.value.of_host or _is_on_host(one) for one in operands)
+    of_host = any(one.value.of_host or (place == UNKNOWN and _is_on_host(one)) for one in operands)
     return Value(Kind.TENSOR, place, Origin(Birth.OPERATION, node), sources=_sources(place, operands), of_host=of_host)
 
 

@@ -80,6 +80,20 @@ class Functions(Calls):
     ) -> Value:
         if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             return NOTHING
+        result = self._follow_call(definition, node, arguments, state, owner)
+        is_open = result.kind is Kind.UNKNOWN and result.place == UNKNOWN
+        if is_open and _leaves_device_out(definition, arguments, owner):
+            return replace(result, of_host=True)
+        return result
+
+    def _follow_call(
+        self,
+        definition: Function | ast.Lambda,
+        node: ast.Call,
+        arguments: Arguments,
+        state: State,
+        owner: Value | None,
+    ) -> Value:
         home = self.home_of(definition)
         if home is not self.unit:
             return self.follow_abroad(home, definition, node, arguments, state, owner)
@@ -383,6 +397,19 @@ def _defaults(definition: Function | ast.Lambda) -> dict[str, ast.expr | None]:
     defaults: dict[str, ast.expr | None] = dict(zip(reversed(positional), reversed(spec.defaults)))
     defaults.update((one.arg, node) for one, node in zip(spec.kwonlyargs, spec.kw_defaults))
     return defaults
+
+
+def _leaves_device_out(definition: Function | ast.Lambda, arguments: Arguments, owner: Value | None) -> bool:
+    """Whether a call gives a `device` that is None by default no value, and nothing that may have one of its own."""
+    default = _defaults(definition).get("device")
+    if not isinstance(default, ast.Constant) or default.value is not None or owner is not None:
+        return False
+    names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]
+    given = arguments.starred or "device" in names[: len(arguments.positional)]
+    given = given or any(one == "device" or one.startswith("**") for one in arguments.keywords)
+    return not given and all(
+        value.kind is not Kind.TENSOR and not may_be_device(value.place) for _, value in arguments.all()
+    )
 
 
 def _decorators(definition: ast.AST) -> set[str]:

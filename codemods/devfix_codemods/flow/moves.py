@@ -62,7 +62,8 @@ class Moves(Expressions):
             return base
         token = base.token if base.kind is Kind.UNKNOWN and base.batch is None else None
         kept = None if is_carried(base) else base.qualified  # a moved parameter is a plain tensor
-        moved = replace(base, place=target, origin=Origin(Birth.MOVE, node), token=token, qualified=kept, sources=())
+        origin = Origin(Birth.MOVE, node)
+        moved = replace(base, place=target, origin=origin, token=token, qualified=kept, sources=(), of_host=False)
         if base.items is not None:
             moved = replace(moved, items=tuple((key, _relocated(one, target, node)) for key, one in base.items))
         if base.kind is Kind.ENCODING and isinstance(function.value, ast.Name):

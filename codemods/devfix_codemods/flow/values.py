@@ -99,7 +99,8 @@ class Value:
     `token` is its identity where it is an object with state (a module, an instance, an unknown object whose attributes
     matter): places of modules and attributes are kept in the state under the token, since moves change them in place.
     `sources` are the factories on the host from which it was, or may have been, computed and never moved since.
-    `of_host` says that unknown code computed it from values on the host, where it may be as well.
+    `of_host` says that it may be on the host, or is computed of what may: unknown code got values of the host, or a
+    `device` that is None by default was left out.
     `denotes` is, for a device, the place it names. `items` are the elements of a sequence or mapping with known keys,
     `element` stands for any element otherwise. `computed` says that the value was computed from its origin and is not
     the thing itself; of a loader or a dataset, that it may place what it yields.

@@ -105,14 +105,19 @@ def check(program: Program) -> Iterator[Finding]:
         of_self = ast.unparse(operand.node).startswith("self.")  # its parameters are made on the host, too
         if of_self or readout.listed or where().source(operand.node) is not Made.HOST:
             told.add(operand.node)
-            if readout.listed:
-                yield _of_list(program, readout)
-                continue
-            if readout.reader != "numpy" and _may_be_number(program, operand.node):
-                yield _of_number(program, readout)
-                continue
-            once = copied_before_loop(program, operand.node, read)
-            yield _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`", once)
+            yield _of_readout(program, readout, read)
+
+
+def _of_readout(program: Program, readout: Readout, read: set[ast.expr]) -> Finding:
+    operand = readout.operand
+    if readout.listed:
+        return _of_list(program, readout)
+    if readout.reader != "numpy" and _may_be_number(program, operand.node):
+        return _advised(program, readout, "copy it to the host first, if it is a tensor")
+    if operand.value.of_host:
+        return _advised(program, readout, "compute it on one device, and copy it to the host first")
+    once = copied_before_loop(program, operand.node, read)
+    return _finding(program, operand.node, f"`{dotted(readout.node.func) or readout.reader}`", once)
 
 
 def _is_size(program: Program, node: ast.expr) -> bool:
@@ -312,14 +317,14 @@ def _may_be_number(program: Program, node: ast.expr) -> bool:
     return False
 
 
-def _of_number(program: Program, readout: Readout) -> Finding:
+def _advised(program: Program, readout: Readout, advice: str) -> Finding:
     node, reader = readout.operand.node, dotted(readout.node.func) or readout.reader
     return Finding(
         code=RULE.code,
         name=RULE.name,
         message=f"`{text_of(program, node)}` may be on a device, which `{reader}` cannot read",
         span=program.source.span(node),
-        advice="copy it to the host first, if it is a tensor",
+        advice=advice,
     )
 
 
