@@ -699,6 +699,40 @@ def test_what_is_named_for_the_host_is_not_followed(rule) -> None:
     assert rule.findings(program.format("_cpu")) == ()
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("self.counts_cpu.unsqueeze(1)", "counts"),
+        ("sizes().counts_cpu.sum(1).view(3, 1) * 2", "counts"),
+        ("counts_cpu[:, 0]", "counts.unsqueeze(1)"),
+        ("self.sizes.counts_cpu", "(1 + counts).unsqueeze(1)"),
+    ],
+)
+def test_what_is_computed_of_a_name_of_the_host_is_not_followed(rule, first: str, then: str) -> None:
+    program = f"""
+        import torch
+        class Rows:
+            def mask(self, sizes, counts_cpu, size):
+                counts = {first}
+                counts = {then}
+                rows = torch.arange(size).unsqueeze(0)
+                return torch.where(rows < counts.view(-1, 1), 1.0, 0.0)
+    """
+    assert rule.findings(program) == ()
+    assert ".device)" in rule.fixed(program.replace("counts_cpu", "counts_all"))
+
+
+def test_what_a_name_of_the_host_gives_a_move_is_followed(rule) -> None:
+    program = """
+        import torch
+        def mask(counts_cpu, size, device):
+            counts = counts_cpu.to(device).unsqueeze(1)
+            rows = torch.arange(size).unsqueeze(0)
+            return torch.where(rows < counts.view(-1, 1), 1.0, 0.0)
+    """
+    assert "torch.arange(size, device=device)" in rule.fixed(program)
+
+
 def test_what_is_replaced_is_not_followed(rule) -> None:
     program = """
         import torch

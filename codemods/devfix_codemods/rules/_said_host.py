@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable
 
 from devfix_codemods import scope
+from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_functions import says_host
@@ -16,6 +17,35 @@ def sounds_like_host(node: ast.expr) -> bool:
         if isinstance(node, ast.Attribute) and node.attr in {"detach", "data", "contiguous", "float", "long"}:
             node = node.value
     return says_host(last_name(node) or "")
+
+
+def is_named_for_host(program: Program, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """`counts_cpu.view(3)[0] * 2`, and a name that got its value from there."""
+    while (inner := _inner(node)) is not None:
+        node = inner
+    if sounds_like_host(node):
+        return True
+    function = scope.function_around(program, node)
+    if function is None or not isinstance(node, ast.Name) or node.id in seen:
+        return False
+    statements = (program.names.statement(one) for one in scope.stores(function, node.id))
+    values = (one.value for one in statements if isinstance(one, ast.Assign))
+    return any(is_named_for_host(program, one, seen | {node.id}) for one in values)
+
+
+def _inner(node: ast.expr) -> ast.expr | None:
+    """The tensor of which another one is computed alone, which is where that is."""
+    match node:
+        case ast.BinOp(left=inner, right=ast.Constant()) | ast.BinOp(left=ast.Constant(), right=inner):
+            return inner
+        case ast.UnaryOp(operand=inner) | ast.Subscript(value=inner):
+            return inner
+        case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method in _STAY:
+            return inner
+    return None
+
+
+_STAY = (tables.TENSOR_EVIDENCE_METHODS | tables.TENSOR_ONLY_METHODS | {"sum", "cumsum", "max", "min"}) - {"type_as"}
 
 
 def is_kept_on_host(program: Program, calls: Iterable[ast.Call]) -> bool:

@@ -13,7 +13,7 @@ from devfix_codemods.rules._computed_of import tensors_in
 from devfix_codemods.rules._following import IN_PLACE
 from devfix_codemods.rules._given_to_arrays import is_given_to_arrays, is_read_by_numpy_after
 from devfix_codemods.rules._host_functions import is_for_host
-from devfix_codemods.rules._said_host import is_kept_on_host, sounds_like_host
+from devfix_codemods.rules._said_host import is_kept_on_host, is_named_for_host
 
 _COPIES = frozenset({"cpu", "numpy", "tolist", "to", "type_as"})
 
@@ -27,7 +27,7 @@ def is_on_host_in_any_case(program: Program, meeting: Meeting) -> bool:
     if meeting.context.function is not None and is_for_host(program, meeting.context.function):
         return True
     made = meeting.misplaced.value.sources
-    if _is_named_for_host(program, meeting.anchor.node):
+    if is_named_for_host(program, meeting.anchor.node):
         return True
     if any(is_given_to_arrays(program, one) or is_read_by_numpy_after(program, one, meeting.node) for one in made):
         return True
@@ -38,15 +38,6 @@ def is_on_host_in_any_case(program: Program, meeting: Meeting) -> bool:
         or _is_made_by_numpy(program, meeting)
         or _is_of_the_same(meeting)
     )
-
-
-def _is_named_for_host(program: Program, node: ast.expr) -> bool:
-    """`counts_cpu`, and a name that got its value from there."""
-    function = scope.function_around(program, node)
-    if sounds_like_host(node) or function is None or not isinstance(node, ast.Name):
-        return sounds_like_host(node)
-    statements = (program.names.statement(one) for one in scope.stores(function, node.id))
-    return any(isinstance(one, ast.Assign) and sounds_like_host(one.value) for one in statements)
 
 
 def _is_read_by_numpy(program: Program, meeting: Meeting) -> bool:
