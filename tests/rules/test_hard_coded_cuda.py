@@ -336,6 +336,57 @@ def test_a_constructor_that_may_get_a_tensor_is_told(rule, given: str) -> None:
     assert finding.fix is None
 
 
+@pytest.mark.parametrize("given", ["labels", "labels[0]", "self.labels", "labels.values", "labels + 1", "rows"])
+def test_nor_is_what_nobody_knows_given_to_one(rule, given: str) -> None:
+    finding = rule.finding(f"""
+        import torch
+        class Loss:
+            def __init__(self, device):
+                self.device = device
+            def f(self, labels):
+                for rows in labels:
+                    return torch.cuda.FloatTensor({given})
+    """)
+    assert finding.fix is None
+
+
+NO_TENSORS = {
+    "a list": "[1.0, 2.0]",
+    "numbers of a list": "[one.sum() for one in labels]",
+    "a repeated list": "[1.0] * count",
+    "sizes": "count, 3",
+    "a size": "labels.size()",
+    "a shape": "labels.shape[0]",
+    "a part of a shape": "rows * 2",
+    "what a loop counts by": "count",
+    "an array": "np.asarray(labels)",
+    "an array under a name": "array",
+    "what is said to be an array": "said",
+    "a list of its numbers": "labels.tolist()",
+}
+
+
+@pytest.mark.parametrize("given", NO_TENSORS.values(), ids=NO_TENSORS)
+def test_numbers_lists_and_arrays_are(rule, given: str) -> None:
+    fixed = rule.fixed(
+        f"""
+        import numpy as np
+        import torch
+        class Loss:
+            def __init__(self, device):
+                self.device = device
+            def f(self, labels, count, said: np.ndarray):
+                for i in range(count):
+                    rows, columns = labels.shape
+                    array = np.zeros(3)
+                    self.keep(array + i)
+                return torch.cuda.FloatTensor({given})
+        """,
+        unsafe=True,
+    )
+    assert f"return torch.FloatTensor({given}).to(self.device)" in fixed
+
+
 HEAD = "import torch\nfrom torch import nn\n"
 
 MEETS = {

@@ -11,6 +11,8 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import given
+from devfix_codemods.rules._given_arrays import has_no_device
+from devfix_codemods.rules._no_tensors import is_no_tensor
 
 _CUDA = re.compile(r"cuda(:0)?$")
 _LEGACY = {
@@ -236,18 +238,36 @@ def _host_constructor(program: Program, site: Site, device: str) -> Edit | None:
     )
 
 
-def _may_be_tensor(program: Program, node: ast.expr) -> bool:
-    """Whether a value is what torch gave, or what a method that gives no number did; of a name, each of its values."""
+def _may_be_tensor(program: Program, node: ast.expr, depth: int = 4) -> bool:
+    """Whether nothing says that a value is a number, a size, a list or an array; of a name, that each of its values is.
+
+    Values are looked for through at most `depth` names and operators.
+    """
+    if has_no_device(program.names, node):
+        return False
     match node:
         case ast.Call(func=ast.Attribute(attr=method) as function):
             name = program.names.qualified(function)
             return name.startswith("torch.") if name is not None else method not in _GIVES_NO_TENSOR
-        case ast.Name(id=name):
-            around = scope.function_around(program, node) or program.tree
-            statements = (program.names.statement(one) for one in scope.stores(around, name))
-            values = [one.value for one in statements if isinstance(one, ast.Assign)]
-            return any(isinstance(one, ast.Call) and _may_be_tensor(program, one) for one in values)
-    return False
+        case ast.Attribute(attr="shape") | ast.Subscript(value=ast.Attribute(attr="shape")):
+            return False
+        case ast.BinOp(left=left, right=right) if depth:
+            lists = any(isinstance(one, ast.List | ast.Tuple | ast.ListComp) for one in (left, right))
+            return not lists and any(_may_be_tensor(program, one, depth - 1) for one in (left, right))
+        case ast.Name(id=name) if depth:
+            return not is_no_tensor(program, name, node) and _may_be_bound_to_tensor(program, node, depth - 1)
+    return True
+
+
+def _may_be_bound_to_tensor(program: Program, node: ast.Name, depth: int) -> bool:
+    around = scope.function_around(program, node)
+    if around is not None and node.id in scope.parameters(around):
+        said = scope.annotation(around, node.id)
+        return said is None or "Tensor" in ast.unparse(said)
+    values = [program.names.statement(one) for one in scope.stores(around or program.tree, node.id)]
+    return not values or any(
+        not isinstance(one, ast.Assign) or _may_be_tensor(program, one.value, depth) for one in values
+    )
 
 
 _GIVES_NO_TENSOR = frozenset({"size", "numel", "dim", "item", "tolist", "numpy", "copy", "count", "index", "values"})

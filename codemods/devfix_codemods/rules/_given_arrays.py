@@ -16,10 +16,10 @@ _DEPTH = 4
 def is_given_other(program: Program, function: scope.Function, name: str) -> bool:
     """Whether a caller gives the parameter `name` what has no device, whatever that is said to be."""
     given = arguments(program, function, name) if name in scope.parameters(function) else []
-    return any(one is not None and _has_no_device(where.names, one, _DEPTH) for where, one in given)
+    return any(one is not None and has_no_device(where.names, one) for where, one in given)
 
 
-def _has_no_device(names: Names, node: ast.expr, depth: int) -> bool:
+def has_no_device(names: Names, node: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether an expression surely is an array, a list or a number."""
     if depth == 0:
         return False
@@ -36,7 +36,7 @@ def _has_no_device(names: Names, node: ast.expr, depth: int) -> bool:
             return _is_array(names, value, depth - 1)
         case ast.Name():
             value = _last_value(names, node)
-            return value is not None and _has_no_device(names, value, depth - 1)
+            return value is not None and has_no_device(names, value, depth - 1)
     return False
 
 
@@ -46,7 +46,7 @@ def _is_array(names: Names, node: ast.expr, depth: int) -> bool:
     if isinstance(node, ast.Name):
         value = _last_value(names, node)
         return value is not None and depth > 0 and _is_array(names, value, depth - 1)
-    return not plain and _has_no_device(names, node, depth)
+    return not plain and has_no_device(names, node, depth)
 
 
 def _makes_array(names: Names, function: ast.expr, depth: int) -> bool:
