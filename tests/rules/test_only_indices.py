@@ -12,7 +12,7 @@ class Edges(nn.Module):
         super().__init__()
         self.scale = nn.Linear(width, width)
         self.head = nn.Sequential(nn.Linear(width, 32), nn.Linear(32, 2))
-    def forward(self, x, near):
+    def forward(self, x, y, near):
         x = self.scale(x)
         edges = torch.zeros([len(near), near.shape[-1], 64])
         for i in range(len(near)):
@@ -23,7 +23,29 @@ class Edges(nn.Module):
 
 @pytest.mark.parametrize("index", ["near[i]", "torch.Tensor(near[i])", "near[i].long()"])
 def test_what_only_picks_is_not_followed(rule, index: str) -> None:
-    assert all(one is None for one in rule.safeties(PICKED.format(read=f"edges[i] = x[i][{index}]")))
+    assert all(one is None for one in rule.safeties(PICKED.format(read=f"edges[i] = y[i][{index}]")))
+
+
+@pytest.mark.parametrize("source", ["x[i][near[i]]", "x[i][torch.Tensor(near[i])]", "x[near[i], 0]"])
+def test_the_source_of_its_rows_is_followed(rule, source: str) -> None:
+    program = PICKED.format(read=f"edges[i, :, :] = {source}").replace("near.shape[-1], 64]", "x.shape[-1], 64]")
+    assert "torch.zeros([len(near), x.shape[-1], 64], device=x.device)" in rule.fixed(program)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x = self.scale(x)", "x = self.mixed(x)"),
+        ("x = self.scale(x)", "x = x.tolist()"),
+        ("edges[i] = x[i][near[i]]", "edges[i] = x[i][near[i]]\n            edges[0] = y[i]"),
+        ("edges[i] = x[i][near[i]]", "edges[i] = x[i][near[i]]\n            x = self.scale(x)"),
+        ("edges[i] = x[i][near[i]]", "edges[i] = x[i][near[i]] + 1"),
+    ],
+)
+def test_no_sure_source_of_its_rows(rule, old: str, new: str) -> None:
+    program = PICKED.format(read="edges[i] = x[i][near[i]]").replace(old, new)
+    program += "    def mixed(self, x):\n        return x[0]\n"
+    assert all(one is None for one in rule.safeties(program.replace("[len(near)", "[x.shape[0]")))
 
 
 def test_what_is_computed_with_is_followed(rule) -> None:

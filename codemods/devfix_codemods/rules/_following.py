@@ -25,6 +25,7 @@ from devfix_codemods.rules._only_indices import is_only_index
 from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._set_attributes import is_always_set
 from devfix_codemods.rules._shared_helpers import is_wanted_by_all
+from devfix_codemods.rules._written_rows import source_of_rows
 
 IN_PLACE = "in-place update"
 """The operation of a meeting in an augmented assignment."""
@@ -203,6 +204,7 @@ def _at_birth(program: Program, meeting: Meeting, call: ast.Call) -> Following |
     """The repair at one factory, by a name that is bound there and denotes the wanted place."""
     text = device_at(program, meeting, call) or _of_anchor(program, meeting, call)
     text = text or _known_of_self(program, meeting, call) or _of_weight(program, meeting, call)
+    text = text or _of_rows(program, meeting, call)
     if text is None or (not _is_of_call(program, text, call) and not is_wanted_by_all(program, meeting, call)):
         return None
     edit = placed(program, call, text)
@@ -270,6 +272,11 @@ def _of_weight(program: Program, meeting: Meeting, call: ast.Call) -> str | None
     if anchor.role != "module" or name is None or not name.startswith("self.") or not here:
         return None
     return f"{name}.weight.device" if anchor.value.qualified in _WITH_WEIGHT else None
+
+
+def _of_rows(program: Program, meeting: Meeting, call: ast.Call) -> str | None:
+    source = source_of_rows(program, meeting, call)
+    return f"{source}.device" if source is not None and _is_there(program, source, call) else None
 
 
 _WITH_WEIGHT = frozenset(f"torch.nn.{name}" for name in ("Embedding", "Linear", "Conv1d", "Conv2d", "Conv3d"))
