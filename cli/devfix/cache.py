@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -25,9 +25,11 @@ from devfix.ignoring import repository_of
 from devfix.neighbours import Basis, Stamp
 from devfix.results import Problem
 from devfix.settings import Choice
+from devfix.snapshots import Snapshot
 
-_FORMAT = 2
+_FORMAT = 3
 _MOST_ENTRIES = 100_000
+_MOST_SNAPSHOTS = 8
 _SETTLED_NS = 2_000_000_000
 """A file changed less than this before it was read could change again without its time changing: then only its
 content is believed."""
@@ -36,7 +38,8 @@ content is believed."""
 class Entry(msgspec.Struct, array_like=True):
     """What is known of one file. `content` is a digest, empty where nothing in the file could concern a rule.
 
-    `basis` is what it rests on besides, or None where no other file could change what was found.
+    `basis` is what it rests on besides, or None where no other file could change what was found; `snapshot` tells under
+    which snapshot it was last seen to hold.
     """
 
     mtime_ns: int
@@ -47,13 +50,15 @@ class Entry(msgspec.Struct, array_like=True):
     ignored: int = 0
     skipped: str | None = None
     basis: Basis | None = None
+    snapshot: bytes = b""
 
 
 class _Book(msgspec.Struct, array_like=True):
-    format: int
-    fingerprint: bytes
-    entries: dict[bytes, Entry]
-    stamps: dict[bytes, Stamp]
+    format: int = _FORMAT
+    fingerprint: bytes = b""
+    entries: dict[bytes, Entry] = {}
+    stamps: dict[bytes, Stamp] = {}
+    snapshots: dict[bytes, Snapshot] = {}
 
 
 class Cache:
@@ -61,7 +66,8 @@ class Cache:
 
     def __init__(self, location: Path | None) -> None:
         self._location = location
-        self._entries, self._stamps = _load(location) if location else ({}, {})
+        book = _load(location) if location else _Book()
+        self._entries, self._stamps, self._snapshots = book.entries, book.stamps, book.snapshots
         self._opened_ns = time.time_ns()
         self._dirty = False
 
@@ -112,13 +118,30 @@ class Cache:
                 self._stamps[name] = stamp
                 self._dirty = True
 
+    def snapshot(self, paths: Iterable[str]) -> Snapshot | None:
+        """What the last run over just these files looked at."""
+        return self._snapshots.get(_digest_of_paths(paths))
+
+    def keep_snapshot(self, paths: Iterable[str], snapshot: Snapshot, resting: Iterable[str]) -> None:
+        """Remember what a run over `paths` looked at, and the files whose bases were seen to hold under it."""
+        if self._location is None or not snapshot.is_older_than(self._opened_ns - _SETTLED_NS):
+            return
+        name, key = snapshot.name, _digest_of_paths(paths)
+        for path in resting:
+            if (entry := self._entries.get(os.fsencode(path))) is not None:
+                entry.snapshot = name
+        self._snapshots.pop(key, None)
+        self._snapshots[key] = snapshot
+        self._dirty = True
+
     def save(self) -> None:
         """Write the cache, whole or not at all. Of two runs at once the later one's stays."""
         if self._location is None or not self._dirty:
             return
         entries = dict(list(self._entries.items())[-_MOST_ENTRIES:])
         stamps = dict(list(self._stamps.items())[-_MOST_ENTRIES:])
-        data = msgspec.msgpack.encode(_Book(_FORMAT, fingerprint(), entries, stamps))
+        snapshots = dict(list(self._snapshots.items())[-_MOST_SNAPSHOTS:])
+        data = msgspec.msgpack.encode(_Book(_FORMAT, fingerprint(), entries, stamps, snapshots))
         with contextlib.suppress(OSError):
             _replace(self._location, data)
 
@@ -173,13 +196,12 @@ def _stamps(place: str) -> list[str]:
     return sorted(found)
 
 
-def _load(location: Path) -> tuple[dict[bytes, Entry], dict[bytes, Stamp]]:
+def _load(location: Path) -> _Book:
     try:
         book = msgspec.msgpack.decode(location.read_bytes(), type=_Book)
     except (OSError, msgspec.DecodeError):
-        return {}, {}
-    same = (book.format, book.fingerprint) == (_FORMAT, fingerprint())
-    return (book.entries, book.stamps) if same else ({}, {})
+        return _Book()
+    return book if (book.format, book.fingerprint) == (_FORMAT, fingerprint()) else _Book()
 
 
 def _replace(location: Path, data: bytes) -> None:
@@ -197,6 +219,10 @@ def _replace(location: Path, data: bytes) -> None:
 @cache
 def _digest_of(choice: Choice) -> bytes:
     return _digest(repr(choice).encode())
+
+
+def _digest_of_paths(paths: Iterable[str]) -> bytes:
+    return _digest(os.fsencode("\0".join(paths)))
 
 
 def _digest(data: bytes) -> bytes:

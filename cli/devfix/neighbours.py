@@ -6,8 +6,7 @@ imports are found by their text, and what a file says of its imports is kept in 
 
 import hashlib
 import os
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -18,6 +17,7 @@ from devfix_codemods.flow.imports import find, mentioned
 
 from devfix.ignoring import repository_of
 from devfix.results import Place, Target
+from devfix.snapshots import NONE, UNKNOWN, Snapshot, State, changed, state
 
 MOST_BYTES = 1_000_000
 """Larger files are not read for the sake of others."""
@@ -63,15 +63,28 @@ class DiskFiles:
     top: str
     callers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unsaved: Mapping[str, bytes] = field(default_factory=dict)
+    times: dict[str, int] = field(default_factory=dict)
+    """When the folders that were listed had changed last: for those that are not there, the closest one above."""
     _listed: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def has(self, path: str) -> bool:
-        if path in self.unsaved:
-            return True
         folder, _, name = path.rpartition("/")
-        if folder not in self._listed:
-            self._listed[folder] = _listing(folder or "/")
-        return name in self._listed[folder]
+        return name in self.names(folder or "/") or path in self.unsaved
+
+    def names(self, folder: str) -> frozenset[str]:
+        """The Python files in a folder; none where it cannot be listed."""
+        names = self._listed.get(folder)
+        if names is None:
+            self._note_time(folder)
+            names = self._listed[folder] = _listing(folder)
+        return names
+
+    def _note_time(self, folder: str) -> None:
+        while folder not in self.times:
+            if (time := changed(folder)) != NONE:
+                self.times[folder] = time
+                return
+            folder = os.path.dirname(folder)
 
     def read(self, path: str) -> bytes | None:
         if path in self.unsaved:
@@ -92,11 +105,10 @@ def path_of(target: Target) -> str | None:
     return os.path.abspath(target.label) if target.label != "<stdin>" else None
 
 
-def top_of(path: str) -> str:
-    """The folder above which no file of the project lies: the repository, or the working directory."""
-    folder = os.path.dirname(path)
+def top_of(folder: str) -> str:
+    """The folder above which no file of the project of `folder` lies: the repository, or the working directory."""
     here = str(Path.cwd())
-    return repository_of(folder) or (here if _below(path, here) else folder)
+    return repository_of(folder) or (here if folder == here or _below(folder, here) else folder)
 
 
 class Neighbours:
@@ -106,25 +118,28 @@ class Neighbours:
         self.stamps: dict[str, Stamp] = {}
         self._paths = tuple(paths)
         self._known = known
-        self._missing: set[str] = set()
+        self._states: dict[str, State | None] = {}
         self._files: dict[str, DiskFiles] = {}
-        self._found: dict[tuple[str, str], str | None] = {}
+        self._found: dict[str, _Imports] = {}
         self._signatures: dict[str, bytes] = {}
         self._tops: dict[str, str] = {}
 
     def place(self, path: str, run: int, room: int) -> Place:
         """Where a file stands."""
-        return Place(run, self._top(path), path, self.importers(path), room)
+        return Place(run, self._top(os.path.dirname(path)), path, self.importers(path), room)
 
     def importers(self, path: str) -> tuple[str, ...]:
         """The files that import `path` and tell most about how it is called."""
         told = {one: said for one, said in self._index.get(_stem(path), {}).items() if self._tells(one, path)}
         order = sorted(told, key=lambda one: (self.stamps[one].rank, one))
-        meaning = (one for one in order if any(self._meant(one, dotted) == path for dotted in told[one]))
-        return tuple(islice(meaning, MOST_IMPORTERS))
+        return tuple(islice((one for one in order if self._means(one, told[one], path)), MOST_IMPORTERS))
 
     def _tells(self, importer: str, path: str) -> bool:
         return importer != path and self.stamps[importer].rank <= _TELLING
+
+    def _means(self, importer: str, dotted: Sequence[str], path: str) -> bool:
+        imports = self._imports(importer)
+        return any(imports[one] == path for one in dotted)
 
     def basis(self, path: str, others: Iterable[str]) -> Basis:
         """What the findings of `path` rest on, where `others` had a say in them."""
@@ -141,17 +156,33 @@ class Neighbours:
         stamp = self._stamp(path)
         if stamp is None:
             return b""
-        meant = [self._meant(path, dotted) or "" for dotted in stamp.imports]
+        imports = self._imports(path)
+        meant = [imports[dotted] or "" for dotted in stamp.imports]
         return hashlib.sha256(stamp.content + os.fsencode("\n".join(meant))).digest()[:16]
 
-    def _meant(self, path: str, dotted: str) -> str | None:
-        """The file that `dotted`, imported in `path`, means. Files of one folder mean the same."""
-        key = (os.path.dirname(path), dotted)
-        if key not in self._found:
-            top = self._top(path)
-            place = find(path, dotted, self._files.setdefault(top, DiskFiles(top)))
-            self._found[key] = place[0] if place is not None else None
-        return self._found[key]
+    def snapshot(self) -> Snapshot:
+        """All that was looked at so far, as it stood then."""
+        folders = {folder: time for files in self._files.values() for folder, time in files.times.items()}
+        return Snapshot(
+            {os.fsencode(path): found for path, found in self._states.items()},
+            {os.fsencode(folder): time for folder, time in folders.items()},
+            {os.fsencode(folder): os.fsencode(top) for folder, top in self._tops.items()},
+        )
+
+    def _imports(self, path: str) -> "_Imports":
+        """What the imports of a file mean. Those of the files of one folder mean the same."""
+        return self._imports_in(os.path.dirname(path))
+
+    def _imports_in(self, folder: str) -> "_Imports":
+        if folder not in self._found:
+            top = self._top(folder)
+            self._found[folder] = _Imports(folder, self._files_below(top), self._imports_in)
+        return self._found[folder]
+
+    def _files_below(self, top: str) -> DiskFiles:
+        if top not in self._files:
+            self._files[top] = DiskFiles(top)
+        return self._files[top]
 
     @cached_property
     def _index(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
@@ -172,42 +203,61 @@ class Neighbours:
         """Scripts beside the files of the run, and in the folders above: they may import them, named or not."""
         folders: set[str] = set()
         for path in self._paths:
-            folder, top = os.path.dirname(path), self._top(path)
+            folder = os.path.dirname(path)
+            top = self._top(folder)
             while folder not in folders and (folder == top or _below(folder, top)):
                 folders.add(folder)
                 folder = os.path.dirname(folder)
         for folder in sorted(folders):
-            names = sorted(name for name in _listing(folder) if name.endswith(".py"))
+            names = sorted(self._files_below(self._top(folder)).names(folder))
             yield from (os.path.join(folder, name) for name in names[:_MOST_SIBLINGS])
 
     def _stamp(self, path: str) -> Stamp | None:
-        if path not in self.stamps and path not in self._missing:
-            stamp = self._read(path)
-            if stamp is None:
-                self._missing.add(path)
-            else:
+        if path not in self._states:
+            self._states[path] = state(path)
+            if (stamp := self._read(path, self._states[path])) is not None:
                 self.stamps[path] = stamp
         return self.stamps.get(path)
 
-    def _read(self, path: str) -> Stamp | None:
+    def _read(self, path: str, found: State | None) -> Stamp | None:
+        known = self._known.get(path)
+        if found is None or found.size > MOST_BYTES:
+            return None
+        if known is not None and (known.mtime_ns, known.size) == (found.mtime_ns, found.size):
+            return known
         try:
-            status = os.stat(path)
-            known = self._known.get(path)
-            if known is not None and (known.mtime_ns, known.size) == (status.st_mtime_ns, status.st_size):
-                return known
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
-                return None
-            data = Path(path).read_bytes()
+            data = Path(path).read_bytes() if Path(path).is_file() else None
         except OSError:
+            self._states[path] = UNKNOWN
+            return None
+        if data is None:
             return None
         content = hashlib.sha256(data).digest()[:16]
-        return Stamp(status.st_mtime_ns, len(data), content, mentioned(data), _rank(data))
+        return Stamp(found.mtime_ns, len(data), content, mentioned(data), _rank(data))
 
-    def _top(self, path: str) -> str:
-        folder = os.path.dirname(path)
+    def _top(self, folder: str) -> str:
         if folder not in self._tops:
-            self._tops[folder] = top_of(path)
+            self._tops[folder] = top_of(folder)
         return self._tops[folder]
+
+
+class _Imports(dict[str, str | None]):
+    """The files that imports in a folder mean, by their dotted names, each found when it is first asked for.
+
+    What goes up to the folder above means there what it means from there: `..x` here is `.x` above.
+    """
+
+    def __init__(self, folder: str, files: DiskFiles, above: Callable[[str], "_Imports"]) -> None:
+        super().__init__()
+        self._folder, self._files, self._above = folder, files, above
+
+    def __missing__(self, dotted: str) -> str | None:
+        if dotted.startswith("..") and self._folder != self._files.top:
+            self[dotted] = self._above(os.path.dirname(self._folder))[dotted[1:]]
+        else:
+            place = find(os.path.join(self._folder, "_.py"), dotted, self._files)
+            self[dotted] = place[0] if place is not None else None
+        return self[dotted]
 
 
 def _rank(data: bytes) -> int:

@@ -8,15 +8,17 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from devfix.cache import Cache, Entry
 from devfix.discovery import File
 from devfix.jobs import Job, Task
-from devfix.neighbours import Basis, Neighbours, path_of
+from devfix.neighbours import Basis, Neighbours, path_of, top_of
 from devfix.reporting.progress import Advance
 from devfix.results import Checked, Failed, Place, Result, Skipped
+from devfix.snapshots import Snapshot, State
 
 if TYPE_CHECKING:
     from devfix.pool import Lost
@@ -67,9 +69,9 @@ class _Run:
         self._advance = advance
         self._results: dict[int, Result] = {}
         self._pending: dict[int, Job] = {}
-        self._neighbours = Neighbours(
-            (path for file in files if (path := path_of(file.target)) is not None), cache.stamps
-        )
+        self._paths = tuple(path for file in files if (path := path_of(file.target)) is not None)
+        self._neighbours = Neighbours(self._paths, cache.stamps)
+        self._resting: list[str] = []
         self._started = time.time_ns()
         self._size = request.jobs or processors()
         self._room = max(_ROOM // self._size, _LEAST_ROOM)
@@ -79,7 +81,7 @@ class _Run:
             for number, answer in self._answers(self._jobs()):
                 self._done(number, self._received(number, answer))
         finally:
-            self._cache.keep_stamps(self._neighbours.stamps)
+            self._keep_neighbours()
             self._cache.save()
         return [self._results[number] for number in range(len(self._files))]
 
@@ -129,7 +131,29 @@ class _Run:
 
     def _holds(self, file: File, known: Entry) -> bool:
         """Whether the other files that the entry rests on are what they were."""
-        return known.basis is None or self._neighbours.basis(file.target.path, known.basis.others) == known.basis
+        if known.basis is None:
+            return True
+        path = file.target.path
+        as_before = self._unchanged is not None and self._unchanged[0] == known.snapshot
+        if not as_before and self._neighbours.basis(path, known.basis.others) != known.basis:
+            return False
+        self._resting.append(path)
+        return True
+
+    @cached_property
+    def _unchanged(self) -> tuple[bytes, Snapshot] | None:
+        """What the last run over the same files looked at, with its name, if all of it is as it was."""
+        snapshot = self._cache.snapshot(self._paths)
+        states = {file.target.path: State(file.mtime_ns, file.size) for file in self._files}
+        return (snapshot.name, snapshot) if snapshot is not None and snapshot.holds(top_of, states) else None
+
+    def _keep_neighbours(self) -> None:
+        """Remember what was looked at for the bases. What an earlier snapshot answered rests on that one, too."""
+        self._cache.keep_stamps(self._neighbours.stamps)
+        if self._neighbours.stamps and self._resting:
+            snapshot = self._neighbours.snapshot()
+            whole = self._unchanged[1].joined(snapshot) if self._unchanged is not None else snapshot
+            self._cache.keep_snapshot(self._paths, whole, self._resting)
 
     def _enough(self, known: Entry) -> bool:
         """A file with findings has to be rewritten from the start; one without has nothing to rewrite."""
@@ -167,7 +191,10 @@ class _Run:
             self._cache.keep(*place, skipped=result.reason)
 
     def _basis(self, file: File, result: Checked) -> Basis | None:
-        return None if result.rests_on is None else self._neighbours.basis(file.target.path, result.rests_on)
+        if result.rests_on is None:
+            return None
+        self._resting.append(file.target.path)
+        return self._neighbours.basis(file.target.path, result.rests_on)
 
     def _done(self, number: int, result: Result) -> None:
         self._results[number] = result

@@ -188,7 +188,7 @@ def test_runs_at_the_same_time_do_no_harm(tree: Path, home: Path) -> None:
     assert {run.returncode for run in runs} == {1}
     assert len(set(outputs)) == 1
     [location] = (home / "xdg_cache_home" / "devfix").iterdir()
-    _, _, entries, _ = msgspec.msgpack.decode(location.read_bytes())
+    _, _, entries, *_ = msgspec.msgpack.decode(location.read_bytes())
     assert len(entries) == 30
 
 

@@ -92,6 +92,12 @@ def write(folder: Path, texts: dict[str, str], age: float = 60) -> None:
         os.utime(path, (time.time() - age, time.time() - age))
 
 
+def age_folders(top: Path) -> None:
+    """Nothing has appeared in the folders or gone for a while."""
+    for folder in (top, *(path for path in top.rglob("*") if path.is_dir())):
+        os.utime(folder, (time.time() - 60, time.time() - 60))
+
+
 def codes(devfix: Devfix, *arguments: str, stdin: bytes | None = None) -> list[tuple[str, str]]:
     ran = devfix("check", "--output-format", "json", *arguments, stdin=stdin)
     return sorted((one["path"], one["code"]) for one in ran.json["findings"])
@@ -173,6 +179,82 @@ def test_a_change_behind_a_re_export_is_seen(tree: Path, devfix: Devfix) -> None
     assert codes(devfix) == FOUND
     write(tree, {"models/net.py": NET.replace("self.fc =", "self.cuda()\n        self.fc =")}, age=30)
     assert codes(devfix) == []
+
+
+def test_of_untouched_files_no_import_is_looked_up(tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tree, {"train.py": TRAIN, "models.py": NET})
+    age_folders(tree)
+    assert codes(devfix) == FOUND
+    assert codes(devfix) == FOUND
+    monkeypatch.setattr("devfix.neighbours.find", lambda *_: pytest.fail("looked up"))
+    assert codes(devfix) == FOUND
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a file that was read changes": lambda tree: write(tree, {"src/lib/models.py": MANAGED}, age=30),
+    "one that was read goes": lambda tree: (tree / "src" / "lib" / "models.py").unlink(),
+    "one appears that is meant before it": lambda tree: write(tree, {"lib/models.py": MANAGED}),
+    "its folder becomes a link to another": lambda tree: _replace_by_link(tree / "src" / "lib", tree / "managed"),
+    "a repository begins in between": lambda tree: (tree / "named" / ".git").mkdir(),
+}
+
+
+def _replace_by_link(folder: Path, other: Path) -> None:
+    write(other, {"__init__.py": "", "models.py": MANAGED})
+    folder.rename(folder.parent / "away")
+    folder.symlink_to(other)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_was_looked_up_is_believed_no_longer_than_it_holds(
+    tree: Path, devfix: Devfix, change: Callable[[Path], object]
+) -> None:
+    train = TRAIN.replace("from models", "from lib.models")
+    write(tree, {"named/train.py": train, "src/lib/__init__.py": "", "src/lib/models.py": NET})
+    age_folders(tree)
+    for _ in range(3):
+        assert codes(devfix, "named") == [("named/train.py", "DVF202")]
+    change(tree)
+    assert codes(devfix, "named") == []
+
+
+def test_a_repository_that_begins_above_is_seen(tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tree / "other", {"deep/train.py": TRAIN, "models.py": NET})
+    (tree / "here").mkdir()
+    age_folders(tree)
+    monkeypatch.chdir(tree / "here")
+    for _ in range(3):
+        assert codes(devfix, "../other/deep") == []
+    (tree / "other" / ".git").mkdir()
+    assert [code for _, code in codes(devfix, "../other/deep")] == ["DVF202"]
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(
+    tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tree, {"named/train.py": TRAIN, "models.py": NET})
+    age_folders(tree)
+    honest = Path.read_bytes
+
+    def refused(path: Path) -> bytes:
+        if path.name == "models.py":
+            raise PermissionError
+        return honest(path)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_bytes", refused)
+        for _ in range(3):
+            assert codes(devfix, "named") == []
+    assert codes(devfix, "named") == [("named/train.py", "DVF202")]
+
+
+def test_a_run_over_a_part_of_the_files_leaves_nothing_behind_that_is_wrong(tree: Path, devfix: Devfix) -> None:
+    write(tree, {"main.py": MAIN, "part/loop.py": LOOP, "loop.py": "from part.loop import train\n"})
+    whole = codes(devfix, "--no-cache", "--unsafe")
+    part = codes(devfix, "--no-cache", "--unsafe", "part")
+    for _ in range(3):
+        assert codes(devfix, "--unsafe") == whole
+        assert codes(devfix, "--unsafe", "part") == part
 
 
 HOSTILE: dict[str, Callable[[Path], object]] = {
