@@ -144,7 +144,10 @@ def test_where_a_move_goes(facts, call: str, place) -> None:
     assert move.result_used
 
 
-@pytest.mark.parametrize("call", ["x.to(torch.float16)", "x.to(dtype=torch.float16)", "x.to()", "x.to(y.dtype)"])
+STAYS = ["x.to(torch.float16)", "x.to(dtype=torch.float16)", "x.to()", "x.to(y.dtype)", "x.to(settings.int_dtype())"]
+
+
+@pytest.mark.parametrize("call", STAYS)
 def test_what_moves_nothing(facts, call: str) -> None:
     assert facts(f"{HEAD}x = torch.zeros(3)\n{call}\n").moves == []
 

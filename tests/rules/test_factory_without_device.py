@@ -1336,3 +1336,15 @@ def test_a_test_that_chooses_a_device(rule) -> None:
         "    x = torch.ones(3).to(device)\n    assert torch.equal(x + torch.zeros(3), x)\n"
     )
     assert "x + torch.zeros(3, device=device)" in rule.fixed(program)
+
+
+def test_a_name_that_is_thrown_away_tells_no_device(rule) -> None:
+    program = """
+    import torch
+    def ranks(table: torch.Tensor):
+        _, order = table.cuda().sort()
+        out = torch.empty(3)
+        out[order > 1] = order[order > 1].float()
+        return out
+    """
+    assert "torch.empty(3, device=order.device)" in rule.fixed(program)

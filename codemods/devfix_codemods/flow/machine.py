@@ -259,8 +259,8 @@ class Machine:
         """Dotted names that surely hold a tensor which lives off the host, or wherever its owner put it."""
         found: list[tuple[str, Place]] = []
         for name, value in state.env.items():
-            if value.optional or value.kind is Kind.SEQUENCE:
-                continue
+            if value.optional or value.kind is Kind.SEQUENCE or not name.strip("_"):
+                continue  # `_` says that nobody wants it
             if _has_place(value):
                 found.append((name, value.place))
             known = state.objects.get(value.token or "")

@@ -99,8 +99,9 @@ class Moves(Expressions):
         place = self.device_of(expression, value, state)
         if self.frame.guards and isinstance(place, Device):
             return choice(place, HOST)
-        if place == UNKNOWN and "dtype" in (dotted(expression) or "").lower():
-            return None
+        named = expression.func if isinstance(expression, ast.Call) else expression
+        if place == UNKNOWN and "dtype" in (dotted(named) or "").lower():
+            return None  # `.to(float_dtype)`, `.to(get_dtype())`
         return place
 
     def _cuda_target(self, arguments: Arguments, state: State) -> Place:
