@@ -174,11 +174,21 @@ SAID = [
     '"""Graphs, stored as\\ntensors on CPU."""',
     '"""All of this works on CPU tensors."""',
     '"""Every tensor is on the host."""',
+    '"""The search runs on CPU, where it is exact."""',
+    '"""All of it is done entirely on the\nhost."""',
+    '"""CPU-only reference implementation."""',
+    '"""Rows are float64 on the CPU."""',
+    '"""Takes CPU float32 tensors."""',
 ]
 NOT_SAID = [
     '"""Works for tensors on the CPU and on the GPU."""',
     '"""Tensors on CPU/CUDA."""',
     '"""Sums on the CPU."""',
+    '"""Runs on the CPU or the GPU."""',
+    '"""Runs on CPU by default."""',
+    '"""Sums slowly when running on CPU."""',
+    '"""This does not run on the CPU."""',
+    '"""Can run on CPU, too."""',
 ]
 
 
@@ -203,3 +213,60 @@ def test_a_docstring_says_where_the_tensors_are(part: str) -> None:
 def test_a_class_that_moves_what_it_has_made_on_the_host() -> None:
     text = '"""Builds CPU tensors and moves them to the device of the model."""'
     assert codes(documented("owner", text)) == codes(documented("module", text)) == {"DVF104", "DVF105"}
+
+
+OVERRIDING = """
+import torch
+class Layout:
+    def edges(self, nodes):
+        '''Gives the edges, {said}.'''
+        raise NotImplementedError
+class Fixed(Layout):
+    pass
+class Graph(Fixed):
+    def edges(self, nodes: torch.Tensor):
+        {own}
+        degrees = self.starts[nodes].long()
+        return torch.arange(8) - degrees.cumsum(0)
+"""
+
+
+def test_the_docstring_of_what_is_overridden() -> None:
+    assert codes(OVERRIDING.format(said="every one a CPU tensor", own="")) == set()
+    assert codes(OVERRIDING.format(said="every one a CPU tensor", own="'The edges of a graph.'")) == set()
+    assert codes(OVERRIDING.format(said="wherever the nodes are", own="")) == {"DVF104"}
+    elsewhere = "'The edges, on the device of the nodes.'"
+    assert codes(OVERRIDING.format(said="every one a CPU tensor", own=elsewhere)) == {"DVF104"}
+
+
+CALLERS = """
+import torch
+def merged(rows: torch.Tensor):
+    '''The merge runs on CPU.'''
+    return _ranks(rows.cpu())
+def _ranks(rows: torch.Tensor):
+    return torch.arange(8) - rows.cumsum(0)
+{other}
+"""
+
+
+def test_a_private_function_that_such_a_function_calls() -> None:
+    assert codes(CALLERS.format(other="")) == set()
+    assert codes(CALLERS.format(other="def again(rows):\n    return _ranks(rows)")) == {"DVF104"}
+
+
+def test_numpy_reads_what_is_said_to_be_on_the_host() -> None:
+    program = """
+import numpy as np
+import torch
+def between(x: torch.Tensor, points: torch.Tensor, device):
+    {}
+    return torch.from_numpy(np.interp(x.detach().numpy(), points.numpy(), points.numpy())).to(device)
+"""
+    source = Source("scores.py", program.format("'The metric runs on CPU.'").encode())
+    outcome = check(source, Options(frozenset({"DVF402"})))
+    assert isinstance(outcome, Checked), outcome
+    assert not outcome.findings
+    outcome = check(Source("scores.py", program.format("").encode()), Options(frozenset({"DVF402"})))
+    assert isinstance(outcome, Checked), outcome
+    assert outcome.findings

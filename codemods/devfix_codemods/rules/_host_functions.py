@@ -11,7 +11,9 @@ from devfix_codemods.rules._host_literals import is_host_literal
 
 
 def is_for_host(program: Program, function: scope.Function) -> bool:
-    """Whether no tensor on a device gets through the function, as far as its file says."""
+    """Whether no tensor on a device gets through the function, as far as its file and its bases say."""
+    if _overrides_host(program, function):
+        return True
     data = program.source.data
     if not any(one in data for one in (b"cpu", b"CPU", b"is_cuda", b"host")):
         return False
@@ -23,22 +25,59 @@ def is_for_host(program: Program, function: scope.Function) -> bool:
 def is_said_of_host(program: Program, function: scope.Function) -> bool:
     """Whether the docstring of the function says that its tensors are on the host, or that of what it stands in.
 
-    A class or a file that speaks of other places too has functions for these.
+    So does that of a method of a base, which it overrides. A class or a file that speaks of other places too has
+    functions for these.
     """
-    own = ast.get_docstring(function) or ""
     around = (one for one in program.names.ancestors(function) if isinstance(one, (*_DOCUMENTED, ast.Module)))
-    outer = (ast.get_docstring(one) or "" for one in around)
-    return _OF_THE_HOST.search(own) is not None or any(
-        _OF_THE_HOST.search(one) is not None and _ELSEWHERE.search(one) is None for one in outer
+    return (
+        _OF_THE_HOST.search(_docstring(function)) is not None
+        or any(map(_is_all_of_host, around))
+        or _overrides_host(program, function)
     )
 
 
+def _is_all_of_host(node: "_Documented") -> bool:
+    text = _docstring(node)
+    return _OF_THE_HOST.search(text) is not None and _ELSEWHERE.search(text) is None
+
+
+def _overrides_host(program: Program, function: scope.Function) -> bool:
+    """Whether the docstring of a base's method says so, in this file or in another one of the project.
+
+    A method that speaks of other places itself is not told by it.
+    """
+    owner = program.names.parent(function)
+    if not isinstance(owner, ast.ClassDef) or not owner.bases or _ELSEWHERE.search(_docstring(function)) is not None:
+        return False
+    return any(
+        _OF_THE_HOST.search(_docstring(method)) is not None
+        for base in program.classes.ancestors(owner)
+        for method in base.body
+        if isinstance(method, scope.Function) and method.name == function.name
+    )
+
+
+def _docstring(node: "_Documented") -> str:
+    return " ".join((ast.get_docstring(node, clean=False) or "").split())
+
+
+_Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
 _DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ELSEWHERE = re.compile(r"(?i)cuda|gpu|device|accelerat")
-_OF_THE_HOST = re.compile(
-    r"(?i)\bcpu[-\s]tensors?\b|\btensors?\s+(?:(?:is|are|must be|lives?)\s+)?on\s+(?:the\s+)?(?:cpu|host)\b"
-    r"(?!\s*(?:/|,|or\b|and\b)\s*(?:on\s+)?(?:the\s+|a\s+)?(?:cuda|gpu|device|accelerat))"
+_ON_HOST = (
+    r"\bon (?:the )?(?:cpu|host)\b(?! ?(?:/|,|or\b|and\b) ?(?:on )?(?:the |a )?(?:cuda|gpu|device|accelerat|mps)"
+    r"|,? (?:by default|if|when|unless|until|while|before|then)\b)"
 )
+_DTYPE = r"(?:(?:b?float|u?int|complex)\d*|bool(?:ean)?|double|long)"
+_WORK = r"(?:everything|all|work|computations?|function|method|metric|it)"
+_OF_THE_HOST = re.compile(
+    rf"(?i)\bcpu[- ](?:{_DTYPE} )?tensors?\b|\bcpu[- ]only (?:\w+ )?(?:implementation|version|function|path)\b"
+    rf"|\b(?:tensors?|inputs|arguments) (?:(?:is|are|must be|lives?) )?{_ON_HOST}|\b{_DTYPE}`*,? {_ON_HOST}"
+    r"|(?<!not )(?<!not be )(?<!n't )(?<!can )(?<!cannot )(?<!could )(?<!may )(?<!also )(?<!to )(?<!when )(?<!if )"
+    rf"\b(?:(?:runs?|works?|operates?|executes?|executed)|{_WORK} (?:is|are) (?:computed|done|performed))"
+    rf"(?: only| always| entirely)? {_ON_HOST}"
+)
+"""Of text with single spaces. What only can run there, or does so at times, may be given tensors of any place."""
 
 
 def says_host(name: str) -> bool:
@@ -81,11 +120,22 @@ def _asks_a_helper(program: Program, function: scope.Function) -> bool:
 
 
 def _is_called_on_host(program: Program, function: scope.Function) -> bool:
-    """Whether a private function is called under `if x.device.type == "cpu"` alone."""
+    """Whether a private function is called where only the host is meant.
+
+    That is under `if x.device.type == "cpu"`, and in functions that say that they work there.
+    """
     if not function.name.startswith("_") or function.name.startswith("__"):
         return False
     calls = [one for one in program.names.calls if (dotted(one.func) or "").rpartition(".")[2] == function.name]
-    return bool(calls) and all(any(_asks_for(test, host=True) for test in _held(program, one)) for one in calls)
+    return bool(calls) and all(
+        any(_asks_for(test, host=True) for test in _held(program, one)) or _stands_in_host(program, one, function)
+        for one in calls
+    )
+
+
+def _stands_in_host(program: Program, call: ast.Call, called: scope.Function) -> bool:
+    around = scope.function_around(program, call)
+    return around is not None and around is not called and is_said_of_host(program, around)
 
 
 def _held(program: Program, node: ast.AST) -> Iterator[ast.expr]:
