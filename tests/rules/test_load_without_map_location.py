@@ -433,6 +433,26 @@ def test_before_lightning_has_moved_a_module_its_device_is_the_host(rule, hook: 
     assert any(rule.safeties(program)) is edited
 
 
+@pytest.mark.parametrize(("hook", "edited"), [("setup", False), ("__init__", False), ("on_train_start", True)])
+def test_nor_is_it_elsewhere_in_what_only_its_early_hooks_call(rule, hook: str, edited: bool) -> None:
+    program = f"""
+        import torch
+        import pytorch_lightning as pl
+        class Swav(pl.LightningModule):
+            def setup(self, stage=None):
+                self.prepare()
+            def {hook}(self, stage=None):
+                self.prepare()
+            def prepare(self):
+                self.load_queue()
+            def load_queue(self):
+                self.queue = torch.load(self.path)["queue"]
+            def training_step(self, batch, index):
+                return torch.mm(self.queue, self.prototypes(batch.to(self.device)))
+    """
+    assert any(rule.safeties(program)) is edited
+
+
 def test_advice_for_a_whole_model(rule):
     finding = rule.finding("""
         import torch

@@ -242,13 +242,13 @@ class _Chooser:
         return found.text if found is not None and not (early and found.text == "self.device") else None
 
     def _is_before_placing(self, call: ast.Call, owner: ast.ClassDef | None) -> bool:
-        """In a hook of Lightning that runs before the module is moved: `self.device` is the host still."""
+        """In a hook of Lightning that runs before the module is moved, or called by such: `self.device` is the host."""
         function = scope.function_around(self._program, call)
         return (
             owner is not None
             and function is not None
-            and function.name in {"setup", "prepare_data", "configure_model"}
             and self._classes.is_managed(owner)
+            and function.name in _before_placing(owner)
         )
 
     def _copies_to_host(self, call: ast.Call) -> bool:
@@ -344,6 +344,19 @@ def _finding(program: Program, call: ast.Call, choice: _Choice) -> Finding:
         fix=fix,
         advice=None if fix else f"pass `map_location=`: {choice.reason}",
     )
+
+
+def _before_placing(owner: ast.ClassDef) -> set[str]:
+    """The methods that run before Lightning moves the module: its hooks, and what nothing but these calls."""
+    early = {"__init__", "setup", "prepare_data", "configure_model"}
+    callers: dict[str, set[str]] = {}
+    for method in owner.body:
+        for one in ast.walk(method) if isinstance(method, scope.Function) else ():
+            if isinstance(one, ast.Attribute) and dotted(one.value) == "self" and isinstance(method, scope.Function):
+                callers.setdefault(one.attr, set()).add(method.name)
+    while more := {name for name, known in callers.items() if known <= early} - early:
+        early |= more
+    return early
 
 
 RULE = Rule(
