@@ -141,7 +141,7 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
     if comments.skip_file:
         return Skipped("it says `# devfix: skip-file`")
     accelerator = options.prefer is Prefer.ACCELERATOR and _has_accelerator(options)
-    program = Program(source, project, accelerator=accelerator)
+    program = Program(source, project, accelerator=accelerator, target=options.target_torch)
     found = with_deep_stack(lambda: _found(program, active)) if active else []
     if isinstance(found, Failed):
         return found

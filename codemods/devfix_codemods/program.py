@@ -18,13 +18,22 @@ class Program:
     """The view of one file that rules get.
 
     Attributes are lazy: a rule that matches an API asks for `names` and never pays for `facts`. `accelerator` says that
-    a device which has to be declared is torch's accelerator, and not CUDA or the host.
+    a device which has to be declared is torch's accelerator, and not CUDA or the host; `target` is the oldest torch
+    (major, minor) that the code must run on, or None where nothing says it.
     """
 
-    def __init__(self, source: Source, project: Project | None = None, *, accelerator: bool = False) -> None:
+    def __init__(
+        self,
+        source: Source,
+        project: Project | None = None,
+        *,
+        accelerator: bool = False,
+        target: tuple[int, int] | None = None,
+    ) -> None:
         self.source = source
         self.project = project
         self.accelerator = accelerator
+        self.target = target
         self._undone: frozenset[ast.Call] = frozenset()
 
     @property
@@ -77,7 +86,7 @@ class Program:
 
     def undoing(self, calls: frozenset[ast.Call]) -> "Program":
         """The file read as if `calls`, which move or make tensors, left them on the host: what would these meet?"""
-        other = Program(self.source, self.project, accelerator=self.accelerator)
+        other = Program(self.source, self.project, accelerator=self.accelerator, target=self.target)
         other.unit = self.unit
         other._undone = calls
         return other

@@ -69,6 +69,14 @@ def find(path: str, dotted: str, files: Files) -> tuple[str, tuple[str, ...]] | 
     return next((found for base in _roots(folder, files) if (found := _beneath(base, parts, files))), None)
 
 
+def packages(path: str, files: Files) -> Iterator[str]:
+    """The `__init__.py` of each package around the file `path`, the innermost first."""
+    folder = posixpath.dirname(path)
+    while _inside(folder, files.top) and files.has(package := posixpath.join(folder, "__init__.py")):
+        yield package
+        folder = posixpath.dirname(folder)
+
+
 def _below(folder: str, parts: tuple[str, ...], files: Files) -> tuple[str, tuple[str, ...]] | None:
     """As `_beneath`; what is no module may be a name of the package itself."""
     package = posixpath.join(folder, "__init__.py")

@@ -24,6 +24,9 @@ MOST_BYTES = 600_000
 ROOM = 4_000_000
 """Bytes of source that are remembered at once; what is made of them takes some fifty times as much memory."""
 
+LOADED = 60
+"""How many files that run with another one are read."""
+
 CHAIN = 8
 """How many re-exports are followed from one name to its definition."""
 
@@ -203,6 +206,20 @@ class Project:
         if own is None or not own.asked:
             return None
         return frozenset(self._below(path, set()) - {path})
+
+    def loaded_with(self, unit: Unit) -> Iterator[tuple[str, bytes]]:
+        """The files that run wherever `unit` does: those of its packages, and what these and it import."""
+        packages = [one for one in imports.packages(unit.path, self.files) if one != unit.path]
+        found = dict.fromkeys(packages)
+        for path in (unit.path, *packages):
+            data = unit.source.data if path == unit.path else self.files.read(path) or b""
+            places = (self._place(path, dotted) for dotted in imports.mentioned(data))
+            found.update(dict.fromkeys(place[0] for place in places if place is not None))
+        unit.asked = True
+        for path in [one for one in found if one != unit.path][:LOADED]:
+            unit.uses.add(path)
+            if (read := self.files.read(path)) is not None:
+                yield path, read
 
     def _matters(self, unit: Unit, dotted: str) -> bool:
         """Whether a call of what is imported can matter for where values live."""

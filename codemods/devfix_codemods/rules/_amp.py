@@ -155,7 +155,7 @@ def chosen_by_version(names: Names, node: ast.AST) -> bool:
     """Whether `node` stands where code asks which torch there is: by version, by `hasattr`, by catching an error."""
     inner = node
     for outer in names.ancestors(node):
-        if isinstance(outer, ast.If | ast.IfExp) and _tests_version(outer.test):
+        if isinstance(outer, ast.If | ast.IfExp) and tests_version(outer.test):
             return True
         if isinstance(outer, ast.Try) and _catches_missing(outer, inner):
             return True
@@ -167,44 +167,30 @@ def chosen_by_version(names: Names, node: ast.AST) -> bool:
     return False
 
 
-def _tests_version(test: ast.expr) -> bool:
+def tests_version(test: ast.expr) -> bool:
+    """Whether a condition asks for a release of a library, or for a name of torch."""
     return _VERSION_TEST.search(ast.unparse(test)) is not None
-
-
-def oldest_release(tree: ast.Module) -> tuple[int, int] | None:
-    """The lowest release of torch by which the file chooses its mixed precision: it may run on one as old."""
-    tests = [
-        ast.unparse(one.test)
-        for one in ast.walk(tree)
-        if isinstance(one, ast.If | ast.IfExp) and _tests_version(one.test) and _AMP.search(ast.unparse(one))
-    ]
-    found = [_RELEASE.search(one) for one in tests if _TORCH.search(one)]
-    return min(((int(one[1]), int(one[2])) for one in found if one is not None), default=None)
-
-
-_TORCH = re.compile(r"(?i)torch(?!vision|audio|text|metrics)")
-_RELEASE = re.compile(r"(\d+)(?:\.|, )(\d+)")
 
 
 def _catches_missing(outer: ast.Try, inner: ast.AST) -> bool:
     is_import = isinstance(inner, ast.Import | ast.ImportFrom)
     expected = _MISSING | _ANYTHING if is_import else _MISSING
     if inner in outer.handlers:
-        return bool(_caught(inner) & (expected | {"TypeError"})) or any(map(_tries_amp, outer.body))
+        return bool(caught(inner) & (expected | {"TypeError"})) or any(map(_tries_amp, outer.body))
     if inner not in outer.body:
         return False
-    return any(_caught(one) & expected and not leaves(one.body) for one in outer.handlers)
+    return any(caught(one) & expected and not leaves(one.body) for one in outer.handlers)
 
 
 def _tries_amp(statement: ast.stmt) -> bool:
     """Whether mixed precision is tried first: what catches the error, of whatever kind, is for an older torch."""
-    return _AMP.search(ast.unparse(statement)) is not None
+    return AMP.search(ast.unparse(statement)) is not None
 
 
-_AMP = re.compile(r"\btorch\.amp\b|\bautocast\b|\bGradScaler\b|\bcustom_[fb]wd\b")
+AMP = re.compile(r"\btorch\.amp\b|\bautocast\b|\bGradScaler\b|\bcustom_[fb]wd\b")
 
 
-def _caught(handler: ast.AST) -> set[str]:
+def caught(handler: ast.AST) -> set[str]:
     """The names of the exceptions that `handler` catches; a bare `except` is `BaseException`."""
     if not isinstance(handler, ast.ExceptHandler) or handler.type is None:
         return {"BaseException"}
@@ -222,5 +208,5 @@ def _after_version_exit(outer: ast.AST, inner: ast.stmt) -> bool:
     for block in (getattr(outer, "body", None), getattr(outer, "orelse", None), getattr(outer, "finalbody", None)):
         if isinstance(block, list) and inner in block:
             before = block[: block.index(inner)]
-            return any(isinstance(one, ast.If) and _tests_version(one.test) and leaves(one.body) for one in before)
+            return any(isinstance(one, ast.If) and tests_version(one.test) and leaves(one.body) for one in before)
     return False

@@ -9,8 +9,9 @@ one `device_type, dtype, enabled`, so positional arguments become keywords.
 
 Left alone: imports under `try`/`except ImportError` or behind a test of torch's version, names that the module offers
 to others (`__init__.py`, `__all__`), text and comments. A class that is handed on uncalled carries the device type in
-a `functools.partial` where all later calls are seen; elsewhere such a name is reported and not changed, as is one in a
-file that tests for a torch older than the new name where it chooses its mixed precision.
+a `functools.partial` where all later calls are seen; elsewhere such a name is reported and not changed, as is one in
+code that provides for a torch older than the new name: the file, its package or what they import compares torch's
+version, asks `hasattr(torch, ...)`, or lets an import from torch fail.
 
 ## Why it fails
 
@@ -75,6 +76,7 @@ from devfix_codemods.rules import Rule, _amp
 from devfix_codemods.rules._amp_compared import compares_libraries, tests_old_names
 from devfix_codemods.rules._amp_uses import Shape, Use, Uses
 from devfix_codemods.rules._cuda_only import is_test
+from devfix_codemods.rules._older_torch import Older, oldest
 
 _SINCE = {"autocast": (1, 12), "GradScaler": (2, 3), "custom_fwd": (2, 4), "custom_bwd": (2, 4)}
 _AUTOCAST_ORDER = ("enabled", "dtype", "cache_enabled")
@@ -158,15 +160,21 @@ class _Grouping:
                 yield from self._dotted(name_id, statements, uses)
 
     @cached_property
-    def _oldest(self) -> tuple[int, int] | None:
-        return _amp.oldest_release(self._program.tree)
+    def _oldest(self) -> Older | None:
+        return oldest(self._program)
 
     def _unless_newer(self, use: Use) -> Use:
-        """`use`, kept as it is where the file itself provides for a torch without the new name."""
-        if self._oldest is None or self._oldest > _SINCE[use.api.symbol]:
+        """`use`, kept as it is where the code provides for a torch without the new name."""
+        since, target = _SINCE[use.api.symbol], self._program.target
+        if (target is not None and target >= since) or self._oldest is None or not self._oldest.may_lack(since):
             return use
-        reason = "the file chooses by torch {}.{}, and may run on one that does not have the new name"
-        return replace(use, obstacle=use.obstacle or reason.format(*self._oldest))
+        if use.shape is Shape.TYPE:
+            return replace(use, silent=True)  # it names the class and never warns
+        file = f"`{self._oldest.name}`" if self._oldest.name is not None else "the file"
+        release = "{}.{}".format(*self._oldest.release)
+        asks = "asks for" if self._oldest.least else "chooses by"
+        reason = f"{file} {asks} torch {release}, and the code may run on one that does not have the new name"
+        return replace(use, obstacle=use.obstacle or reason)
 
     def _imported(self, name: str, statements: frozenset[Import | None], uses: list[Use]) -> _Group:
         """`from torch.cuda.amp import autocast`: the import and all uses of the name."""

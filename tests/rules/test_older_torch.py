@@ -1,0 +1,130 @@
+"""DVF302 in code that provides for a torch older than the new names."""
+
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.engine import check, rewrite
+from devfix_codemods.findings import Finding
+from devfix_codemods.flow.project import Project
+from devfix_codemods.outcomes import Changed, Checked, Clean, Options
+from devfix_codemods.source import Source
+
+from ..flow.conftest import InMemory
+
+SELECT = frozenset({"DVF302"})
+SCALER = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"
+AUTOCAST = "import torch\nwith torch.cuda.amp.autocast(): pass\n"
+
+
+def findings(texts: dict[str, str], at: str = "/p/lib/loop.py", target: tuple[int, int] | None = None) -> list[Finding]:
+    files = InMemory(texts)
+    source = Source(at, files.read(at) or b"")
+    outcome = check(source, Options(SELECT, target_torch=target), Project(files))
+    assert isinstance(outcome, Checked), outcome
+    return list(outcome.findings)
+
+
+def in_package(gate: str, code: str = SCALER, target: tuple[int, int] | None = None) -> list[Finding]:
+    init = "from .loop import *\nfrom .compat import *\n"
+    return findings({"/p/lib/__init__.py": init, "/p/lib/compat.py": gate, "/p/lib/loop.py": code}, target=target)
+
+
+OLDER = [
+    "import torch\nif not hasattr(torch, 'autocast'):\n    torch.autocast = ours\n",
+    "import torch\nif not hasattr(torch, 'broadcast_to'):\n    torch.broadcast_to = ours\n",
+    "import torch\nflash = hasattr(torch.nn.functional, 'scaled_dot_product_attention')\n",
+    "import torch\nimport torch.nn.functional as F\nflash = getattr(F, 'scaled_dot_product_attention', None)\n",
+    "import torch\ntry:\n    from torch.cuda import amp\n    there = True\nexcept ImportError:\n    there = False\n",
+    "import torch\ntry:\n    from torch.func import vmap\nexcept ImportError:\n    from functorch import vmap\n",
+    "import torch\ntry:\n    import torch._dynamo as dynamo\nexcept:\n    dynamo = None\n",
+    "import torch\nfrom distutils.version import LooseVersion as V\nNEW = V(torch.__version__) >= V('1.8.0')\n",
+    "import torch\nTORCH_MAJOR = int(torch.__version__.split('.')[0])\nif TORCH_MAJOR < 2:\n    old()\n",
+    "import torch\nfrom packaging import version\nif version.parse(torch.__version__).release >= (2, 1):\n    new()\n",
+    "from importlib.metadata import version\nif Version(version('torch')) < Version('2.0'):\n    old()\n",
+    "if is_torch_version('<', '1.13'):\n    old()\n",
+    "import torch\ndef f():\n    if int(torch.__version__.split('.', 1)[0]) < 2:\n        raise RuntimeError('old')\n",
+    "import torch\nassert torch.__version__ >= '1.9'\n",
+]
+
+
+@pytest.mark.parametrize("gate", OLDER)
+def test_a_package_for_an_older_torch_keeps_the_names(gate: str) -> None:
+    (finding,) = in_package(gate)
+    assert finding.fix is None
+    assert finding.advice is not None
+    assert "`compat.py`" in finding.advice
+
+
+@pytest.mark.parametrize("gate", OLDER)
+def test_a_file_for_an_older_torch_keeps_the_names(gate: str) -> None:
+    (finding,) = findings({"/p/train.py": gate + SCALER}, "/p/train.py")
+    assert finding.fix is None
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        "import torch\nif hasattr(torch.backends, 'mps'):\n    pick()\n",
+        "import torch\nif hasattr(torch, 'accelerator'):\n    pick()\n",
+        "import torch\nif torch.version.cuda >= '1.9':\n    new()\n",
+        "import torch\nnew = torch.__version__ >= '2.6'\n",
+        "import torch\nnew = torch.__version__ >= '1.5'\n",
+        "import torch, torchvision\nnew = torchvision.__version__ >= '0.13'\n",
+        "import torch, pytorch_lightning as pl\nnew = pl.__version__ >= '1.9'\n",
+        "import torch, torch_xla\nnew = torch_xla.__version__ >= '1.9'\n",
+        "try:\n    import torch\n    from torch.cuda import amp\nexcept ImportError:\n    torch = amp = None\n",
+        "import torch\ntry:\n    from torch.func import vmap\nexcept ImportError:\n    raise\n",
+        "import torch\ntry:\n    from apex import amp\nexcept ImportError:\n    amp = None\n",
+        "import torch\nif torch.__version__ < '2.3':\n    raise ImportError('old')\nold = torch.__version__ < '2.0'\n",
+        "import torch\nassert hasattr(torch.amp, 'GradScaler')\n",
+    ],
+)
+def test_what_says_nothing_of_an_older_torch(gate: str) -> None:
+    (finding,) = in_package(gate)
+    assert finding.fix is not None
+
+
+def test_a_name_that_the_older_torch_has_is_new_enough() -> None:
+    gate = "import torch\nif not hasattr(torch, 'compile'):\n    torch.compile = ours\n"
+    assert [one.fix is not None for one in in_package(gate, AUTOCAST)] == [True]
+    assert [one.fix is not None for one in in_package(gate, SCALER)] == [False]
+
+
+def test_what_the_project_requires_comes_first() -> None:
+    assert [one.fix is not None for one in in_package(OLDER[0], target=(2, 3))] == [True]
+    assert [one.fix is not None for one in in_package(OLDER[0], target=(2, 2))] == [False]
+
+
+def test_another_package_says_nothing() -> None:
+    texts = {
+        "/p/lib/__init__.py": "",
+        "/p/lib/loop.py": SCALER,
+        "/p/other/__init__.py": "",
+        "/p/other/old.py": OLDER[0],
+    }
+    assert [one.fix is not None for one in findings(texts)] == [True]
+
+
+def test_an_annotation_never_warns() -> None:
+    annotated = "import torch\nclass Step:\n    scaler: torch.cuda.amp.GradScaler\n"
+    assert in_package(OLDER[0], annotated) == []
+    assert len(in_package("", annotated)) == 1
+
+
+def test_a_polyfill_stays_as_it_is() -> None:
+    code = """
+        import torch
+        class Polyfill:
+            @staticmethod
+            def autocast(device_type, enabled=True):
+                return torch.cuda.amp.autocast(enabled=enabled)
+        if not hasattr(torch, "autocast"):
+            torch.autocast = Polyfill.autocast
+    """
+    assert isinstance(rewrite(Source("compat.py", dedent(code).encode()), Options(SELECT)), Clean)
+
+
+def test_most_scripts_pin_nothing() -> None:
+    outcome = rewrite(Source("train.py", SCALER.encode()), Options(SELECT))
+    assert isinstance(outcome, Changed)
+    assert b'torch.amp.GradScaler("cuda")' in outcome.data
