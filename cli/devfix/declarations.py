@@ -1,5 +1,7 @@
 """The files of a folder that may declare a torch, read in the order in which they are believed.
 
+A project that declares none may still declare a Python for which there is no torch 2.
+
 Declarations come before locks: what a project admits counts, not what one machine has. How each is understood is
 imported only where one speaks of torch.
 """
@@ -8,6 +10,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+
+from devfix.pythons import torch_by_python
 
 Version = tuple[int, int]
 
@@ -31,6 +35,7 @@ _ORDER = (
     re.compile(r"(?:uv|poetry|pdm)\.lock|pylock(?:\.[\w-]+)?\.toml"),
     re.compile(r"Pipfile\.lock"),
 )
+_OF_PYTHON = ("pyproject.toml", "setup.cfg", "setup.py")
 _ANY = re.compile("|".join(pattern.pattern for pattern in _ORDER))
 
 
@@ -40,6 +45,16 @@ def declared_torch(folder: str, names: Collection[str]) -> Declared | None:
     read = ((name, _text(folder, name) or "") for name in candidates)
     texts = {name: text for name, text in read if "torch" in text or _includes(name, text)}
     return _first(folder, texts) if texts else None
+
+
+def implied_torch(folder: str, names: Collection[str]) -> Declared | None:
+    """The last torch for the oldest Python that a file in `folder` admits, where that is no torch 2."""
+    for name in _OF_PYTHON:
+        found = torch_by_python(_text(folder, name) or "") if name in names else None
+        if found is not None:
+            (major, minor), torch = found
+            return Declared(torch, f"{name}, which admits Python {major}.{minor}")
+    return None
 
 
 def _first(folder: str, texts: dict[str, str]) -> Declared | None:

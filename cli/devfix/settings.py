@@ -16,7 +16,7 @@ import msgspec
 from devfix_codemods.preferences import Prefer
 
 from devfix.bounds import LEAST_TIMEOUT
-from devfix.declarations import Declared, Version, declared_torch
+from devfix.declarations import Declared, Version, declared_torch, implied_torch
 from devfix.errors import UsageError, close_match
 
 _PYPROJECT = "pyproject.toml"
@@ -187,6 +187,8 @@ class SettingsTree:
                 fresh = replace(parse_table(table, path), declared_torch=inherited.declared_torch)
                 settings = self._overrides.over(fresh)
         declared = declared_torch(folder, names)
+        if declared is None and settings.declared_torch is None:
+            declared = implied_torch(folder, names)
         return settings if declared is None else replace(settings, declared_torch=declared)
 
 

@@ -120,6 +120,17 @@ def test_the_projects_own_torch_is_the_target(tree: Path) -> None:
         ({"environment.yml": "dependencies:\n  - pytorch=2.1\n"}, (2, 1)),
         ({"Pipfile": '[packages]\ntorch = ">=2.1"\n', "Pipfile.lock": '{"default": {}, "torch": 1}'}, (2, 1)),
         ({"pyproject.toml": '[dependency-groups]\ndev = ["torch>=2.2"]\n', "setup.py": "'torch>=2.1'"}, (2, 2)),
+        ({"setup.py": "setup(python_requires='>=3.7', install_requires=['torch'])\n"}, (1, 13)),
+        ({"setup.py": "setup(python_requires='>3.5.2', install_requires=['numpy'])\n"}, (1, 10)),
+        ({"setup.py": "REQUIRES_PYTHON = '>=3.6.0'\nsetup(python_requires=REQUIRES_PYTHON)\n"}, (1, 10)),
+        ({"setup.cfg": "[options]\npython_requires = >=3.7, <4\n"}, (1, 13)),
+        ({"pyproject.toml": '[project]\nrequires-python = "~=3.6"\n'}, (1, 10)),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.7"\n'}, (1, 13)),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.10"\n'}, None),
+        ({"pyproject.toml": '[project]\nrequires-python = ">=3.8,!=3.9.0"\n'}, None),
+        ({"pyproject.toml": '[project]\nrequires-python = "<4"\n'}, None),
+        ({"setup.py": "setup(python_requires='>=3.7', install_requires=['torch>=2.1'])\n"}, (2, 1)),
+        ({"setup.py": "setup(python_requires='>=3.7')\n", "requirements.txt": "torch==2.1\n"}, (2, 1)),
         ({"pyproject.toml": "[torch\n", "setup.cfg": "[options]\ninstall_requires = torch>=2.1\n"}, (2, 1)),
     ],
 )
@@ -138,8 +149,22 @@ def test_advice_names_the_file_that_says_the_torch(tree: Path, devfix: Devfix) -
     assert "needs torch" not in devfix("check", "--target-torch", "2.3").out
 
 
+def test_a_declared_torch_comes_before_what_a_python_implies(tree: Path) -> None:
+    write(tree, '[project]\ndependencies = ["torch>=2.2"]\n')
+    (tree / "sub").mkdir()
+    (tree / "sub" / "setup.py").write_text("setup(python_requires='>=3.6')\n")
+    assert SettingsTree(Overrides()).of(str(tree / "sub")).choice.target_torch == (2, 2)
+
+
+def test_advice_names_the_python_that_implies_the_torch(tree: Path, devfix: Devfix) -> None:
+    (tree / "a.py").write_text("import torch\nscaler = torch.cuda.amp.GradScaler()\n")
+    (tree / "setup.py").write_text("setup(python_requires='>=3.7')\n")
+    expected = "needs torch 2.3; the target is torch 1.13 (by setup.py, which admits Python 3.7)."
+    assert expected in devfix("check").out
+
+
 def test_reading_settings_loads_no_parser_of_requirements(tree: Path) -> None:
-    write(tree, '[project]\ndependencies = ["numpy"]\n')
+    write(tree, '[project]\nrequires-python = ">=3.9"\ndependencies = ["numpy"]\n')
     code = (
         "import sys; from devfix.settings import Overrides, SettingsTree; SettingsTree(Overrides()).of(sys.argv[1]);"
         "sys.exit('packaging' in sys.modules)"
