@@ -50,6 +50,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._asked_types import is_no_tensor
+from devfix_codemods.rules._conversions import conversions_beside, converted, is_moved, is_written_to
 from devfix_codemods.rules._copied_once import copied_before_loop
 from devfix_codemods.rules._host_branches import is_guarded, pins_host
 from devfix_codemods.rules._host_functions import is_for_host, is_said_of_host
@@ -83,10 +84,33 @@ _SAYS_HOST = re.compile(r"""(["'])device\1\s*:\s*(["'])cpu\2|device\s*=\s*(["'])
 def check(program: Program) -> Iterator[Finding]:
     if _TESTS.search(program.source.path.replace("\\", "/")):
         return
+    yield from _whole_statements(program, dict(_found(program)))
+
+
+def _whole_statements(program: Program, found: dict[ast.expr, Finding]) -> Iterator[Finding]:
+    """The findings, and one for each other tensor that their statements convert: those fail at any that is left.
+
+    Nothing where one of them cannot be copied.
+    """
+    where, imported, left = Whereabouts(program), _imports(program), set[ast.stmt]()
+    repaired = {tensor for tensor, one in found.items() if one.fix is not None}
+    for call, tensor in conversions_beside(program, repaired):
+        if tensor in found or _is_settled(program, call) or sounds_like_host(tensor):
+            continue
+        if is_moved(tensor) or where.source(tensor) is Made.HOST:
+            continue
+        if is_written_to(program, call) or not _is_of_torch(tensor, imported):
+            left.add(program.names.statement(call))
+        found[tensor] = _finding(program, tensor, "`.numpy()`")
+    yield from (one for tensor, one in found.items() if program.names.statement(tensor) not in left)
+
+
+def _found(program: Program) -> Iterator[tuple[ast.expr, Finding]]:
+    """The tensors that may be on a device, each with what is to be said of it."""
     told: set[ast.expr] = set()
     for tensor, reader in _by_syntax(program):
         told.add(tensor)
-        yield _finding(program, tensor, reader)
+        yield tensor, _finding(program, tensor, reader)
     if not (program.outline.moves_loop_items or program.outline.builds_free_modules):
         return
     read = {one.operand.node for one in program.facts.readouts}
@@ -98,14 +122,14 @@ def check(program: Program) -> Iterator[Finding]:
             continue  # another rule's bug
         if _says_host(program, readout.node) or sounds_like_host(operand.node):
             continue
-        if _is_size(program, operand.node) or _is_written_to(program, readout.node):
+        if _is_size(program, operand.node) or is_written_to(program, readout.node):
             continue
         if not _is_moved_tensor(readout) or operand.node in told or _is_settled(program, operand.node):
             continue
         of_self = ast.unparse(operand.node).startswith("self.")  # its parameters are made on the host, too
         if of_self or readout.listed or where().source(operand.node) is not Made.HOST:
             told.add(operand.node)
-            yield _of_readout(program, readout, read)
+            yield operand.node, _of_readout(program, readout, read)
 
 
 def _of_readout(program: Program, readout: Readout, read: set[ast.expr]) -> Finding:
@@ -141,7 +165,7 @@ def _is_moved_tensor(readout: Readout) -> bool:
 
 def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
     """Tensors of which no flow is needed to say that they may be on a device, and what reads them."""
-    calls = [one for one in program.names.calls if _is_conversion(one) or _reads_arguments(program, one)]
+    calls = [one for one in program.names.calls if converted(one) is not None or _reads_arguments(program, one)]
     packing = packs(program)
     imported = _imports(program)
     if not (calls or packing) or imported & _OTHER_FRAMEWORKS:
@@ -156,14 +180,12 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             continue
         if _trains_on_the_host(program, call):
             continue
-        if not _is_conversion(call):
+        tensor = converted(call)
+        if tensor is None:
             read = (one for one in call.args if _is_computed(whereabouts.source(one), one))
             yield from ((one, f"`{dotted(call.func)}`") for one in read)
             continue
-        assert isinstance(call.func, ast.Attribute)
-        tensor = call.func.value
-        of_torch = _is_detached(tensor) or imported & _AROUND_TORCH
-        if not of_torch or _is_written_to(program, call):
+        if not _is_of_torch(tensor, imported) or is_written_to(program, call):
             continue
         if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices) and not sounds_like_host(tensor):
             yield tensor, "`.numpy()`"
@@ -223,27 +245,9 @@ def _may_be_elsewhere(source: Made, tensor: ast.expr, has_devices: bool) -> bool
     return detached or source in {Made.GIVEN, Made.MODEL, Made.COMPUTED}
 
 
-def _is_conversion(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not call.args and not call.keywords
-
-
-def _is_written_to(program: Program, call: ast.Call) -> bool:
-    """`x.numpy()[0] = 1`, `np.copyto(x.numpy(), y)`: the array is the tensor's own memory, which a copy is not."""
-    parent = program.names.parent(call)
-    match parent:
-        case ast.Subscript(ctx=ast.Store()):
-            return True
-        case ast.Attribute(attr=method):
-            return method in _IN_PLACE and isinstance(program.names.parent(parent), ast.Call)
-        case ast.Call(args=[first, *_]):
-            return first is call and program.names.qualified(parent.func) in _WRITES_FIRST
-        case ast.keyword(arg="out"):
-            return True
-    return False
-
-
-_IN_PLACE = frozenset({"fill", "sort", "partition", "put", "itemset", "setfield"})
-_WRITES_FIRST = frozenset({"numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal"})
+def _is_of_torch(tensor: ast.expr, imported: set[str]) -> bool:
+    """Whether what has a `.numpy()` is one of torch's."""
+    return _is_detached(tensor) or not imported.isdisjoint(_AROUND_TORCH)
 
 
 def _is_detached(tensor: ast.expr) -> bool:
