@@ -554,6 +554,21 @@ class TestAmp:
     assert findings(code.format("torch.cuda.amp"), "patch.py")
 
 
+def test_a_benchmark_that_tells_of_the_old_names_takes_the_new_ones() -> None:
+    code = """
+import torch
+
+def evaluate(model, x, precision):
+    \"\"\"Scores of a model.
+
+    precision: what torch.cuda.amp.autocast() takes
+    \"\"\"
+    with torch.cuda.amp.autocast(dtype=precision):
+        return model(x)
+"""
+    assert findings(code, "src/bench/benchmark.py")
+
+
 def test_a_test_under_another_name_of_torch_takes_the_new_names() -> None:
     code = "import torch as T\nscaler = T.cuda.amp.GradScaler()\n"
     assert findings(code, "tests/test_scaler.py")

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from typing import TypeGuard
 
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
@@ -17,12 +18,16 @@ def compares_libraries(program: Program) -> bool:
 
 
 def tests_old_names(program: Program) -> bool:
-    """Whether a docstring says that the old names are what is tested: `Test torch.cuda.amp under the patch.`"""
+    """Whether the docstring of a test says that the old names are what it tests: `Test torch.cuda.amp as patched.`"""
     if b"cuda.amp" not in program.source.data:
         return False
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    said = (ast.get_docstring(one) or "" for one in ast.walk(program.tree) if isinstance(one, documented))
+    said = (ast.get_docstring(one) or "" for one in ast.walk(program.tree) if _is_test(one))
     return any("torch.cuda.amp" in one for one in said)
+
+
+def _is_test(node: ast.AST) -> TypeGuard[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return isinstance(node, definitions) and node.name.lower().startswith("test")
 
 
 def _is_of_another(program: Program, node: ast.Attribute) -> bool:
