@@ -290,6 +290,103 @@ class TestNamesThatAFixWrites:
         assert found.findings[0].fix is not None
 
 
+SETTER = "    def move(self):\n        self.device = 'cuda'\n"
+CALLER = "    def run(self):\n        {}self.use()\n"
+USER = "    def use(self):\n        {}bad()\n"
+NOT_SET = {
+    "by a method that need not have run": SETTER + USER.format(""),
+    "by a statement below": "    def use(self):\n        bad()\n        self.device = 1\n        self.device.type\n",
+    "by one of two callers": CALLER.format("self.device = 1\n        ")
+    + "    def test(self):\n        self.use()\n"
+    + USER.format(""),
+    "by a method that the caller may have called": SETTER + CALLER.format("") + USER.format(""),
+}
+SET = {
+    "by another method": SETTER + USER.format(""),
+    "by a statement below": "    def use(self):\n        bad()\n        self.device = 1\n        self.device.type\n",
+    "by every caller": SETTER + CALLER.format("self.device = 1\n        ") + "    def all(self):\n        self.use()\n",
+    "by a method that only some call": SETTER + CALLER.format("") + USER.format(""),
+}
+SET = {
+    "by the constructor": "    def __init__(self):\n        self.device = 1\n" + USER.format(""),
+    "by what the constructor calls": "    def __init__(self):\n        self.move()\n" + SETTER + USER.format(""),
+    "by a set-up method": "    def setUp(self):\n        self.device = 1\n" + USER.format(""),
+    "by the body of the class": "    device = None\n" + SETTER + USER.format(""),
+    "by a property": "    @property\n    def device(self):\n        return 1\n" + SETTER + USER.format(""),
+    "by the same method": SETTER + USER.format("self.device = 1\n        "),
+    "by all who call the method": CALLER.format("self.device = 1\n        ") + USER.format(""),
+    "as the method reads it": SETTER + USER.format("print(self.device)\n        "),
+    "as the method reads it below": SETTER + USER.format("") + "        print(self.device)\n",
+    "as nothing says who does": USER.format(""),
+    "by names that are not spelled out": SETTER + USER.format("setattr(self, key, value)\n        "),
+}
+BASES = {"": False, "(ABC)": False, "(nn.Module)": False, "(Own)": True, "(PreTrainedModel)": True, "(Unknown)": True}
+
+
+class TestAttributesThatAFixReads:
+    def found(self, rules, body, base=""):
+        rules(_rule("DVF101", "bad", _renames("self.device")))
+        own = "class Own:\n    def __init__(self):\n        self.device = 1\n"
+        head = "import torch\nfrom abc import ABC\nfrom torch import nn\nfrom m import Unknown, PreTrainedModel\n"
+        found = check(_source(f"{head}{own}class A{base}:\n{body}"), ALL)
+        assert isinstance(found, Checked)
+        return found.findings[0]
+
+    @pytest.mark.parametrize("body", NOT_SET.values(), ids=NOT_SET)
+    def test_not_surely_set_where_it_reads_them(self, rules, body):
+        finding = self.found(rules, body)
+        assert finding.fix is None
+        assert "needs `self.device`, bound at its place." in finding.advice
+
+    @pytest.mark.parametrize("body", SET.values(), ids=SET)
+    def test_set(self, rules, body):
+        assert self.found(rules, body).fix is not None
+
+    @pytest.mark.parametrize(("base", "kept"), BASES.items())
+    def test_set_by_a_base(self, rules, base, kept):
+        assert (self.found(rules, NOT_SET["by a method that need not have run"], base).fix is not None) is kept
+
+
+UNTOLD = {
+    "denied": "if torch.is_tensor(x):\n        pass\n    else:\n        bad()",
+    "denied first": "if not isinstance(x, torch.Tensor):\n        bad()",
+    "denied by its type": "if type(x) is not torch.Tensor:\n        bad()",
+    "denied by what it has": "y = x if hasattr(x, 'device') else bad()",
+    "a number": "if isinstance(x, int):\n        bad()",
+    "a scalar": "if np.isscalar(x):\n        bad()",
+    "open": "if isinstance(x, torch.Tensor):\n        x = x[0]\n    bad()",
+    "open, of a local name": "x = a[0]\n    n = x.size(0) if torch.is_tensor(x) else 1\n    bad()",
+}
+TOLD = {
+    "asked": "if torch.is_tensor(x):\n        bad()",
+    "asked by its type": "if type(x) == torch.Tensor:\n        bad()",
+    "asked by what it has": "if hasattr(x, 'device'):\n        bad()",
+    "others have left": "if not torch.is_tensor(x):\n        return x\n    bad()",
+    "asked for something else": "if hasattr(x, 'name'):\n        pass\n    bad()",
+    "asked of another": "if torch.is_tensor(a):\n        pass\n    bad()",
+    "asked of an older value": "if torch.is_tensor(x):\n        pass\n    x = a[0]\n    bad()",
+    "read there already": "if torch.is_tensor(x):\n        pass\n    bad(x.device)",
+}
+
+
+class TestDevicesThatAFixReads:
+    def found(self, rules, body):
+        rules(_rule("DVF101", "bad", _renames("x.device")))
+        found = check(_source(f"import torch\ndef f(x, a):\n    {body}\n"), ALL)
+        assert isinstance(found, Checked)
+        return found.findings[0]
+
+    @pytest.mark.parametrize("body", UNTOLD.values(), ids=UNTOLD)
+    def test_of_what_may_be_no_tensor(self, rules, body):
+        finding = self.found(rules, body)
+        assert finding.fix is None
+        assert "needs `x.device`, bound at its place." in finding.advice
+
+    @pytest.mark.parametrize("body", TOLD.values(), ids=TOLD)
+    def test_of_tensors(self, rules, body):
+        assert self.found(rules, body).fix is not None
+
+
 class TestWhatRewriteLeaves:
     def test_files_without_findings(self, rules):
         rules(_rule("DVF101", "bad", _renames("good")))

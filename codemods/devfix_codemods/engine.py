@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from devfix_codemods import guards, suppressions
+from devfix_codemods.deviceless import without_device
 from devfix_codemods.edits import lines
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
@@ -27,6 +28,7 @@ from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.triggers import triggered
 from devfix_codemods.unbound import unbound_names
+from devfix_codemods.unset import unset_attributes
 
 MAX_PASSES = 4
 """How often fixes may expose further ones before a file is given up."""
@@ -182,12 +184,15 @@ def _is_vain(source: Source, finding: Finding) -> bool:
 
 
 def _within_names(program: Program, finding: Finding) -> Finding:
-    """`finding` without a fix that writes a name which is not bound at its place.
+    """`finding` without a fix that writes a name or an attribute which is not there at its place.
 
     A rule of somebody else keeps its fix: applying it tells that as the bug of the rule that it is.
     """
-    unbound = unbound_names(program, finding.fix) if finding.fix is not None else []
-    if finding.fix is None or not unbound or _is_foreign(finding.code):
+    if finding.fix is None or _is_foreign(finding.code):
+        return finding
+    fix = finding.fix
+    unbound = [*unbound_names(program, fix), *unset_attributes(program, fix), *without_device(program, fix)]
+    if not unbound:
         return finding
     missing = " and ".join(f"`{name}`" for name in unbound)
     reason = f"The fix ({finding.fix.title}) needs {missing}, bound at its place."

@@ -53,7 +53,7 @@ def unbound_names(program: Program, fix: Fix) -> list[str]:
 
 
 def _reads(program: Program, edit: Edit) -> Iterator[_Name]:
-    for tree in _parsed(edit):
+    for tree in parsed(edit):
         names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
         yield from (_Name(one, _scope_of(program, edit)) for one in names - _GIVEN - set(_bound_in(tree)))
 
@@ -62,7 +62,7 @@ def _binds(program: Program, edit: Edit) -> Iterator[_Name]:
     if isinstance(edit, ReplaceExpression) and _is_target(program, edit.span):
         yield _Name(edit.code, _scope_of(program, edit))
     else:
-        yield from (_Name(one, _scope_of(program, edit)) for tree in _parsed(edit) for one in _bound_in(tree))
+        yield from (_Name(one, _scope_of(program, edit)) for tree in parsed(edit) for one in _bound_in(tree))
 
 
 def _is_target(program: Program, span: Span) -> bool:
@@ -71,7 +71,7 @@ def _is_target(program: Program, span: Span) -> bool:
     return any(program.source.span(one) == span for one in targets)
 
 
-def _parsed(edit: Edit) -> Iterator[ast.Module]:
+def parsed(edit: Edit) -> Iterator[ast.Module]:
     for code in _fragments(edit):
         try:
             yield ast.parse(dedent(code).strip())

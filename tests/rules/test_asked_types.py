@@ -26,6 +26,22 @@ OPEN = {
 """,
 }
 
+REPLACED = """
+    for key, item in n.items():
+        item = s[key]
+        {}
+        sizes.append(size)
+        item = torch.full((size,), 1)
+        rows.append(item)
+"""
+
+ASKING = [
+    "size = item.size(0) if torch.is_tensor(item) else 1",
+    "size = len(item) if hasattr(item, 'device') else item.size()",
+    "if type(item) is torch.Tensor:\n            size = item.size(0)\n        else:\n            size = 1",
+    "size = 1 if isinstance(item, (int, float)) else item.size(0)",
+]
+
 SETTLED = {
     "made a tensor": """
     if not isinstance(s, torch.Tensor):
@@ -70,6 +86,11 @@ SETTLED = {
 @pytest.mark.parametrize("body", OPEN.values(), ids=OPEN)
 def test_what_may_be_a_number_is_not_followed(rule, body: str) -> None:
     assert [one for one in rule.safeties(HEAD + body) if one is not None] == []
+
+
+@pytest.mark.parametrize("line", ASKING)
+def test_what_may_be_a_number_gives_its_name_to_a_tensor_of_the_host(rule, line: str) -> None:
+    assert [one for one in rule.safeties(HEAD + REPLACED.format(line)) if one is not None] == []
 
 
 @pytest.mark.parametrize("body", SETTLED.values(), ids=SETTLED)

@@ -1684,6 +1684,39 @@ def test_what_one_branch_moves_and_the_other_holds(rule, other: str, expected: s
     assert expected in rule.unchanged_unless_unsafe(program)
 
 
+TOLD_APART = """
+    import torch
+
+    class Sizes:
+        def decode(self, i, residual, other):
+            if {test}:
+                mean = torch.tensor({made}).to({device})
+            else:
+                mean = self.means[i, :]
+            return [mean + residual for _ in range(i)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "made", "device"),
+    [
+        ("torch.is_tensor(residual)", "self.means[i, :]", "residual.device"),
+        ("torch.is_tensor(residual)", "self.means.tolist()", "residual.device"),
+        ("isinstance(residual, torch.Tensor)", "self.rows[i]", "residual.device"),
+        ("hasattr(residual, 'device')", "self.rows[i]", "residual.device"),
+        ("type(residual) is torch.Tensor", "self.rows[i]", "residual.device"),
+        ("i > 3", "self.means[i, :]", "residual.device"),
+    ],
+)
+def test_what_the_other_branch_has_no_tensors_for(rule, test: str, made: str, device: str) -> None:
+    assert rule.findings(TOLD_APART.format(test=test, made=made, device=device)) == ()
+
+
+def test_what_the_other_branch_holds_as_a_tensor(rule) -> None:
+    program = TOLD_APART.format(test="torch.is_tensor(residual)", made="self.rows[i]", device="other.device")
+    assert "mean = self.means[i, :].to(other.device)" in rule.unchanged_unless_unsafe(program)
+
+
 CHAIN = """
     import torch
     for images, target in torch.utils.data.DataLoader(data):

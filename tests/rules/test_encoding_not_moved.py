@@ -699,3 +699,36 @@ def test_the_device_of_a_model_that_the_maker_of_the_encoding_does_not_know(rule
     """
     finding = rule.finding(program)
     assert finding.fix is None or "net" not in finding.fix.title
+
+
+HELD = """
+    import torch
+    from abc import ABC
+
+    class Base(ABC):
+        def __init__(self, parts):
+            for key, value in parts.items():
+                setattr(self, key, value)
+
+    class Other(Base):
+        def generate(self, ids):
+            self.device = torch.device("cpu")
+            return self.forward(ids.to(self.device))
+
+    class Generator(Base):
+        def forward(self, ids):
+            return self.net.run(ids)
+
+        def generate(self, ids):
+            {set}
+            return self.forward(ids)
+
+        def complete(self, tokenizer, text):
+            ids = tokenizer(text, return_tensors="pt").input_ids
+            return self.generate(ids)
+"""
+
+
+@pytest.mark.parametrize("line", ['self.device = torch.device("cpu")', "self.device = ids.device", "pass"])
+def test_a_device_that_the_class_is_not_seen_to_have(rule, line):
+    assert rule.findings(HELD.format(set=line)) == ()

@@ -19,24 +19,31 @@ _OTHERS = frozenset(
 def is_asked(program: Program, name: str, node: ast.AST) -> bool:
     """Whether nothing has settled at `node` that `name` is a tensor, though the function asks that somewhere."""
     function = scope.function_around(program, node)
-    if function is None or (b"isinstance" not in program.source.data and b"is_tensor" not in program.source.data):
-        return False
-    questions = list(_questions(program, function, name))
-    if not questions:
+    questions = list(_questions(program, function, name)) if function is not None else []
+    if function is None or not questions:
         return False
     line, around = program.names.statement(node).lineno, set(program.names.ancestors(node))
     if any(one.owner in around for one in questions):
         return False
     stores = [one.lineno for one in _stores(function, name, questions)]
-    if any(one < line for one in stores) or any(one.owner.lineno < line and one.is_settled(name) for one in questions):
+    above = [one for one in questions if max((each for each in stores if each < line), default=0) < one.line < line]
+    if any(one.is_settled(name) for one in above):
         return False
-    return not any(all(line <= one <= question.owner.lineno for one in stores) and stores for question in questions)
+    if above or any(one < line for one in stores):
+        return bool(above)
+    return not any(all(line <= one <= question.line for one in stores) and stores for question in questions)
 
 
 def is_no_tensor(program: Program, node: ast.expr) -> bool:
-    """Whether `node` is read only where `isinstance(x, torch.Tensor)` has been denied, and is still that `x`."""
-    function, name = scope.function_around(program, node), dotted(node)
-    if function is None or name is None or b"Tensor" not in program.source.data:
+    """Whether `node` is read only where its type has been asked, and is no tensor's, and is still that value."""
+    name = dotted(node)
+    return name is not None and is_denied(program, name, node)
+
+
+def is_denied(program: Program, name: str, node: ast.AST) -> bool:
+    """Whether control comes to `node` only where `name` has been asked for its type, and is no tensor."""
+    function = scope.function_around(program, node)
+    if function is None:
         return False
     around = {node, *program.names.ancestors(node)}
     return any(
@@ -54,10 +61,14 @@ class _Question:
     tensor: bool
 
     @property
+    def line(self) -> int:
+        return self.owner.lineno
+
+    @property
     def is_plain(self) -> bool:
         """Whether nothing else is asked: without its first branch, the answer is the contrary."""
         test = self.owner.test
-        return isinstance(test.operand if isinstance(test, ast.UnaryOp) else test, ast.Call)
+        return isinstance(test.operand if isinstance(test, ast.UnaryOp) else test, ast.Call | ast.Compare)
 
     @property
     def others(self) -> Sequence[ast.stmt | ast.expr]:
@@ -82,23 +93,37 @@ def _leaves(body: list[ast.stmt]) -> bool:
 
 
 def _questions(program: Program, function: scope.Function, name: str) -> Iterator[_Question]:
+    if not any(word in program.source.data for word in _WORDS):
+        return
     for node in walk(function):
-        if not isinstance(node, ast.Call) or not node.args or dotted(node.args[0]) != name:
-            continue
-        asks = _asks_for_tensor(node)
-        owner = _owner(program, node)
-        if asks is not None and owner is not None:
+        asks = _asks_for_tensor(node, name) if isinstance(node, ast.Call | ast.Compare) else None
+        if asks is not None and isinstance(node, ast.expr) and (owner := _owner(program, node)) is not None:
             yield _Question(owner, asks is not _is_negated(program, node))
 
 
-def _asks_for_tensor(call: ast.Call) -> bool | None:
-    """What `isinstance(x, torch.Tensor)` and `torch.is_tensor(x)` ask for; False for types that are no tensors."""
-    asker = (dotted(call.func) or "").rpartition(".")[2]
-    if asker == "is_tensor":
-        return True
-    if asker != "isinstance" or len(call.args) < 2:
-        return None
-    types = call.args[1].elts if isinstance(call.args[1], ast.Tuple) else [call.args[1]]
+def _asks_for_tensor(node: ast.Call | ast.Compare, name: str) -> bool | None:
+    """Whether a question about the type of `name` asks for a tensor, or for what is none; None for any other."""
+    match node:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[asked, types]) if dotted(asked) == name:
+            return _is_tensor_among(types)
+        case ast.Call(func=ast.Name(id="hasattr"), args=[asked, ast.Constant(value=str() as attribute)]):
+            return True if dotted(asked) == name and attribute in _OF_TENSORS else None
+        case ast.Call(args=[asked, *_]) if dotted(asked) == name:
+            return _ASKERS.get((dotted(node.func) or "").rpartition(".")[2])
+        case ast.Compare(left=ast.Call(func=ast.Name(id="type"), args=[asked]), ops=[op], comparators=[types]):
+            told = _is_tensor_among(types) if dotted(asked) == name else None
+            return told if told is None or isinstance(op, ast.Is | ast.Eq | ast.In) else not told
+    return None
+
+
+_WORDS = (b"isinstance(", b"is_tensor(", b"hasattr(", b"isscalar(", b"type(")
+_ASKERS = {"is_tensor": True, "isscalar": False}
+_OF_TENSORS = frozenset({"device", "to", "cuda", "cpu", "is_cuda", "detach", "dim", "requires_grad"})
+
+
+def _is_tensor_among(node: ast.expr) -> bool | None:
+    """Whether types are tensors alone, or none of them is one; None for others and for a mixture."""
+    types = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
     names = {(dotted(one) or "").rpartition(".")[2] for one in types}
     if names & _TENSORS:
         return None if names & _OTHERS else True

@@ -10,6 +10,7 @@ from devfix_codemods.edits.operations import Edit, InsertStatement, RemoveStatem
 from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.flow.tree import statements
 from devfix_codemods.program import Program
+from devfix_codemods.rules._asked_types import is_denied
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
 _MOVES = frozenset({"to", "cuda"})
@@ -76,7 +77,9 @@ def _in_else(program: Program, branch: ast.If) -> Forgotten | None:
         return None  # it comes back from what is computed on the host
     if ast.dump(value) in held or not known or not _used_after(program, branch, target.id, device):
         return None
-    if _is_carried(program, value) or _is_moved_as_part(program, value):
+    if _is_carried(program, value) or _is_moved_as_part(program, value) or _is_made_tensor(branch.body, value):
+        return None
+    if device.endswith(".device") and is_denied(program, device.removesuffix(".device"), last):
         return None
     edit = ReplaceExpression(program.source.span(value), f"__node__.to({device})")
     return Forgotten(target.id, device, value, moves[-1], (edit,))
@@ -97,6 +100,15 @@ def _is_carried(program: Program, value: ast.expr) -> bool:
     owner = scope.class_around(program, value)
     own = (dotted(value) or ast.unparse(value)).startswith("self.")
     return own and owner is not None and program.classes.is_module(owner)
+
+
+def _is_made_tensor(block: list[ast.stmt], value: ast.expr) -> bool:
+    """Whether the other branch makes a tensor of the value: it is an array or a list then, and so it stays here."""
+    calls = (one for each in block for one in ast.walk(each) if isinstance(one, ast.Call))
+    made = (
+        one for one in calls if last_name(one.func) in {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor"}
+    )
+    return any(ast.dump(given) == ast.dump(value) for one in made for given in one.args)
 
 
 def _is_moved_as_part(program: Program, value: ast.expr) -> bool:

@@ -6,6 +6,7 @@ from devfix_codemods import scope
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_on_purpose import is_scalar
 from devfix_codemods.rules._host_reads import is_read_later
+from devfix_codemods.rules._mixed_parameters import may_have_no_device
 
 
 def taken_place(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
@@ -20,6 +21,8 @@ def taken_place(program: Program, function: scope.Function, call: ast.Call) -> t
         return None
     asked = (one for one in ast.walk(function) if isinstance(one, (ast.Compare, ast.UnaryOp, ast.BoolOp, ast.If)))
     if any(_asks_for(one, target.id) for one in asked):
+        return None
+    if may_have_no_device(program, target.id, call):
         return None
     hands = program.facts.births.get(call, {}).values()
     if all(target.id != name for hand in hands for name, _ in hand.tensors):

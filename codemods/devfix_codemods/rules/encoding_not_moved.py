@@ -174,12 +174,11 @@ def _following(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None
     model = dotted(meeting.anchor.node)
     if model is None or not isinstance(birth, (ast.Call, ast.Subscript, ast.Attribute)):
         return None
-    asked = any(
-        isinstance(node, ast.Attribute) and node.attr == "device" and dotted(node.value) == model
-        for node in ast.walk(program.tree)
-    )
-    generates = _is_given(program, meeting, model) and any(
-        dotted(call.func) == f"{model}.generate" for call in program.names.calls
+    asked = any(_asks(program, node, model, meeting.node) for node in ast.walk(program.tree))
+    generates = (
+        model != "self"
+        and _is_given(program, meeting, model)
+        and any(dotted(call.func) == f"{model}.generate" for call in program.names.calls)
     )
     if not (asked or generates) or model.partition(".")[0] not in program.source.segment(
         program.source.span(meeting.node)
@@ -187,6 +186,15 @@ def _following(program: Program, meeting: Meeting, birth: ast.AST) -> Fix | None
         return None
     edit = ReplaceExpression(program.source.span(birth), f"__node__.to({model}.device)")
     return Fix(Safety.UNSAFE, f"Move the encoding to `{model}.device` where it is made", (edit,))
+
+
+def _asks(program: Program, node: ast.AST, model: str, at: ast.expr) -> bool:
+    """Whether the file reads `model.device`; what a class itself holds, in the same class."""
+    if not isinstance(node, ast.Attribute) or node.attr != "device" or dotted(node.value) != model:
+        return False
+    own = model.partition(".")[0] == "self"
+    same = not own or scope.class_around(program, node) is scope.class_around(program, at)
+    return same and isinstance(node.ctx, ast.Load)
 
 
 def _is_given(program: Program, meeting: Meeting, model: str) -> bool:

@@ -1,0 +1,44 @@
+"""Values whose device a fix reads where the program has told them from tensors: they may have none."""
+
+import ast
+
+from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
+from devfix_codemods.findings import Fix
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import walk
+from devfix_codemods.program import Program
+from devfix_codemods.rules._asked_types import is_asked, is_denied
+from devfix_codemods.source import Span
+from devfix_codemods.unbound import parsed
+
+
+def without_device(program: Program, fix: Fix) -> list[str]:
+    """The expressions `x.device` in the edits of `fix`, where the code asks what `x` is, and it may be no tensor."""
+    return sorted(
+        {f"{name}.device" for edit in fix.edits for name in _asked_by(edit) if _has_none(program, edit, name)}
+    )
+
+
+def _asked_by(edit: Edit) -> set[str]:
+    """The dotted names whose device an edit reads."""
+    read = (one for tree in parsed(edit) for one in walk(tree) if isinstance(one, ast.Attribute))
+    return {name for one in read if one.attr == "device" and (name := dotted(one.value)) is not None}
+
+
+def _has_none(program: Program, edit: Edit, name: str) -> bool:
+    if isinstance(edit, AddImport):
+        return False
+    span = edit.anchor if isinstance(edit, InsertStatement) else edit.span
+    node = _at(program, span)
+    if node is None or f"{name}.device" in program.source.segment(program.source.span(program.names.statement(node))):
+        return False
+    return is_denied(program, name, node) or is_asked(program, name, node)
+
+
+def _at(program: Program, span: Span) -> ast.expr | ast.stmt | None:
+    """The innermost code that holds `span`."""
+    found: ast.expr | ast.stmt | None = None
+    for node in walk(program.tree):  # inner ones come last
+        if isinstance(node, ast.expr | ast.stmt) and node.lineno <= span.line <= (node.end_lineno or 0):
+            found = node if program.source.span(node).contains(span) else found
+    return found
