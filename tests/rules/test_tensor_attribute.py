@@ -115,6 +115,8 @@ CARRIED = {
         "    def place(self, x):\n        if x.is_cuda:\n            self.t = to_device(x, self.t)\n"
     ),
     "a look at where it is": "    def place(self, x):\n        return self.t if self.t.device == x.device else None\n",
+    "a move that is thrown away": "    def place(self, x):\n        if x.is_cuda:\n            self.t.to(x.device)\n",
+    "one to CUDA": "    def place(self):\n        self.t.cuda()\n",
     "the code around it": "model = A(3)\nmodel.t = model.t.cuda()\n",
 }
 

@@ -162,12 +162,17 @@ def _mentions(method: scope.Function, name: str) -> bool:
 
 
 def _moves(node: ast.AST, name: str) -> bool:
-    """`obj.name = obj.name.to(…)`, `obj.name.data = …`, `setattr(obj, "name", …)`, `setattr(obj, key, value.to(…))`."""
+    """`obj.name = obj.name.to(…)`, `obj.name.data = …`, `setattr(obj, "name", …)`, `setattr(obj, key, value.to(…))`.
+
+    So does `obj.name.to(…)` on a line of its own: whoever wrote it looks after the attribute, if not in that way.
+    """
     if isinstance(node, ast.Assign):
         texts = [dotted(target) or "" for target in node.targets]
         moved = any(text.endswith(f".{name}") for text in texts) and _has_move(node.value, name)
         return moved or any(text.endswith(f".{name}.data") for text in texts)
     match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(attr=key), attr="to" | "cuda"))):
+            return key == name
         case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=key), _]):
             return key == name
         case ast.Call(func=ast.Name(id="setattr"), args=[_, _, value]):
