@@ -1,7 +1,11 @@
 """DVF104: what the code itself says to be on the host stays there."""
 
+from pathlib import Path
+
 import pytest
+from devfix.neighbours import DiskFiles
 from devfix_codemods.engine import check
+from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
 
@@ -270,3 +274,104 @@ def between(x: torch.Tensor, points: torch.Tensor, device):
     outcome = check(Source("scores.py", program.format("").encode()), Options(frozenset({"DVF402"})))
     assert isinstance(outcome, Checked), outcome
     assert outcome.findings
+
+
+DRAWS = {
+    "context.py": """
+import torch
+class Context:
+    def rand(self, *shape):
+        '''Draws numbers as a float64 CPU tensor.'''
+        return self.draws.pop()
+    def mean(self, rows):
+        return rows.mean(-1).cpu()
+    def drawn(self, *shape):
+        return torch.rand(shape, generator=self.generator)
+    def noise(self, *shape):
+        '''Draws numbers on the device of the model.'''
+        return self.draws.pop()
+    def grid(self, *shape):
+        return self.draws.pop()
+""",
+    "effects.py": """
+import torch
+from {module} import Context
+def faded(context: {said}, rows: torch.Tensor):
+    steps = context.{method}
+    return torch.arange(8) - steps.long().cumsum(0), torch.arange(8)[steps.long().argsort()]
+""",
+}
+
+
+def drawn(folder: Path, method: str, said: str = "Context") -> set[str]:
+    for name, text in DRAWS.items():
+        (folder / name).write_text(text.format(method=method, said=said, module="context") if "{" in text else text)
+    source = Source(str(folder / "effects.py"), (folder / "effects.py").read_bytes())
+    options = Options(frozenset({"DVF104", "DVF105"}))
+    outcome = check(source, options, Project(DiskFiles(str(folder))))
+    assert isinstance(outcome, Checked), outcome
+    return {one.code for one in outcome.findings}
+
+
+@pytest.mark.parametrize("method", ["rand(8)", "mean(rows)", "drawn(8)", "rand(8)[None] < 0.5"])
+@pytest.mark.parametrize("said", ["Context", '"Context"', "Context | None"])
+def test_what_a_method_of_another_file_gives(tmp_path: Path, method: str, said: str) -> None:
+    assert drawn(tmp_path, method, said) == set()
+
+
+@pytest.mark.parametrize("method", ["noise(8)", "grid(8)"])
+def test_a_method_that_says_nothing_of_the_host(tmp_path: Path, method: str) -> None:
+    assert "DVF104" in drawn(tmp_path, method)
+
+
+def test_an_annotation_that_names_nothing_of_the_project(tmp_path: Path) -> None:
+    assert "DVF104" in drawn(tmp_path, "rand(8)", "object")
+
+
+BROUGHT = """
+import torch
+from grids import Grid, first_rows
+def merged(groups: torch.Tensor, places: torch.Tensor):
+    {steps}
+    return torch.arange(8) - rows.long().cumsum(0), torch.arange(8)[rows.long().argsort()]
+"""
+
+
+def test_what_the_function_has_taken_to_the_host_itself() -> None:
+    for steps in (
+        "rows = first_rows(groups.detach().cpu())",
+        'here = groups.to(device="cpu")\n    rows = first_rows(here)',
+        'grid = Grid(3, device="cpu")\n    rows = grid.cells()',
+        'grid = Grid(3, device="cpu")\n    _, rows = grid.sorted(groups.cpu())',
+    ):
+        assert codes(BROUGHT.format(steps=steps)) == set()
+    for steps in (
+        "rows = first_rows(groups)",
+        "grid = Grid(3)\n    rows = grid.cells(groups)",
+        'grid = Grid(3, device="cpu")\n    rows = grid.sorted(groups)',
+        'grid = Grid(3, device="cpu")\n    grid.to(places)\n    rows = grid.cells()',
+    ):
+        assert "DVF104" in codes(BROUGHT.format(steps=steps)), steps
+
+
+READS = """
+import torch
+class Runner:
+    def scores(self, x):
+        {said}
+        return {given}
+    def report(self, x, device):
+        return self.scores(x.to(device)).detach().numpy()
+"""
+
+
+def test_numpy_reads_what_a_method_brings_to_the_host() -> None:
+    def found(said: str, given: str) -> bool:
+        source = Source("runs.py", READS.format(said=said, given=given).encode())
+        outcome = check(source, Options(frozenset({"DVF402"})))
+        assert isinstance(outcome, Checked), outcome
+        return bool(outcome.findings)
+
+    assert not found("", "self.model(x).cpu()")
+    assert not found("'Gives a CPU tensor.'", "self.gather(x)")
+    assert found("'Gives a tensor.'", "self.model(x)")

@@ -1,10 +1,11 @@
-"""What a call runs, by syntax: a function of the file, or of another one of the project."""
+"""What a call runs, by syntax: a function or a method of the file, or of another one of the project."""
 
 import ast
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._bindings import Bindings
 
 
 def called_function(program: Program, call: ast.Call) -> tuple[Program, scope.Function] | None:
@@ -17,3 +18,51 @@ def called_function(program: Program, call: ast.Call) -> tuple[Program, scope.Fu
     if found is None or not isinstance(found.definition, scope.Function):
         return None
     return program.beside(found.unit), found.definition
+
+
+def called_method(program: Program, call: ast.Call) -> tuple[Program, scope.Function] | None:
+    """The method of a class of the project that `x.method()` means, with its file.
+
+    `x` is `self`, a parameter annotated with the class, or a name that is bound once, by a call of it.
+    """
+    if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name):
+        return None
+    owner = _class_of(program, call.func.value)
+    method = program.classes.methods(owner).get(call.func.attr) if owner is not None else None
+    if method is None:
+        return None
+    if program.unit.holds(method):
+        return program, method
+    home = program.project.home_of(method) if program.project is not None else None
+    return (program.beside(home), method) if home is not None else None
+
+
+def _class_of(program: Program, node: ast.Name) -> ast.ClassDef | None:
+    if node.id == "self":
+        return scope.class_around(program, node)
+    bindings = Bindings(program)
+    owner = bindings.owner(node.id, node)
+    found = bindings.of(owner, node.id) if owner is not None else []
+    if len(found) != 1:
+        return None
+    value, said = found[0].value, found[0].annotation
+    named = value.func if said is None and isinstance(value, ast.Call) else said
+    return _named_class(program, named) if named is not None else None
+
+
+def _named_class(program: Program, node: ast.expr) -> ast.ClassDef | None:
+    """The class that an annotation, or what is called, names: `Context`, `"Context"`, `Context | None`."""
+    match node:
+        case ast.BinOp(left=inner, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return _named_class(program, inner)
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return _named_class(program, inner)
+    name = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else dotted(node)
+    own = [one for one in program.tree.body if isinstance(one, ast.ClassDef) and one.name == name]
+    if own or name is None or program.project is None:
+        return own[0] if len(own) == 1 else None
+    if not isinstance(node, ast.Constant):
+        return program.project.parent(program.unit, node)
+    bound = [one.imported for one in program.unit.bindings.get(name, []) if one.imported is not None]
+    found = program.project.lookup(program.unit, bound[0]) if len(bound) == 1 else None
+    return found.definition if found is not None and isinstance(found.definition, ast.ClassDef) else None

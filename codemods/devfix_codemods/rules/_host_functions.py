@@ -36,6 +36,11 @@ def is_said_of_host(program: Program, function: scope.Function) -> bool:
     )
 
 
+def gives_host(function: scope.Function) -> bool:
+    """Whether the docstring of a function says that what it gives is on the host: it has no word of another place."""
+    return _is_all_of_host(function)
+
+
 def _is_all_of_host(node: "_Documented") -> bool:
     text = _docstring(node)
     return _OF_THE_HOST.search(text) is not None and _ELSEWHERE.search(text) is None

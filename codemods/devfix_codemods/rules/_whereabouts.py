@@ -16,7 +16,9 @@ from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Binding, Bindings
+from devfix_codemods.rules._called import called_function, called_method
 from devfix_codemods.rules._callers import arguments
+from devfix_codemods.rules._host_functions import gives_host
 from devfix_codemods.rules._taken_to_host import is_brought, is_on_host, moves_to_host, sets_dtype
 from devfix_codemods.rules._tensor_words import (
     COPIES,
@@ -61,7 +63,7 @@ class Whereabouts:
         self._open: set[int] = set()
         self._steps = 0
         self._arguments: dict[ast.AST, Made] = {}
-        self._abroad: dict[ast.AST, bool] = {}
+        self._brings: dict[ast.AST, bool] = {}
         self._others: dict[Program, Whereabouts] = {}
 
     _again = Made.UNKNOWN
@@ -215,16 +217,17 @@ class Whereabouts:
             return all(self.source(one) is Made.HOST for one in returned)
 
     def _brings_to_host(self, node: ast.Call) -> bool:
-        """Whether a function of another file of the project gives nothing but tensors of the host."""
-        project, name = self._program.project, self._names.imported(node.func)
-        found = project.lookup(self._program.unit, name) if project is not None and name is not None else None
-        if found is None or not isinstance(found.definition, scope.Function):
+        """Whether a function or method of the project gives nothing but tensors of the host, or says so."""
+        found = called_function(self._program, node) or called_method(self._program, node)
+        if found is None:
             return False
-        if found.definition not in self._abroad:
-            returned = returned_by(found.definition)
-            inner = Whereabouts(self._program.beside(found.unit))
-            self._abroad[found.definition] = bool(returned) and all(inner.source(one) is Made.HOST for one in returned)
-        return self._abroad[found.definition]
+        program, function = found
+        if function not in self._brings:
+            self._brings[function] = False  # while it is asked for what it calls
+            returned, where = returned_by(function), self._elsewhere(program)
+            brings = bool(returned) and all(where.source(one) is Made.HOST for one in returned)
+            self._brings[function] = brings or gives_host(function)
+        return self._brings[function]
 
     @contextmanager
     def _given(self, function: scope.Function, call: ast.Call) -> Iterator[None]:

@@ -224,13 +224,15 @@ def _is_one_element(program: Program, index: ast.expr) -> bool:
 
 
 def _may_come_from_host(program: Program, meeting: Meeting) -> bool:
-    """Whether the index is what a function of the file returns, which makes it on the host in one way at least."""
+    """Whether the index is on the host, or what a function of the file returns which makes it there in one way."""
     function, name = scope.function_around(program, meeting.node), dotted(meeting.anchor.node)
-    if function is None or name is None or may_be_device(meeting.anchor.place):
+    if function is None or may_be_device(meeting.anchor.place):
         return False
+    where = SureWhereabouts(program)
+    if where.source(meeting.anchor.node) is Made.HOST:
+        return True
     made = [one.value for one in _assignments(function) if name in scope.stored(one)]
     called = {dotted(one.func) for one in made if isinstance(one, ast.Call)}
-    where = SureWhereabouts(program)
     return len(made) == 1 and any(
         where.source(value) is Made.HOST
         for each in program.tree.body
