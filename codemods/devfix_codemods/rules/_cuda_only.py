@@ -37,19 +37,24 @@ def is_cuda_only(program: Program) -> bool:
     """A file that works on no other device: by its name, or as it imports what needs CUDA: kernels and extensions."""
     if "cuda" in PurePosixPath(program.source.path.replace("\\", "/")).name.lower():
         return True
-    return any(_CUDA_PACKAGES.search(name.removeprefix("torch.cuda")) for name in _imported(program))
+    return imports_cuda(program.tree)
+
+
+def imports_cuda(tree: ast.Module) -> bool:
+    """Whether a file imports kernels, extensions or packages that need CUDA."""
+    return any(_CUDA_PACKAGES.search(name.removeprefix("torch.cuda")) for name in _imported(tree))
 
 
 def is_test(program: Program) -> bool:
     """A test or a benchmark: who runs it chose the machine."""
     return _TESTS.search(program.source.path.replace("\\", "/")) is not None or any(
-        name.partition(".")[0] in _TEST_PACKAGES or name == "torch.utils.benchmark" for name in _imported(program)
+        name.partition(".")[0] in _TEST_PACKAGES or name == "torch.utils.benchmark" for name in _imported(program.tree)
     )
 
 
-def _imported(program: Program) -> Iterator[str]:
+def _imported(tree: ast.Module) -> Iterator[str]:
     """What the file cannot do without: imports at its top, outside of `try` and `if`."""
-    for node in program.tree.body:
+    for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             yield from (f"{node.module or ''}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement
@@ -10,6 +11,7 @@ from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tables import NOT_MODULES
 from devfix_codemods.program import Program
+from devfix_codemods.rules._cuda_demanded import hands_to_cuda
 from devfix_codemods.rules._cuda_sites import Site, names_cuda, placed_on
 from devfix_codemods.rules._moves import declaration, declare_device
 
@@ -32,7 +34,11 @@ class Policy:
         self._left = left
         self._literals = {one.literal for one in left}
         self._spelled = {node for one in self._literals if one is not None for node in ast.walk(one)}
-        self._applies = bool(left) and _NEEDS_CUDA.search(program.source.data) is None
+
+    @cached_property
+    def _applies(self) -> bool:
+        """Whether the host would do for what the file runs."""
+        return _NEEDS_CUDA.search(self._program.source.data) is None and not hands_to_cuda(self._program)
 
     def fix(self, site: Site) -> Fix | None:
         """A script changes as a whole, and so does a function: half of their sites would not do."""
@@ -47,7 +53,7 @@ class Policy:
     @property
     def allows_constants(self) -> bool:
         """Whether a script that names CUDA once, for all of it, may do with the host."""
-        return _NEEDS_CUDA.search(self._program.source.data) is None and _torch_at_hand(self._program)
+        return _torch_at_hand(self._program) and self._applies
 
     def _chooses(self, around: ast.AST) -> bool:
         """Whether code speaks of a device anywhere: what is declared beside it could contradict it."""

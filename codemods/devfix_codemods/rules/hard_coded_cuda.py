@@ -45,7 +45,8 @@ for a `torch.device`; `x.device == "cuda"` and `lib.device == "gpu"`, which neve
 "cpu"`; and a method `cuda(device=None)` that makes `device or 0` of the current card.
 
 Left alone: whatever else asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
-tests and benchmarks, defaults of parameters, process-wide settings, and cards other than the first.
+scripts that call what refuses the host in their project, tests and benchmarks, defaults of parameters, process-wide
+settings, and cards other than the first.
 
 ## Since torch
 
