@@ -375,3 +375,22 @@ def test_numpy_reads_what_a_method_brings_to_the_host() -> None:
     assert not found("", "self.model(x).cpu()")
     assert not found("'Gives a CPU tensor.'", "self.gather(x)")
     assert found("'Gives a tensor.'", "self.model(x)")
+
+
+PLACED = """
+import torch
+def placed(points, seen):
+    return torch.ones(8, device=points.device)
+def spread(rows: torch.Tensor, turns):
+    {said}
+    kept = placed(turns[0], rows)
+    return torch.arange(8) - kept, torch.arange(8)[kept.long()]
+def shown(points, device):
+    '''Shows CPU tensors.'''
+    return torch.arange(8) - torch.ones(8, device=device)
+"""
+
+
+def test_a_place_that_only_another_function_names() -> None:
+    assert codes(PLACED.format(said="'Spreads out CPU tensors.'")) == {"DVF104"}  # which `shown` names itself
+    assert codes(PLACED.format(said="").replace("Shows CPU tensors", "Shows")) == {"DVF104", "DVF105"}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.places import Place, Symbol, may_be_device
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_literals import is_host_literal
 
@@ -34,6 +35,19 @@ def is_said_of_host(program: Program, function: scope.Function) -> bool:
         or any(map(_is_all_of_host, around))
         or _overrides_host(program, function)
     )
+
+
+def is_for_host_at(program: Program, function: scope.Function, place: Place) -> bool:
+    """Whether a function is for the host, where a value may be at `place`: nothing that it names itself says else."""
+    return (not may_be_device(place) or _is_named_elsewhere(function, place)) and is_for_host(program, function)
+
+
+def _is_named_elsewhere(function: scope.Function, place: Place) -> bool:
+    """Whether a place is where a tensor of another function is: `x.device` of an `x` that is not known here."""
+    named = place.token.rpartition("#")[2] if isinstance(place, Symbol) else ""
+    root, _, last = named.partition(".")
+    bound = set(scope.parameters(function)) | {name for one in function.body for name in scope.stored(one)}
+    return last == "device" and root != "self" and root not in bound
 
 
 def gives_host(function: scope.Function) -> bool:

@@ -12,7 +12,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._computed_of import tensors_in
 from devfix_codemods.rules._following import IN_PLACE
 from devfix_codemods.rules._given_to_arrays import is_given_to_arrays, is_read_by_numpy_after
-from devfix_codemods.rules._host_functions import is_for_host
+from devfix_codemods.rules._host_functions import is_for_host_at
 from devfix_codemods.rules._said_host import is_kept_on_host, is_named_for_host
 
 _COPIES = frozenset({"cpu", "numpy", "tolist", "to", "type_as"})
@@ -22,10 +22,11 @@ def is_on_host_in_any_case(program: Program, meeting: Meeting) -> bool:
     """Whether every run that gets past what numpy reads here has all of this on the host."""
     if _is_read_by_numpy(program, meeting) or is_kept_on_host(program, meeting.misplaced.value.sources):
         return True
-    if may_be_device(meeting.anchor.place):
-        return False
-    if meeting.context.function is not None and is_for_host(program, meeting.context.function):
+    function, place = meeting.context.function, meeting.anchor.place
+    if function is not None and is_for_host_at(program, function, place):
         return True
+    if may_be_device(place):
+        return False
     made = meeting.misplaced.value.sources
     if is_named_for_host(program, meeting.anchor.node):
         return True

@@ -47,7 +47,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following, _looks
 from devfix_codemods.rules._attributes import births
 from devfix_codemods.rules._cuda_only import is_test
-from devfix_codemods.rules._host_functions import is_for_host
+from devfix_codemods.rules._host_functions import is_for_host_at
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._moving_helpers import moves
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
@@ -124,9 +124,9 @@ def _met_the_host(program: Program, meeting: Meeting) -> bool:
 
 
 def _is_for_host(program: Program, meeting: Meeting) -> bool:
-    """Whether nothing is known of the index, in a function that works on the host."""
+    """Whether nothing that a function for the host names itself says that the index is elsewhere."""
     function = scope.function_around(program, meeting.node)
-    return function is not None and not may_be_device(meeting.anchor.place) and is_for_host(program, function)
+    return function is not None and is_for_host_at(program, function, meeting.anchor.place)
 
 
 def _goes_back(program: Program, meeting: Meeting) -> bool:
