@@ -1348,3 +1348,30 @@ def test_a_name_that_is_thrown_away_tells_no_device(rule) -> None:
         return out
     """
     assert "torch.empty(3, device=order.device)" in rule.fixed(program)
+
+
+CONVERTED = """
+    import math
+    import torch
+
+    def terms(n, x, y: torch.Tensor):
+        x = {made}
+        small = x.abs() < 1e-3
+        safe = torch.where(small, torch.ones_like(x), x)
+        low, high = torch.cos(x), torch.sin(x)
+        for k in range(1, n):
+            following = 2.0 * k / safe * high - low
+            low, high = high, following
+        first = (x / 2.0) ** n / math.factorial(n)
+        {out}
+"""
+
+
+@pytest.mark.parametrize("made", ["torch.as_tensor(x)", "torch.asarray(x, dtype=torch.float64)"])
+def test_what_converts_a_tensor_leaves_it_where_it_is(rule, made: str) -> None:
+    assert rule.findings(CONVERTED.format(made=made, out="return torch.where(small, first, high)")) == ()
+
+
+def test_what_is_converted_goes_to_what_is_given_as_a_tensor(rule) -> None:
+    program = CONVERTED.format(made="torch.as_tensor(x)", out="return torch.cat([high, y])")
+    assert "torch.as_tensor(x, device=y.device)" in rule.fixed(program)

@@ -257,3 +257,25 @@ def test_numpy_reads_a_copy(rule) -> None:
             return rows.cpu().numpy()
     """
     assert "torch.eye(y.size(0), device=y.device)" in rule.fixed(program)
+
+
+PART = """
+    import torch
+    from solvers import Solver
+
+    def scales(n, device):
+        solver = Solver(n){moved}
+        steps = torch.arange(n, device=device)
+        scale = 1 / torch.as_tensor({part}).real
+        return scale[steps > 1]
+"""
+
+
+@pytest.mark.parametrize("part", ["solver.table", "solver.tables.first"])
+def test_what_is_converted_of_an_object_that_was_moved(rule, part: str) -> None:
+    assert rule.findings(PART.format(moved=".to(device)", part=part)) == ()
+
+
+@pytest.mark.parametrize("part", ["solver.table.tolist()", "[1.0, 2.0]"])
+def test_what_is_converted_of_a_list(rule, part: str) -> None:
+    assert len(rule.findings(PART.format(moved=".to(device)", part=part))) == 1

@@ -3,6 +3,7 @@
 import ast
 
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import is_metric_api, is_model_factory, is_module_api, is_tokenizer_api
@@ -127,6 +128,8 @@ class Api(Modules):
         if name in tables.CONVERSIONS and arguments.first.kind is Kind.TENSOR:
             first = arguments.first
             return replace(tensor(first.place, Origin(Birth.FACTORY, node), scalar=first.scalar), sources=first.sources)
+        if name in tables.KEEPING and _is_part_of_placed(arguments, state):
+            return tensor(UNKNOWN, Origin(Birth.FACTORY, node))
         if node.args and isinstance(node.args[0], (ast.List, ast.Tuple)) and not node.args[0].elts:
             return self._made_on_host(node, state, scalar=name not in tables.CONVERSIONS)
         scalar = name in tables.CONVERSIONS and arguments.first.kind not in {Kind.SEQUENCE, Kind.ARRAY, Kind.MAPPING}
@@ -246,6 +249,15 @@ class Api(Modules):
             or (isinstance(node, ast.keyword) and node.arg == "device")
             for node in ast.walk(definition)
         )
+
+
+def _is_part_of_placed(arguments: Arguments, state: State) -> bool:
+    """`net.table`, of an object that is somewhere: what is converted may be a tensor there."""
+    text = dotted(arguments.positional[0][0]) if arguments.positional else None
+    if text is None or "." not in text or arguments.first.kind is not Kind.UNKNOWN:
+        return False
+    owner = state.env.get(text.partition(".")[0])
+    return owner is not None and text.partition(".")[0] != "self" and may_be_device(state.place_of(owner))
 
 
 def _item_of(dataset: Value) -> Value | None:

@@ -22,6 +22,9 @@ def takes_size(normal: ast.Call) -> bool:
     return len(normal.args) > 2 or any(one.arg in {"size", None} for one in normal.keywords)
 
 
+KEEPING = frozenset({"torch.as_tensor", "torch.asarray"})
+"""Functions that hand a tensor back as it is, where that is."""
+
 CONVERSIONS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor"})
 """Factories that give a 0-dim tensor for a number, and leave a tensor where it is."""
 

@@ -266,9 +266,9 @@ def _is_beside_itself(program: Program, meeting: Meeting, where: Callable[[], Su
 
 
 def _of_array(program: Program, meeting: Meeting) -> bool:
-    """Made of an array of numpy: where nothing else tells, its neighbours may be on the host as well."""
+    """Made of an array of numpy, or of what may be a tensor: where nothing else tells, both may be in one place."""
     names = (program.names.qualified(one.func) for one in meeting.misplaced.value.sources)
-    return any(one in tables.HOST_FACTORIES for one in names)
+    return any(one in tables.HOST_FACTORIES | tables.KEEPING for one in names)
 
 
 def _passed_in(program: Program, meeting: Meeting) -> bool:
