@@ -249,3 +249,40 @@ def test_a_property_that_reads_itself(rule) -> None:
             return x.view(3) + self.steps
     """
     assert rule.safeties(program) == []
+
+
+MASSES = """
+import torch
+class Masses:
+    def __init__(self, sets, weights):
+        self.sets = sets.long()
+        self.weights = weights.float()
+    def discounted(self, rate):
+        rest = torch.as_tensor(rate, dtype=self.weights.dtype{place})
+        whole = torch.tensor([7]{whole})
+        {joined}
+"""
+JOINED = [
+    "return combine(torch.cat([self.sets, whole]), torch.cat([rest * self.weights, (1 - rest).reshape(1)]))",
+    'return {"sets": torch.cat([self.sets, whole]), "rest": torch.cat([self.weights, (1 - rest).reshape(1)])}',
+    "sets, weights = torch.cat([self.sets, whole]), torch.cat([self.weights, (1 - rest).reshape(1)])",
+]
+
+
+@pytest.mark.parametrize("joined", JOINED)
+def test_another_operation_of_the_statement_gets_what_stays_on_the_host(rule, joined: str) -> None:
+    assert rule.safeties(MASSES.format(place="", whole="", joined=joined)) == [None]
+
+
+@pytest.mark.parametrize("joined", JOINED)
+def test_another_operation_of_the_statement_gets_nothing_of_the_host(rule, joined: str) -> None:
+    place = ", device=self.weights.device"
+    after = MASSES.format(place=place, whole=", device=self.sets.device", joined=joined)
+    assert rule.fixed(MASSES.format(place=place, whole="", joined=joined)) == after
+
+
+def test_another_statement_that_fails_is_no_reason_to_leave_the_first(rule) -> None:
+    joined = (
+        "sets = torch.cat([self.sets, whole])\n        return sets, torch.cat([self.weights, (1 - rest).reshape(1)])"
+    )
+    assert "torch.tensor([7], device=self.sets.device)" in rule.fixed(MASSES.format(place="", whole="", joined=joined))

@@ -279,3 +279,29 @@ def test_what_is_converted_of_an_object_that_was_moved(rule, part: str) -> None:
 @pytest.mark.parametrize("part", ["solver.table.tolist()", "[1.0, 2.0]"])
 def test_what_is_converted_of_a_list(rule, part: str) -> None:
     assert len(rule.findings(PART.format(moved=".to(device)", part=part))) == 1
+
+
+LOCATORS = """
+import torch
+def located(mask: torch.Tensor, keep, n):
+    order = torch.arange(n * n{device}).view(n, n)
+    {used}
+"""
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "return torch.zeros(n, n).masked_scatter_(mask=keep, source=order.t()[mask])",
+        "return dict(rows=torch.zeros(n * n).scatter_(0, order[mask], 1.0))",
+        "return torch.cat([torch.tensor([0, 1]), order[mask]])",
+    ],
+)
+def test_what_is_read_goes_with_others_of_the_host(rule, used: str) -> None:
+    assert rule.safeties(LOCATORS.format(device="", used=used)) == [None]
+
+
+def test_what_is_read_goes_nowhere_else(rule) -> None:
+    used = "return torch.zeros(n, n, device=mask.device).masked_scatter_(mask=keep, source=order.t()[mask])"
+    after = LOCATORS.format(device=", device=mask.device", used=used)
+    assert rule.fixed(LOCATORS.format(device="", used=used)) == after

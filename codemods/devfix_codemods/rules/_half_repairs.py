@@ -19,12 +19,16 @@ def without_halves(
     """The findings, without the fixes of values that meet nothing but what stays behind."""
     left = {sources for sources, (_, one) in found.items() if one is None or one.fix is None}
     moved = {call for sources in found.keys() - left for call in sources}
-    behind = {meeting.node for sources in left for meeting in found[sources][0]}
-    behind |= {one.node for one in (*program.facts.meetings, *program.facts.followings) if _leaves_one(one, moved)}
+    met = (*program.facts.meetings, *program.facts.followings)
+    stay = [meeting for sources in left for meeting in found[sources][0]] + [
+        one for one in met if _leaves_one(one, moved)
+    ]
+    behind = {program.names.statement(one.node) for one in stay}
     for sources, (meetings, one) in found.items():
         if one is not None:
             half = sources not in left and all(
-                meeting.node in behind or adds_to_host(program, meeting.node, moved) for meeting in meetings
+                program.names.statement(meeting.node) in behind or adds_to_host(program, meeting.node, moved)
+                for meeting in meetings
             )
             yield replace(one, fix=None) if half else one
 

@@ -53,6 +53,15 @@ def joined_before(program: Program, meeting: Meeting) -> bool:
     return False
 
 
+def makes_another_on_host(program: Program, node: ast.expr, moved: set[ast.Call]) -> bool:
+    """Whether what `node` gives stands in a statement that makes another tensor on the host, beside it."""
+    statement = program.names.statement(node)
+    around = {node, *program.names.ancestors(node)}
+    return isinstance(statement, _SIMPLE) and any(
+        call not in around and _is_left(program, call, moved) for call in _calls(statement)
+    )
+
+
 def adds_to_host(program: Program, node: ast.AST, moved: set[ast.Call]) -> bool:
     """Whether arithmetic takes what `node` gives together with what a factory other than `moved` made."""
     function, own = scope.function_around(program, node), program.names.statement(node)

@@ -47,6 +47,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following, _looks
 from devfix_codemods.rules._attributes import births
 from devfix_codemods.rules._cuda_only import is_test
+from devfix_codemods.rules._host_company import makes_another_on_host
 from devfix_codemods.rules._host_functions import is_for_host_at
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._moving_helpers import moves
@@ -328,7 +329,9 @@ def _fix_where_made(program: Program, meeting: Meeting) -> Fix | None:
     made = births(meeting)
     function = scope.function_around(program, meeting.node)
     local = bool(made) and all(scope.function_around(program, one) is function for one in made)
-    found = _following.at_births(program, meeting) if meeting.misplaced.value.sources and local else None
+    sources = meeting.misplaced.value.sources
+    left = makes_another_on_host(program, meeting.node, set(sources))
+    found = _following.at_births(program, meeting) if sources and local and not left else None
     return Fix(Safety.SAFE, f"Make the indexed tensor on `{found.device}`", found.edits) if found is not None else None
 
 
