@@ -2043,3 +2043,45 @@ def kept(data, keep: torch.Tensor, some):
 def test_a_move_to_its_own_device(rule) -> None:
     assert rule.findings(ITSELF.format(other="labels")) == ()
     assert "labels = data.table.to(data.labels.device)" in rule.unchanged_unless_unsafe(ITSELF.format(other="table"))
+
+
+BY_PARTS = """
+    import torch
+    from torch.utils.data import DataLoader
+
+    class Trainer:
+        def __init__(self, model, loader: DataLoader, args):
+            self.model = model.to(args.device)
+            self.loader = loader
+            self.args = args
+
+        def run(self):
+            for batch in self.loader:
+                {first}
+                {second}
+                self.model(**batch).loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            'batch["ids"] = batch["ids"].to(self.args.device)',
+            'batch["mask"] = batch["mask"].to(self.args.device)',
+        ),
+        ('batch["ids"] = batch["ids"].long().to(self.args.device)', 'batch["mask"] = batch["mask"].cuda()'),
+        (
+            'batch["ids"], batch["mask"] = batch["ids"].to(self.args.device), batch["mask"].to(self.args.device)',
+            "pass",
+        ),
+        ("for key in batch:", "    batch[key] = batch[key].to(self.args.device)"),
+    ],
+)
+def test_a_mapping_whose_items_are_moved_one_by_one(rule, first: str, second: str) -> None:
+    assert rule.findings(BY_PARTS.format(first=first, second=second)) == ()
+
+
+def test_a_mapping_of_which_an_item_is_moved_for_something_else(rule) -> None:
+    program = BY_PARTS.format(first='ids = batch["ids"].to(self.args.device)', second="print(ids)")
+    assert "for k, v in batch.items()}" in rule.unchanged_unless_unsafe(program)

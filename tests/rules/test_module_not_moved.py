@@ -1096,3 +1096,34 @@ def test_what_takes_a_model_apart_is_where_that_is(rule):
         main("cuda", [])
     """
     assert "net = nn.Sequential(nn.Linear(3, 3), nn.ReLU()).to(device)\n" in rule.fixed(program)
+
+
+BRANCHES = """
+    import torch
+    from torchvision.models import resnet18, resnet50
+
+    class Detector:
+        def __init__(self, name):
+            self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            if name == "small":
+                self.model = resnet18(pretrained=True)
+            elif name == "big":
+                self.model = resnet50(pretrained=True)
+            else:
+                raise ValueError(name)
+            {move}
+            self.model.eval()
+
+        def restore(self, name):
+            self.__init__(name)
+            self.model.load_state_dict(torch.load(name))
+
+        def predict(self, x):
+            with torch.no_grad():
+                return self.model(x.to(self.device))
+"""
+
+
+@pytest.mark.parametrize("move", ["self.model.to(self.device)", "self.model = self.model.to(self.device)"])
+def test_branches_that_build_what_is_moved_below_them(rule, move: str) -> None:
+    assert rule.findings(BRANCHES.format(move=move)) == ()

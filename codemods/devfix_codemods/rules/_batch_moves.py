@@ -30,6 +30,27 @@ def sibling_moves(program: Program, meeting: Meeting, batch: BatchItem) -> list[
     return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
 
 
+def is_moved_by_parts(program: Program, meeting: Meeting, batch: BatchItem) -> bool:
+    """Whether lines above the operation move items of the batch and put them back: `batch["x"] = batch["x"].to(d)`.
+
+    Where it is not known what else is in it, those are all that need it.
+    """
+    if batch.path or not only_passed_on(meeting):
+        return False
+    moves = [one for one in sibling_moves(program, meeting, batch) if _is_put_back(program, one)]
+    known = program.facts.batches.get(batch.token)
+    keys = {key for key, value in known.items or () if value.kind is not Kind.STRING} if known is not None else set()
+    moved = {one.value.batch.path[0] for one in moves if one.value.batch is not None}
+    return bool(moved) and keys <= moved
+
+
+def _is_put_back(program: Program, move: Move) -> bool:
+    statement = program.names.statement(move.node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    parts = [part for one in targets for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
+    return any(isinstance(one, ast.Subscript) and ast.unparse(one) == ast.unparse(move.receiver) for one in parts)
+
+
 def element_fix(
     program: Program, meeting: Meeting, meetings: list[Meeting], batch: BatchItem, moves: list[Move]
 ) -> Fix | None:

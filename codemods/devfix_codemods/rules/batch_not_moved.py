@@ -57,6 +57,7 @@ from devfix_codemods.rules._batch_moves import (
     birth_node,
     device_in,
     element_fix,
+    is_moved_by_parts,
     name_of,
     only_passed_on,
     sibling_moves,
@@ -87,6 +88,8 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if program.facts.may_be_placed(batch):
             continue  # the loader of another caller
+        if is_moved_by_parts(program, meeting, batch):
+            continue
         if _is_element(meeting) and not _looks_untouchable(program, meeting) and not _moved_in_vain(program, batch):
             groups.setdefault((birth_node(meeting), name_of(program, meeting)), []).append(meeting)
     whole: set[str] = set()
