@@ -173,9 +173,7 @@ def _looked_for(names: Names, call: ast.Call) -> Iterator[Release]:
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, _]):
             pass
         case ast.Call(func=ast.Name() | ast.Attribute() as func):
-            asks = re.search(
-                r"(?i)torch_(?:version|greater|ge|gte|lt|le|gt|at_least)|torch_?ge?q?$", dotted(func) or ""
-            )
+            asks = _ASKS.search(dotted(func) or "")
             texts = " ".join(literal(one) or "" for one in call.args)
             if asks is not None and (release := _RELEASE.search(texts)) is not None:
                 yield from _known(int(release[1]), int(release[2]))
