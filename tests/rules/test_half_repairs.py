@@ -286,3 +286,83 @@ def test_another_statement_that_fails_is_no_reason_to_leave_the_first(rule) -> N
         "sets = torch.cat([self.sets, whole])\n        return sets, torch.cat([self.weights, (1 - rest).reshape(1)])"
     )
     assert "torch.tensor([7], device=self.sets.device)" in rule.fixed(MASSES.format(place="", whole="", joined=joined))
+
+
+BASIS = """
+import torch
+def nodes(n):
+    if n == 1:
+        return torch.tensor([0.0])
+    return -torch.cos(torch.pi * torch.arange(n) / (n - 1))
+class Basis{base}:
+    def __init__(self, n, length=2.0):
+        self.n = n
+        self.scale = 0.5 * n
+        self.places = {places}
+        self.gaps = self._gaps()
+    def _gaps(self):
+        gaps = torch.ones((self.n, self.n){device})
+        for j in range(self.n):
+            gaps[j, j] = 3.0
+        return gaps
+    def __call__(self, x: torch.Tensor, j: int):
+        {lines}
+"""
+KEPT = [
+    "return torch.where(torch.arange(self.n) != j, x / self.gaps[j], torch.tensor(1.0))",
+    "rest = x.unsqueeze(-1) - self.places\n        return torch.where(torch.arange(self.n) != j, rest, 1.0)",
+    "rest = x / self.gaps\n        far = rest + 1\n        return far[:, j] * torch.arange(self.n)",
+    "return torch.cat([x + self.gaps[0], torch.zeros(self.n)])",
+]
+
+
+def basis(lines: str, places: str = "(length / 2.0) * nodes(n)", device: str = "", base: str = "") -> str:
+    return BASIS.format(lines=lines, places=places, device=device, base=base)
+
+
+@pytest.mark.parametrize("lines", KEPT)
+def test_a_class_that_is_no_module_keeps_a_table_on_the_host(rule, lines: str) -> None:
+    findings = rule.findings(basis(lines))
+    assert findings
+    assert all(one.fix is None and one.advice for one in findings)
+
+
+@pytest.mark.parametrize("lines", KEPT)
+def test_a_table_that_is_kept_on_a_device(rule, lines: str) -> None:
+    assert "self.n, device=" in rule.fixed(basis(lines, "nodes(n).to(self.place)", ", device=self.place"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "return torch.where(torch.arange(self.n) != j, x / self.gaps[j].to(x.device), 1.0)",
+        "return torch.where(torch.arange(self.n) != j, x / self.gaps[j, j], 1.0)",
+        "return torch.where(torch.arange(self.n) != j, x / self.scale, 1.0)",
+        "return torch.where(torch.arange(self.n) != j, x / self.gaps.sum(), 1.0)",
+        "return torch.where(torch.arange(self.n) != j, x / len(self.places), 1.0)",
+    ],
+)
+def test_what_is_kept_has_no_place_of_its_own(rule, line: str) -> None:
+    assert "torch.arange(self.n, device=x.device)" in rule.fixed(basis(line))
+
+
+def test_a_table_that_the_class_moves(rule) -> None:
+    program = (
+        basis(KEPT[0]) + "    def to(self, device):\n        self.gaps = self.gaps.to(device)\n        return self\n"
+    )
+    assert "torch.arange(self.n, device=x.device)" in rule.fixed(program)
+
+
+def test_a_table_that_a_module_keeps(rule) -> None:
+    program = basis(KEPT[0], base="(torch.nn.Module)")
+    assert "torch.arange(self.n, device=x.device)" in rule.fixed(program)
+
+
+def test_a_table_that_a_helper_of_another_file_makes(tmp_path: Path) -> None:
+    (tmp_path / "places.py").write_text("import torch\ndef nodes(n):\n    return 2 * torch.arange(n)\n")
+    text = basis(KEPT[1], "nodes(n)")
+    text = "import torch\nfrom places import nodes\n" + text[text.index("class") :]
+    source, project = Source(str(tmp_path / "basis.py"), text.encode()), Project(DiskFiles(str(tmp_path)))
+    outcome = check(source, Options(frozenset({CODE})), project)
+    assert isinstance(outcome, Checked)
+    assert [one.fix for one in outcome.findings] == [None]

@@ -10,6 +10,7 @@ from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth, Kind, Value
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_company import adds_to_host
+from devfix_codemods.rules._kept_tables import meets_kept
 
 
 def without_halves(
@@ -27,7 +28,9 @@ def without_halves(
     for sources, (meetings, one) in found.items():
         if one is not None:
             half = sources not in left and all(
-                program.names.statement(meeting.node) in behind or adds_to_host(program, meeting.node, moved)
+                program.names.statement(meeting.node) in behind
+                or adds_to_host(program, meeting.node, moved)
+                or meets_kept(program, meeting.node)
                 for meeting in meetings
             )
             yield replace(one, fix=None) if half else one
