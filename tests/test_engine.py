@@ -387,6 +387,54 @@ class TestDevicesThatAFixReads:
         assert self.found(rules, body).fix is not None
 
 
+PAIR = "def bad():\n    return 1, 2\n"
+SEVERAL = {
+    "unpacked": "a, b = bad()",
+    "unpacked into attributes": "self.a, self.b = bad()",
+    "unpacked into a list, and kept": "c = [a, b] = bad()",
+    "unpacked in part": "a, *b = bad()",
+    "unpacked by a loop": "for a, b in bad():\n    pass",
+    "unpacked by a comprehension": "c = [a for a, b in bad()]",
+    "unpacked by with": "with bad() as (a, b):\n    pass",
+    "given by a function": f"{PAIR}a = bad()",
+    "taken from what a function gives": f"{PAIR}a = bad()[0]",
+}
+ONE = {
+    "kept": "a = bad()",
+    "one of several": "a, b = bad(), 1",
+    "a part of it unpacked": "a, b = bad()[0]",
+    "looped over": "for a in bad():\n    pass",
+    "given by a function that may give one": "def bad():\n    if x:\n        return 1, 2\n    return 1\na = bad()",
+    "given by a function in a function": "def bad():\n    def g():\n        return 1, 2\n    return g\na = bad()",
+    "one tensor": "from torch import from_numpy as bad\na, b = bad(x)",
+}
+
+
+class TestMovesOfSeveralValues:
+    def found(self, rules, body, code):
+        def make(program: Program, call: ast.Call) -> Fix:
+            return _fix(ReplaceExpression(program.source.span(call), code))
+
+        rules(_rule("DVF101", "bad", make))
+        found = check(_source(f"import torch\n{body}\n"), ALL)
+        assert isinstance(found, Checked)
+        return found.findings[0]
+
+    @pytest.mark.parametrize("code", ["__node__.to('cuda')", "__node__.cuda()"])
+    @pytest.mark.parametrize("body", SEVERAL.values(), ids=SEVERAL)
+    def test_of_what_gives_several(self, rules, body, code):
+        finding = self.found(rules, body, code)
+        assert finding.fix is None
+        assert finding.advice == "The fix (repair it) moves one value, and `bad()` gives several."
+
+    @pytest.mark.parametrize("body", ONE.values(), ids=ONE)
+    def test_of_what_gives_one(self, rules, body):
+        assert self.found(rules, body, "__node__.to('cuda')").fix is not None
+
+    def test_what_is_unpacked_may_be_edited_otherwise(self, rules):
+        assert self.found(rules, SEVERAL["unpacked"], "print(__node__)").fix is not None
+
+
 class TestWhatRewriteLeaves:
     def test_files_without_findings(self, rules):
         rules(_rule("DVF101", "bad", _renames("good")))

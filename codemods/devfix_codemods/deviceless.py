@@ -8,7 +8,6 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._asked_types import is_asked, is_denied
-from devfix_codemods.source import Span
 from devfix_codemods.unbound import parsed
 
 
@@ -26,17 +25,17 @@ def _asked_by(edit: Edit) -> set[str]:
 
 
 def _has_none(program: Program, edit: Edit, name: str) -> bool:
-    if isinstance(edit, AddImport):
-        return False
-    span = edit.anchor if isinstance(edit, InsertStatement) else edit.span
-    node = _at(program, span)
+    node = node_at(program, edit)
     if node is None or f"{name}.device" in program.source.segment(program.source.span(program.names.statement(node))):
         return False
     return is_denied(program, name, node) or is_asked(program, name, node)
 
 
-def _at(program: Program, span: Span) -> ast.expr | ast.stmt | None:
-    """The innermost code that holds `span`."""
+def node_at(program: Program, edit: Edit) -> ast.expr | ast.stmt | None:
+    """The innermost code that holds the place of an edit."""
+    if isinstance(edit, AddImport):
+        return None
+    span = edit.anchor if isinstance(edit, InsertStatement) else edit.span
     found: ast.expr | ast.stmt | None = None
     for node in walk(program.tree):  # inner ones come last
         if isinstance(node, ast.expr | ast.stmt) and node.lineno <= span.line <= (node.end_lineno or 0):

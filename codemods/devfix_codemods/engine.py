@@ -25,6 +25,7 @@ from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
 from devfix_codemods.rules import RESERVED, Rule, all_rules
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
+from devfix_codemods.several import several_values
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.triggers import triggered
 from devfix_codemods.unbound import unbound_names
@@ -159,7 +160,7 @@ def _found(program: Program, rules: Iterable[Rule]) -> list[Finding] | Failed:
     for rule in rules:
         try:
             found = _honest(rule, rule.check(program))
-            findings += (_within_names(program, one) for one in found if not _is_vain(program.source, one))
+            findings += (_tenable(program, one) for one in found if not _is_vain(program.source, one))
         except Exception as error:
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
             foreign = _is_foreign(rule.code)
@@ -183,20 +184,30 @@ def _is_vain(source: Source, finding: Finding) -> bool:
     return finding.fix is not None and any(moves_to_itself(source, one) for one in finding.fix.edits)
 
 
-def _within_names(program: Program, finding: Finding) -> Finding:
-    """`finding` without a fix that writes a name or an attribute which is not there at its place.
+def _tenable(program: Program, finding: Finding) -> Finding:
+    """`finding` without a fix that cannot work at its place.
 
     A rule of somebody else keeps its fix: applying it tells that as the bug of the rule that it is.
     """
     if finding.fix is None or _is_foreign(finding.code):
         return finding
-    fix = finding.fix
-    unbound = [*unbound_names(program, fix), *unset_attributes(program, fix), *without_device(program, fix)]
-    if not unbound:
+    reason = _lacking(program, finding.fix) or _taking_several(program, finding.fix)
+    if reason is None:
         return finding
+    return replace(finding, fix=None, advice=_sentences(finding.advice, f"The fix ({finding.fix.title}) {reason}"))
+
+
+def _lacking(program: Program, fix: Fix) -> str | None:
+    """What is wrong with a fix that writes a name or an attribute which is not there at its place."""
+    unbound = [*unbound_names(program, fix), *unset_attributes(program, fix), *without_device(program, fix)]
     missing = " and ".join(f"`{name}`" for name in unbound)
-    reason = f"The fix ({finding.fix.title}) needs {missing}, bound at its place."
-    return replace(finding, fix=None, advice=_sentences(finding.advice, reason))
+    return f"needs {missing}, bound at its place." if unbound else None
+
+
+def _taking_several(program: Program, fix: Fix) -> str | None:
+    """What is wrong with a fix that moves a tuple."""
+    moved = " and ".join(f"`{one}`" for one in several_values(program, fix))
+    return f"moves one value, and {moved} gives several." if moved else None
 
 
 def _is_foreign(code: str) -> bool:

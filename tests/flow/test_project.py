@@ -109,6 +109,35 @@ SILENT: dict[str, dict[str, str | bytes]] = {
         "train.py": TRAIN.format(moved=""),
         "models.py": NET.replace("self.fc = nn.Linear(4, 2)", "self.fc = nn.Linear(4, 2)\n            self.cuda()"),
     },
+    **{
+        f"modules that a function of another file gives together, {how}": {
+            "train.py": f"""
+                import torch
+                from torch import nn
+                from parts import build
+                from run import warm_up
+
+                other = nn.Linear(1, 1).to("cuda")
+
+                def main():
+                    {line}
+                    warm_up({model})
+            """,
+            "parts.py": NET + "\n    def build():\n        return Net(), [1, 2]\n",
+            "run.py": """
+                import torch
+
+                def warm_up(model):
+                    x = torch.randn(1, 4, device="cuda")
+                    return model(x)
+            """,
+        }
+        for how, line, model in (
+            ("unpacked", "model, rest = build()", "model"),
+            ("kept", "parts = build()", "parts[0]"),
+            ("indexed", "model = build()[0]", "model"),
+        )
+    },
     "a class of which nothing is known": {"train.py": TRAIN.format(moved="")},
     "a class that is bound twice": {
         "train.py": TRAIN.format(moved=""),

@@ -112,12 +112,16 @@ class Across(Functions):
             state.objects.setdefault(token, held)
 
     def _of_here(self, value: Value, node: ast.AST, births: frozenset[Birth], depth: int = 0) -> Value:
-        """`value` as this file sees it: born at `node`, in one of the ways of `births` or by a call."""
+        """`value` as this file sees it: born at `node`, in one of the ways of `births` or by a call.
+
+        What comes in a container is not what the call gives, and so not built by it.
+        """
         origin, batch = value.origin, value.batch
         if value.kind is Kind.SEQUENCE and value.element is not None and self._hands_batches_on(value.element):
             return Value(Kind.LOADER if value.element.place == HOST else Kind.UNKNOWN)
         if origin is not None and not self.is_here(origin.node):
-            origin = Origin(origin.birth if origin.birth in births else Birth.CALL, node)
+            is_own = origin.birth in births and (depth == 0 or origin.birth is not Birth.MODULE)
+            origin = Origin(origin.birth if is_own else Birth.CALL, node)
         if batch is not None and not self.is_here(batch.statement):
             batch = None
         if depth > _NESTING:
