@@ -339,11 +339,33 @@ UNSAFE = {
         "state = torch.load(path)\nmodel.load_state_dict(state['model'])\nreturned = other(state['memory'])",
         "map_location='cpu'",
     ),
-    "met by the model's own weights": (
+    "compared with what is loaded to the host as well": (
         """
-        state = torch.load(path)
-        state["embed"] = torch.cat([state["embed"], model.embed])
-        model.load_state_dict(state)
+        def same(path, checkpoint):
+            saved = torch.load(checkpoint)
+            other = torch.load(path, map_location="cpu")
+            return all(torch.equal(saved[key], other[key]) for key in saved)
+        """,
+        'torch.load(checkpoint, map_location="cpu")',
+    ),
+    "compared with a module that is built here, on the host": (
+        """
+        def same(checkpoint):
+            model = Net()
+            saved = torch.load(checkpoint)
+            own = model.state_dict()
+            return all((own[key] == saved[key]).all() for key in own)
+        """,
+        'map_location="cpu"',
+    ),
+    "joined with its own parts, and what is made on the host": (
+        """
+        def resize(checkpoint, size):
+            state = torch.load(checkpoint)
+            table = state["positions"]
+            grid = torch.nn.functional.interpolate(table[1:], size)
+            state["positions"] = torch.cat([table[:1], grid, torch.zeros(3)])
+            return state
         """,
         'map_location="cpu"',
     ),
@@ -501,6 +523,48 @@ def test_advice_where_the_model_keeps_a_part(rule):
             return model
     """)
     assert finding.fix is None
+
+
+MET = {
+    "one by one": """
+        current = model.state_dict()
+        for key in current:
+            assert torch.equal(current[key], saved[key])
+    """,
+    "in pairs": """
+        for (key, value), (_, other) in zip(model.state_dict().items(), saved.items()):
+            assert (value == other).all()
+    """,
+    "a difference": """
+        base = model.state_dict()
+        changes = {key: base[key] - saved[key] for key in base}
+    """,
+    "added in place": """
+        for name, parameter in model.named_parameters():
+            parameter.data += saved[name]
+    """,
+    "a check of what was copied": """
+        model.load_state_dict(saved)
+        assert all(torch.allclose(value, saved[key]) for key, value in model.state_dict().items())
+    """,
+    "in a function": """
+        def same(one, other):
+            return all(one[key].equal(other[key]) for key in one)
+        assert same(model.state_dict(), saved)
+    """,
+    "with a tensor of the model": """
+        saved["embed"] = torch.cat([saved["embed"], model.embed])
+        model.load_state_dict(saved)
+    """,
+}
+
+
+@pytest.mark.parametrize("uses", MET.values(), ids=MET)
+def test_what_meets_the_tensors_of_a_model_must_be_where_that_is(rule, uses: str) -> None:
+    load = "import torch\nfrom nets import model\nsaved = torch.load(checkpoint)\n"
+    finding = rule.finding(load + dedent(uses))
+    assert finding.fix is None
+    assert finding.advice == "pass `map_location=`: it meets another tensor, and must be where that is"
 
 
 def test_the_options_of_a_load_stay(rule):

@@ -12,6 +12,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Bindings
+from devfix_codemods.rules._loaded_meetings import Partners, in_call, of_method
 
 
 class Use(Enum):
@@ -26,22 +27,28 @@ class Use(Enum):
     KEPT = "an entry that is a tensor, kept and moved by the program"
     SAVED = "written into another file, to be loaded again"
     HANDED = "given to a method of what was fed, which may keep the tensors"
+    MEETS = "in one operation with a tensor that may be on a device"
     OTHER = "used"
 
 
 @dataclass(slots=True)
 class Uses:
-    """All uses of a loaded value; `moved` are the calls that move it, `configures`
-    says that the options of a model are read from it,
+    """All uses of a loaded value; `moved` are the calls that move it, `partners` what meets it in one operation, and
+    whether that says that it is a tensor, `configures` says that the options of a model are read from it,
     `returned` that a function it was given to gives it back."""
 
     kinds: set[Use] = field(default_factory=set)
     moved: list[ast.Call] = field(default_factory=list)
+    partners: list[tuple[ast.expr, bool]] = field(default_factory=list)
     configures: bool = False
     returned: bool = False
 
     def add(self, kind: Use) -> None:
         self.kinds.add(kind)
+
+    def meet(self, partners: list[ast.expr], *, is_tensor: bool) -> None:
+        self.kinds.add(Use.OTHER)
+        self.partners += [(one, is_tensor) for one in partners]
 
     @property
     def only_feeds(self) -> bool:
@@ -89,9 +96,14 @@ class LoadedValues:
 
     def uses(self, call: ast.Call) -> Uses:
         """All that is done with the result of `call`."""
-        follower = _Follower(self, set(), 0)
+        seen: set[tuple[ast.AST, str]] = set()
+        follower = _Follower(self, seen, 0)
         follower.follow(call)
-        return follower.found
+        found = follower.found
+        partners = Partners(self.program, self.bindings, seen)
+        if any(partners.is_elsewhere(one, is_tensor=known) for one, known in found.partners):
+            found.add(Use.MEETS)
+        return found
 
 
 class _Follower:
@@ -117,20 +129,31 @@ class _Follower:
                 self._subscript(parent, node)
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 self._assigned(parent)
-            case ast.BinOp():
-                self._mixed(parent, node)
             case ast.IfExp(test=other) | ast.DictComp(key=other) if other is not node:
                 self.follow(parent)
             case ast.BoolOp():
                 self.follow(parent)
-            case ast.Compare():
-                self._compared(parent)
             case ast.Return() if self._depth > 0:
                 self.found.returned = True
             case ast.comprehension() | ast.For():
                 self._looped(parent, node)
+            case ast.BinOp() | ast.AugAssign() | ast.Compare() | ast.List() | ast.Tuple():
+                self._operated(parent, node)
             case _:
                 self.found.add(self._taken(parent))
+
+    def _operated(self, parent: ast.AST, node: ast.expr) -> None:
+        match parent:
+            case ast.BinOp():
+                self._mixed(parent, node)
+            case ast.AugAssign(target=target, value=value):
+                self.found.meet([value if node is target else target], is_tensor=False)
+            case ast.Compare():
+                self._compared(parent, node)
+            case _:
+                call = self._names.parent(parent)
+                partners = in_call(self._file.program, call, node) if isinstance(call, ast.Call) else None
+                self.found.meet(partners or [], is_tensor=True)
 
     def _taken(self, parent: ast.AST | None) -> Use:
         if isinstance(parent, ast.Dict) and self._is_saved(self._names.parent(parent)):
@@ -156,13 +179,16 @@ class _Follower:
         if all(isinstance(one, ast.Constant | ast.operator | ast.BinOp) for one in ast.walk(other)):
             self.follow(parent)
         else:
-            self.found.add(Use.OTHER)
+            self.found.meet([other], is_tensor=False)
 
-    def _compared(self, parent: ast.Compare) -> None:
+    def _compared(self, parent: ast.Compare, node: ast.expr) -> None:
         """Keys are looked up, None is asked for; a comparison of tensors needs them in one place."""
         plain = all(isinstance(one, ast.In | ast.NotIn | ast.Is | ast.IsNot) for one in parent.ops)
         constant = any(isinstance(one, ast.Constant) for one in (parent.left, *parent.comparators))
-        self.found.add(Use.READS if plain or constant else Use.OTHER)
+        if plain or constant:
+            self.found.add(Use.READS)
+        else:
+            self.found.meet([one for one in (parent.left, *parent.comparators) if one is not node], is_tensor=False)
 
     # Calls
 
@@ -177,6 +203,10 @@ class _Follower:
             self.found.add(self._fed(call, name))
         elif _READERS.fullmatch(last) or _LOGGERS.fullmatch(last) or name.startswith(("logging.", "logger.", "log.")):
             self.found.add(Use.READS)
+        elif (partners := in_call(self._file.program, call, node)) is not None:
+            self.found.meet(partners, is_tensor=True)
+        elif last == "zip" and isinstance(loop := self._names.parent(call), ast.For | ast.comprehension):
+            self._zipped(loop, call, node)
         elif _WRAPPERS.fullmatch(last):
             self.follow(call)
         elif last == "update" and isinstance(call.func, ast.Attribute):
@@ -250,6 +280,7 @@ class _Follower:
         inner.named(function, keyword)
         self.found.kinds |= inner.found.kinds
         self.found.configures |= inner.found.configures
+        self.found.partners += inner.found.partners
         if inner.found.returned:
             self.follow(call)
 
@@ -263,6 +294,8 @@ class _Follower:
         elif call is not None and node.attr in {"to", "cuda", "cpu"}:
             self.found.add(Use.MOVED)
             self.found.moved.append(call)
+        elif call is not None and (partners := of_method(call)) is not None:
+            self.found.meet(partners, is_tensor=True)
         elif call is not None and node.attr in {"get", "pop"} and call.args:
             self._item(call, call.args[0])
         elif _PLAIN_TRANSFORMS.fullmatch(node.attr):
@@ -334,9 +367,22 @@ class _Follower:
         if loop.iter is not node:
             self.found.add(Use.READS)
             return
-        holder = self._names.parent(loop) if isinstance(loop, ast.comprehension) else loop
+        self._unpacked(loop.target, self._holder(loop), node)
+
+    def _zipped(self, loop: ast.comprehension | ast.For, call: ast.Call, node: ast.expr) -> None:
+        """`for (key, value), (name, other) in zip(loaded.items(), …)`."""
+        parts = loop.target.elts if isinstance(loop.target, ast.Tuple) else []
+        if isinstance(node, ast.Call) and len(parts) == len(call.args):
+            self._unpacked(parts[call.args.index(node)], self._holder(loop), node)
+        else:
+            self.found.add(Use.OTHER)
+
+    def _holder(self, loop: ast.comprehension | ast.For) -> ast.AST | None:
+        return self._names.parent(loop) if isinstance(loop, ast.comprehension) else loop
+
+    def _unpacked(self, target: ast.expr, holder: ast.AST | None, node: ast.expr) -> None:
         method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-        match loop.target:
+        match target:
             case _ if method is None or holder is None:
                 self.found.add(Use.READS)
             case ast.Tuple(elts=[_, ast.Name(id=value)]) if method == "items":

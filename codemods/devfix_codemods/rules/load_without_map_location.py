@@ -29,9 +29,9 @@ and with fewer devices `Attempting to deserialize object on CUDA device 1 but to
 Safe where the place cannot matter: the result is only given to `load_state_dict`, which copies into the parameters
 wherever they are, or moved on the spot. Safe, too, where a parameter called `map_location` was never used. Unsafe where
 the loaded values are used in other ways: by `map_location` they live elsewhere than today. Advice only where a whole
-model is loaded and no device is at hand. `weights_only` is never touched. Left alone: loads on a branch that asks for
-CUDA, loads that are tried with and without a place, what the same function has just saved, states of random generators,
-schedulers and scalers, and tests.
+model is loaded, or what is loaded meets another tensor in one operation, and no device is at hand. `weights_only` is
+never touched. Left alone: loads on a branch that asks for CUDA, loads that are tried with and without a place, what the
+same function has just saved, states of random generators, schedulers and scalers, and tests.
 
 ## Since torch
 
@@ -154,6 +154,10 @@ class _Chooser:
             device = self._at_hand(call)
             safety = Safety.MANUAL if device is None else Safety.UNSAFE
             return _Choice(device, safety, "a tensor from it is kept, and must be where the others are")
+        if Use.MEETS in uses.kinds:
+            device = self._at_hand(call)
+            safety = Safety.MANUAL if device is None else Safety.UNSAFE
+            return _Choice(device, safety, "it meets another tensor, and must be where that is")
         if Use.SAVED in uses.kinds and uses.kinds <= {Use.SAVED, Use.READS, Use.STATES}:
             return _Choice(self._host, Safety.UNSAFE, "it is only saved again")
         if Use.FEEDS in uses.kinds:
