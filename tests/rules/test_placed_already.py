@@ -213,3 +213,43 @@ def test_a_function_of_another_file_moves_it(tmp_path: Path, helper: str) -> Non
 @pytest.mark.parametrize("helper", KEPT_ABROAD.values(), ids=KEPT_ABROAD)
 def test_a_function_of_another_file_leaves_it(tmp_path: Path, helper: str) -> None:
     assert [one is not None for one in fits_beside(tmp_path, helper)] == [True]
+
+
+DRAWN = """
+import torch
+from torch import nn
+class Model(nn.Module):
+    def forward(self, frames: torch.Tensor, sampling=None):
+        b = frames.shape[0]
+        for i in range(3):
+            if sampling:
+                {lines}
+                frames = mask * frames
+        return frames
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "mask = (torch.rand(b) < sampling[0]).type_as(frames)[:, None]",
+        "mask = (1.0 - (torch.rand(b) < sampling).float()).to(frames.device)",
+        "mask = (sampling[1] > torch.rand(b)).float().unsqueeze(-1).to(frames)",
+        "mask = torch.rand(b) < sampling[0]\n                mask = mask.cuda()",
+        "drawn = torch.rand(b) < sampling[0]\n                mask = drawn.to(device=frames.device)",
+    ],
+)
+def test_what_is_drawn_for_a_number_is_moved_behind(rule, lines: str) -> None:
+    assert rule.safeties(DRAWN.format(lines=lines)) == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "mask = (torch.rand(b) < frames[:, 0]).type_as(frames)[:, None]",
+        "mask = (torch.rand(b) < sampling[0]).to(frames.dtype) + frames",
+        "drawn = torch.rand(b) < frames[:, 0]\n                mask = drawn.to(device=frames.device)",
+    ],
+)
+def test_what_meets_a_tensor_before_it_is_moved(rule, lines: str) -> None:
+    assert rule.safeties(DRAWN.format(lines=lines))
