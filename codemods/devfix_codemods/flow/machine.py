@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from devfix_codemods.flow.evidence import Evidence, dotted
+from devfix_codemods.flow.expected import is_meant_to_fail
 from devfix_codemods.flow.facts import Abroad, AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, Pin, spelled
 from devfix_codemods.flow.places import HOST, UNKNOWN, Choice, Device, Place, Relation, Symbol, may_be_device, relation
 from devfix_codemods.flow.project import Entry, Found, Project
@@ -352,7 +353,7 @@ class Machine:
             mixed = one.place == UNKNOWN and bool(one.value.sources)
             if one is anchor or not (on_host or mixed) or one.value.kind in _NEVER_MEETS:
                 continue
-            if (node, one.node) in self._followed:
+            if (node, one.node) in self._followed or self.is_meant_to_fail(node):
                 continue
             if not self._is_born_here(one.value):
                 self._record_abroad(node, operation, one, anchor)
@@ -411,7 +412,7 @@ class Machine:
             self._record_abroad(node, operation, misplaced, anchor)
             return
         key = (node, misplaced.node)
-        if key in self._seen_meetings or not self._is_born_here(misplaced.value):
+        if key in self._seen_meetings or not self._is_born_here(misplaced.value) or self.is_meant_to_fail(node):
             return
         self._seen_meetings.add(key)
         misplaced, anchor, *operands = map(self._as_seen_here, (misplaced, anchor, *operands))
@@ -434,6 +435,10 @@ class Machine:
             )
         )
 
+    def is_meant_to_fail(self, node: ast.AST) -> bool:
+        """Whether a test expects an error of `node`, or of one of the calls that lead there."""
+        return any(is_meant_to_fail(self.home_of(one).names, one) for one in (node, *self.frame.context.sites))
+
     def _as_seen_here(self, operand: Operand) -> Operand:
         """An operand without what the lines of other files say of it."""
         if self._is_born_here(operand.value):
@@ -448,7 +453,9 @@ class Machine:
             return
         facts = self._home(self.root).facts
         known = (one.meeting.misplaced.value for one in facts.abroad)
-        if any((one.origin, one.sources) == (value.origin, value.sources) for one in known):
+        if self.is_meant_to_fail(site) or any(
+            (one.origin, one.sources) == (value.origin, value.sources) for one in known
+        ):
             return
         around = next((one for one in self.root.names.ancestors(site) if isinstance(one, Function)), None)
         managed = context.managed or self.root.traits.managed

@@ -130,7 +130,7 @@ class Modules(Moves):
     def _note_followers(self, node: ast.Call, operands: list[Operand], state: State) -> None:
         """Host encodings that a model of unknown place gets."""
         model = operands[0]
-        if model.place == HOST or may_be_device(model.place):
+        if model.place == HOST or may_be_device(model.place) or self.is_meant_to_fail(node):
             return
         for one in operands[1:]:
             origin = one.value.origin
@@ -157,7 +157,7 @@ class Modules(Moves):
     def check_stale(self, node: ast.expr, value: Value, state: State, *, escapes: bool) -> None:
         """Report modules that were attached on the host to `value`, which is now used."""
         known = state.objects.get(value.token or "")
-        if known is None or not known.stale or known.moved is None:
+        if known is None or not known.stale or known.moved is None or self.is_meant_to_fail(node):
             return
         if not all(map(self.is_here, (known.moved.node, *(one.statement for one in known.stale)))):
             return
