@@ -396,12 +396,21 @@ def test_annotations_only_change_their_name() -> None:
     assert "kept: torch.amp.GradScaler | None = scaler" in text
 
 
-def test_an_isinstance_test_of_a_scaler_made_elsewhere_is_unsafe() -> None:
+def test_an_isinstance_test_of_a_scaler_made_elsewhere_is_told_only() -> None:
     code = "from torch.cuda.amp import GradScaler\ndef f(s):\n    return isinstance(s, (int, GradScaler))\n"
     (finding,) = findings(code)
-    assert finding.fix is not None
-    assert finding.fix.safety is Safety.UNSAFE
-    assert "from torch.amp import GradScaler" in fixed(code, unsafe=True)
+    assert finding.fix is None
+    assert finding.advice is not None
+    assert "does not warn" in finding.advice
+
+
+def test_an_isinstance_test_of_a_scaler_made_elsewhere_is_unsafe_where_torch_is_new_enough() -> None:
+    code = "from torch.cuda.amp import GradScaler\ndef f(s):\n    return isinstance(s, (int, GradScaler))\n"
+    options = Options(frozenset({"DVF302"}), unsafe=True, target_torch=(2, 3))
+    outcome = rewrite(Source("train.py", code.encode()), options)
+    assert isinstance(outcome, Changed)
+    assert b"from torch.amp import GradScaler" in outcome.data
+    assert [one.fix.safety for one in outcome.fixed if one.fix] == [Safety.UNSAFE]
 
 
 def test_an_isinstance_test_and_what_it_tests_change_together() -> None:

@@ -44,6 +44,10 @@ OLDER = [
     "if is_torch_version('<', '1.13'):\n    old()\n",
     "import torch\ndef f():\n    if int(torch.__version__.split('.', 1)[0]) < 2:\n        raise RuntimeError('old')\n",
     "import torch\nassert torch.__version__ >= '1.9'\n",
+    "from importlib.util import find_spec\nNEW = find_spec('torch.amp') is not None\n",
+    "import torch\ndef least(one):\n    return V(torch.__version__) >= V(one)\nif least('2.0.0'):\n    new()\n",
+    "def since(least, of='torch'):\n    return V(version(of)) >= V(least)\nNEW = since('1.12')\n",
+    "import lib.compat\nif lib.compat.torch_version.requires('2.0'):\n    new()\n",
 ]
 
 
@@ -77,6 +81,9 @@ def test_a_file_for_an_older_torch_keeps_the_names(gate: str) -> None:
         "import torch\ntry:\n    from apex import amp\nexcept ImportError:\n    amp = None\n",
         "import torch\nif torch.__version__ < '2.3':\n    raise ImportError('old')\nold = torch.__version__ < '2.0'\n",
         "import torch\nassert hasattr(torch.amp, 'GradScaler')\n",
+        "from importlib.util import find_spec\nthere = find_spec('torch') and find_spec('apex')\n",
+        "def since(least, of='torch'):\n    return V(version(of)) >= V(least)\nNEW = since('1.12', 'onnx')\n",
+        "import numpy\ndef least(one):\n    return V(numpy.__version__) >= V(one)\nNEW = least('1.20')\n",
     ],
 )
 def test_what_says_nothing_of_an_older_torch(gate: str) -> None:
@@ -109,6 +116,65 @@ def test_an_annotation_never_warns() -> None:
     annotated = "import torch\nclass Step:\n    scaler: torch.cuda.amp.GradScaler\n"
     assert in_package(OLDER[0], annotated) == []
     assert len(in_package("", annotated)) == 1
+
+
+def test_what_its_package_imports_by_the_way_runs_with_it() -> None:
+    texts = {
+        "/p/lib/__init__.py": "from lib import loop, parts\n",
+        "/p/lib/loop.py": SCALER,
+        "/p/lib/parts/__init__.py": "from .old import *\n",
+        "/p/lib/parts/old.py": "from lib.release import requires\nif requires('2.0'):\n    new()\n",
+        "/p/lib/release.py": "import torch\ndef requires(one):\n    return V(torch.__version__) >= V(one)\n",
+    }
+    (finding,) = findings(texts)
+    assert finding.fix is None
+    assert finding.advice is not None
+    assert "`old.py`" in finding.advice
+
+
+ARMS = [
+    "torch.amp.GradScaler() if NEW else torch.cuda.amp.GradScaler()",
+    "torch.cuda.amp.GradScaler() if OLD else torch.amp.GradScaler('cuda')",
+    "torch.amp.GradScaler('cuda', enabled=on) if find_spec('torch.amp') else torch.cuda.amp.GradScaler(enabled=on)",
+    "torch.amp.autocast if importlib.util.find_spec('torch.amp') else torch.cuda.amp.autocast",
+    "torch.GradScaler(enabled=on) if is_new() else torch.cuda.amp.GradScaler(enabled=on)",
+    "new() if 'GradScaler' in dir(torch.amp) else torch.cuda.amp.GradScaler()",
+    "new() if at_least('2.3') else torch.cuda.amp.GradScaler()",
+]
+
+
+@pytest.mark.parametrize("choice", ARMS)
+def test_the_arm_for_an_older_torch_stays_as_it_is(choice: str) -> None:
+    code = f"import torch\ndef f(on):\n    return {choice}\n"
+    assert isinstance(rewrite(Source("train.py", code.encode()), Options(SELECT, unsafe=True)), Clean)
+    assert findings({"/p/train.py": code}, "/p/train.py") == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if NEW:\n        s = torch.amp.GradScaler('cuda')\n    else:\n        s = torch.cuda.amp.GradScaler()",
+        "if NEW:\n        return torch.amp.GradScaler('cuda')\n    return torch.cuda.amp.GradScaler()",
+        "try:\n        s = torch.amp.GradScaler('cuda')\n    except Error:\n        s = torch.cuda.amp.GradScaler()",
+    ],
+)
+def test_the_block_for_an_older_torch_stays_as_it_is(block: str) -> None:
+    assert findings({"/p/train.py": f"import torch\ndef f():\n    {block}\n"}, "/p/train.py") == []
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "torch.amp.autocast('cpu') if device.type == 'cpu' else torch.cuda.amp.autocast()",
+        "torch.amp.autocast(device.type) if device.type == 'cpu' else torch.cuda.amp.autocast()",
+        "torch.autocast('cuda', dtype=torch.bfloat16) if brain else torch.cuda.amp.autocast()",
+        "torch.amp.GradScaler('cuda', init_scale=2) if small else torch.cuda.amp.GradScaler()",
+        "nullcontext() if find_spec('apex') else torch.cuda.amp.autocast()",
+    ],
+)
+def test_an_arm_for_something_else(choice: str) -> None:
+    (finding,) = findings({"/p/train.py": f"import torch\ndef f():\n    return {choice}\n"}, "/p/train.py")
+    assert finding.fix is not None
 
 
 def test_a_polyfill_stays_as_it_is() -> None:

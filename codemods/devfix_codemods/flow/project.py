@@ -208,18 +208,22 @@ class Project:
         return frozenset(self._below(path, set()) - {path})
 
     def loaded_with(self, unit: Unit) -> Iterator[tuple[str, bytes]]:
-        """The files that run wherever `unit` does: those of its packages, and what these and it import."""
-        packages = [one for one in imports.packages(unit.path, self.files) if one != unit.path]
-        found = dict.fromkeys(packages)
-        for path in (unit.path, *packages):
-            data = unit.source.data if path == unit.path else self.files.read(path) or b""
-            places = (self._place(path, dotted) for dotted in imports.mentioned(data))
-            found.update(dict.fromkeys(place[0] for place in places if place is not None))
+        """The files that run wherever `unit` does: those of its packages, and what these and it import, and so on."""
+        found = dict.fromkeys((unit.path, *imports.packages(unit.path, self.files)))
+        pending = list(found)
         unit.asked = True
-        for path in [one for one in found if one != unit.path][:LOADED]:
-            unit.uses.add(path)
-            if (read := self.files.read(path)) is not None:
-                yield path, read
+        for path in pending:  # grows meanwhile
+            data = unit.source.data if path == unit.path else self.files.read(path)
+            if data is None:
+                continue
+            if path != unit.path:
+                unit.uses.add(path)
+                yield path, data
+            places = (self._place(path, dotted) for dotted in imports.mentioned(data))
+            more = [place[0] for place in dict.fromkeys(places) if place is not None and place[0] not in found]
+            more = more[: LOADED + 1 - len(found)]
+            found.update(dict.fromkeys(more))
+            pending += dict.fromkeys(more)
 
     def _matters(self, unit: Unit, dotted: str) -> bool:
         """Whether a call of what is imported can matter for where values live."""

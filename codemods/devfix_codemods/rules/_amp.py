@@ -23,7 +23,8 @@ _OLD = re.compile(
     r"\.(?:(?:autocast_mode\.)?(?P<function>autocast|custom_fwd|custom_bwd)|(?:grad_scaler\.)?(?P<scaler>GradScaler))"
 )
 _VERSION_TEST = re.compile(
-    r"(?<![a-z])version|torchversion|(?:has|get)attr\((?:torch|th|amp|cuda)\b|torch_?\w*\d|\d\w*torch|torch_(?:ge|lt|gte|le)",
+    r"(?<![a-z])version|torchversion|(?:has|get)attr\((?:torch|th|amp|cuda)\b|torch_?\w*\d|\d\w*torch|torch_(?:ge|lt|gte|le)"
+    r"|\w\('(?:[<>=!]+ *)?\d+\.\d|find_(?:spec|loader)\('torch\b|\b(?:dir|vars)\((?:torch|th)\b",
     re.IGNORECASE,
 )
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
@@ -152,19 +153,56 @@ def _literals(node: ast.expr) -> set[str]:
 
 
 def chosen_by_version(names: Names, node: ast.AST) -> bool:
-    """Whether `node` stands where code asks which torch there is: by version, by `hasattr`, by catching an error."""
+    """Whether `node` stands where code asks which torch there is: by version, by `hasattr`, by catching an error.
+
+    Where the other arm does the same with the new name, no more than that can be asked, in whichever words.
+    """
     inner = node
     for outer in names.ancestors(node):
-        if isinstance(outer, ast.If | ast.IfExp) and tests_version(outer.test):
+        if any(tests_version(test) or _has_heir(names, arm, node) for test, arm in _other_arms(outer, inner)):
             return True
         if isinstance(outer, ast.Try) and _catches_missing(outer, inner):
             return True
         if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id == "getattr":
             return True
-        if isinstance(inner, ast.stmt) and _after_version_exit(outer, inner):
-            return True
         inner = outer
     return False
+
+
+def _other_arms(outer: ast.AST, inner: ast.AST) -> Iterator[tuple[ast.expr, Sequence[ast.AST]]]:
+    """What is asked before `inner`, a part of `outer`, is run, with the code that runs where the answer is another.
+
+    `inner` may be what remains after `if <version>: return ...`.
+    """
+    match outer:
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield test, [orelse if inner is body else body]
+        case ast.If(test=test, body=body, orelse=orelse):
+            yield test, orelse if inner in body else body
+    for block in (getattr(outer, "body", None), getattr(outer, "orelse", None), getattr(outer, "finalbody", None)):
+        if isinstance(block, list) and inner in block:
+            before = (one for one in block[: block.index(inner)] if isinstance(one, ast.If) and leaves(one.body))
+            yield from ((one.test, one.body) for one in before)
+
+
+def _has_heir(names: Names, arm: Sequence[ast.AST], node: ast.AST) -> bool:
+    """Whether an arm does with the new name, for the same device, what is done with the old one at `node`."""
+    api = old(names.qualified(node) or "") if isinstance(node, ast.Name | ast.Attribute) else None
+    if api is None or not isinstance(node, ast.expr):
+        return False
+    options = _options(called(names, node), api)
+    new = [one for each in arm for one in ast.walk(each) if isinstance(one, ast.Name | ast.Attribute)]
+    found = [one for one in new if names.qualified(one) in CURRENT[api.symbol]]
+    return any(_options(called(names, one), api) == options for one in found)
+
+
+def _options(call: ast.Call | None, api: Old) -> list[str] | None:
+    """What a call is given besides the device that the old name implies; None of a name that is not called."""
+    if call is None:
+        return None
+    device = device_argument(call)
+    given = [one.value if isinstance(one, ast.keyword) else one for one in written(call)]
+    return sorted(ast.unparse(one) for one in given if one is not device or literal(device) != api.device)
 
 
 def tests_version(test: ast.expr) -> bool:
@@ -201,12 +239,3 @@ def caught(handler: ast.AST) -> set[str]:
 def leaves(body: list[ast.stmt]) -> bool:
     """Whether a block certainly ends by leaving the code around it."""
     return isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
-
-
-def _after_version_exit(outer: ast.AST, inner: ast.stmt) -> bool:
-    """Whether `inner` is what remains after `if <version>: return ...`."""
-    for block in (getattr(outer, "body", None), getattr(outer, "orelse", None), getattr(outer, "finalbody", None)):
-        if isinstance(block, list) and inner in block:
-            before = block[: block.index(inner)]
-            return any(isinstance(one, ast.If) and tests_version(one.test) and leaves(one.body) for one in before)
-    return False

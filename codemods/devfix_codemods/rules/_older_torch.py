@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.names import Names
+from devfix_codemods.flow.project import Project
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
 from devfix_codemods.rules._amp import AMP, caught, leaves, literal, tests_version
 
@@ -47,12 +48,15 @@ _SINCE: dict[str, Release] = {
 """Names of torch that code for several releases asks for, with the first release that has them."""
 
 _SPEAKS = re.compile(
-    rb"(?i:version|torch_?(?:major|minor|[gl][te]|ge?q?))|(?:has|get)attr\(|ImportError|AttributeError|except:"
+    rb"(?i:version|torch_?(?:major|minor|[gl][te]|ge?q?))|(?:has|get)attr\(|ImportError|AttributeError|except:|find_spec\("
 )
+_GIVES_RELEASE = re.compile(rb"\w\([\"']\d+\.\d+(?:\.\d+)?[\"'][,)]")
 _ASKED = re.compile(
     r"(?i)(?<![\w.])torch\.(?:version\.)?__version__|torch_?(?:version|major|ver)\b|torch_(?:ge|lt|gte|le|gt)\b"
     r"|(?:version|require)\w*\([\"']torch[\"']"
 )
+_LIBRARY = re.compile(r"(?!(?:torch|ge|gt|le|lt|eq|ne)$)[A-Za-z][\w.-]*")
+_COMPARES_TORCH = re.compile(r"torch\.(?:version\.)?__version__|[\"']torch[\"']|(?i:torch_?version)")
 _ASKS = re.compile(r"(?i)torch_(?:version|greater|less|gte?|lte?|ge|le|at_least)|torch_?ge?q?$")
 _MAJOR = re.compile(r"(?i)torch_?major|__version__\.split\([^)]*\)\[0\]|\.major\b")
 _TORCH = re.compile(r"(?i)torch(?!vision|audio|text|metrics)")
@@ -83,7 +87,7 @@ class _Provision:
 
 def oldest(program: Program) -> Older | None:
     """The lowest release of torch by which the code chooses, or below which it ends; None where none tells."""
-    found = [(None, _provision(program.names, program.tree)), *_around(program)]
+    found = [(None, _provision(_File(program.unit, program.project))), *_around(program)]
     refused = [Older(one, name, least=True) for name, each in found for one in each.refused]
     chosen = [Older(one, name) for name, each in found for one in each.chosen]
     return max(refused, key=_release, default=None) or min(chosen, key=_release, default=None)
@@ -96,24 +100,48 @@ def _around(program: Program) -> Iterator[tuple[str, _Provision]]:
     if program.project is None:
         return
     for path, data in program.project.loaded_with(program.unit):
-        unit = program.project.unit(path) if b"torch" in data and _SPEAKS.search(data) is not None else None
+        unit = program.project.unit(path) if _may_ask(data) else None
         if unit is not None:
-            yield posixpath.basename(path), _provision(unit.names, unit.source.tree)
+            yield posixpath.basename(path), _provision(_File(unit, program.project))
 
 
-def _provision(names: Names, tree: ast.Module) -> _Provision:
-    found = _Provision()
+def _may_ask(data: bytes) -> bool:
+    speaks = b"torch" in data and _SPEAKS.search(data) is not None
+    return speaks or _GIVES_RELEASE.search(data) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that is asked, in its project."""
+
+    unit: Unit
+    project: Project | None
+
+    def compares_torch(self, function: ast.expr) -> bool:
+        """Whether what is called is a function of the project that compares torch's release with one given."""
+        name, imported = dotted(function), self.unit.names.imported(function)
+        own = [one for one in self.unit.source.tree.body if isinstance(one, ast.FunctionDef) and one.name == name]
+        found = self.project.lookup(self.unit, imported) if self.project is not None and imported and not own else None
+        definition = own[0] if own else found.definition if found is not None else None
+        if not isinstance(definition, ast.FunctionDef):
+            return False
+        text = ast.unparse(definition)
+        return "ersion" in text and _COMPARES_TORCH.search(text) is not None
+
+
+def _provision(file: _File) -> _Provision:
+    found, tree = _Provision(), file.unit.source.tree
     refusals: set[ast.AST] = set()
     for statement in tree.body:
         if (test := _refusing(statement)) is not None:
             refusals |= set(ast.walk(test))
-            found.refused += [one for one in _asked(names, test) if one > _OLD_NAMES]
+            found.refused += [one for one in _asked(file, test) if one > _OLD_NAMES]
     for node in ast.walk(tree):
         match node:
             case ast.If(test=test) | ast.IfExp(test=test) if test not in refusals:
                 found.chosen += _chosen_for_amp(node, test)
             case ast.Compare() | ast.Call() if node not in refusals:
-                found.chosen += [one for one in _asked(names, node) if one > _OLD_NAMES]
+                found.chosen += [one for one in _asked(file, node) if one > _OLD_NAMES]
             case ast.Try() if _imports_torch(tree):
                 found.chosen += _tried(node)
     return found
@@ -137,13 +165,13 @@ def _chosen_for_amp(node: ast.If | ast.IfExp, test: ast.expr) -> Iterator[Releas
         yield int(release[1]), int(release[2])
 
 
-def _asked(names: Names, node: ast.AST) -> Iterator[Release]:
+def _asked(file: _File, node: ast.AST) -> Iterator[Release]:
     """The releases that the expression `node` compares torch with, or from which on there is what it looks for."""
     for one in ast.walk(node) if isinstance(node, (ast.BoolOp, ast.UnaryOp)) else (node,):
         if isinstance(one, ast.Compare):
             yield from _compared(one)
         elif isinstance(one, ast.Call):
-            yield from _looked_for(names, one)
+            yield from _looked_for(file, one)
 
 
 def _compared(node: ast.Compare) -> Iterator[Release]:
@@ -165,24 +193,35 @@ def _known(major: int, minor: int) -> Iterator[Release]:
         yield major, minor
 
 
-def _looked_for(names: Names, call: ast.Call) -> Iterator[Release]:
-    """`hasattr(torch, "compile")`, `getattr(torch, "compile", None)`, `is_torch_version(">=", "2.0")`."""
+def _looked_for(file: _File, call: ast.Call) -> Iterator[Release]:
+    """`hasattr(torch, "compile")`, `getattr(torch, "compile", None)`, `find_spec("torch.amp")`, `requires("2.0")`."""
     match call:
         case ast.Call(func=ast.Name(id="hasattr"), args=[owner, name]):
             pass
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, _]):
             pass
+        case ast.Call(func=ast.Name(id="find_spec") | ast.Attribute(attr="find_spec"), args=[name]):
+            since = _since(literal(name) or "")
+            yield from (since,) if since is not None else ()
+            return
         case ast.Call(func=ast.Name() | ast.Attribute() as func):
-            asks = _ASKS.search(dotted(func) or "")
-            texts = " ".join(literal(one) or "" for one in call.args)
-            if asks is not None and (release := _RELEASE.search(texts)) is not None:
-                yield from _known(int(release[1]), int(release[2]))
+            yield from _compared_by_call(file, call, func)
             return
         case _:
             return
-    since = _SINCE.get(f"{names.qualified(owner) or dotted(owner)}.{literal(name)}")
-    if since is not None:
-        yield since
+    known = _SINCE.get(f"{file.unit.names.qualified(owner) or dotted(owner)}.{literal(name)}")
+    if known is not None:
+        yield known
+
+
+def _compared_by_call(file: _File, call: ast.Call, function: ast.expr) -> Iterator[Release]:
+    """`is_torch_version(">=", "2.0")`, or `requires("2.0")` where the project says that this compares torch."""
+    texts = [literal(one) or "" for one in call.args]
+    release = _RELEASE.search(" ".join(texts))
+    if release is None or any(map(_LIBRARY.match, texts)):
+        return
+    if _ASKS.search(dotted(function) or "") is not None or file.compares_torch(function):
+        yield from _known(int(release[1]), int(release[2]))
 
 
 def _imports_torch(tree: ast.Module) -> bool:

@@ -7,11 +7,13 @@ with the device type that the old name implied. The import and every use of the 
 changed together or not at all. Arguments are matched by signature: the old `autocast` takes `enabled` first, the new
 one `device_type, dtype, enabled`, so positional arguments become keywords.
 
-Left alone: imports under `try`/`except ImportError` or behind a test of torch's version, names that the module offers
-to others (`__init__.py`, `__all__`), text and comments. A class that is handed on uncalled carries the device type in
-a `functools.partial` where all later calls are seen; elsewhere such a name is reported and not changed, as is one in
-code that provides for a torch older than the new name: the file, its package or what they import compares torch's
-version, asks `hasattr(torch, ...)`, or lets an import from torch fail.
+Left alone: imports under `try`/`except ImportError` or behind a test of torch's version, an arm whose other one does
+the same with the new name, names that the module offers to others (`__init__.py`, `__all__`), text and comments. A
+class that is handed on uncalled carries the device type in a `functools.partial` where all later calls are seen;
+elsewhere such a name is reported and not changed, as is one in code that provides for a torch older than the new name:
+the file, its package or what they import compares torch's version, asks `hasattr(torch, ...)`, or lets an import from
+torch fail. So is `isinstance` with a `torch.cuda.amp.GradScaler` that is made elsewhere, as long as torch 2.3 is not
+known to be there.
 
 ## Why it fails
 
@@ -144,6 +146,8 @@ class _Grouping:
         scalers = [group for group in found if any(one.api.symbol == "GradScaler" for one in group[0])]
         if not any(one.is_tested_class for uses, _ in scalers for one in uses):
             return found
+        if self._may_lack("GradScaler") and not any(map(_makes_scaler, scalers)):
+            return [([_as_it_is(one) for one in uses], edits) for uses, edits in found]
         merged = ([one for uses, _ in scalers for one in uses], [one for _, edits in scalers for one in edits])
         return [merged, *(group for group in found if group not in scalers)]
 
@@ -159,14 +163,19 @@ class _Grouping:
             else:
                 yield from self._dotted(name_id, statements, uses)
 
+    def _may_lack(self, symbol: str) -> bool:
+        target = self._program.target
+        return target is None or target < _SINCE[symbol]
+
     @cached_property
     def _oldest(self) -> Older | None:
         return oldest(self._program)
 
     def _unless_newer(self, use: Use) -> Use:
         """`use`, kept as it is where the code provides for a torch without the new name."""
-        since, target = _SINCE[use.api.symbol], self._program.target
-        if (target is not None and target >= since) or self._oldest is None or not self._oldest.may_lack(since):
+        if not self._may_lack(use.api.symbol) or self._oldest is None:
+            return use
+        if not self._oldest.may_lack(_SINCE[use.api.symbol]):
             return use
         if use.shape is Shape.TYPE:
             return replace(use, silent=True)  # it names the class and never warns
@@ -286,6 +295,19 @@ class _Grouping:
             return tuple(_amp.kept(call))
         names = _AUTOCAST_ORDER if api.symbol == "autocast" else ()
         return (Argument(device), *_amp.kept(call, names))
+
+
+def _makes_scaler(group: _Group) -> bool:
+    return any(one.shape is not Shape.TYPE for one in group[0])
+
+
+def _as_it_is(use: Use) -> Use:
+    """`use`, unless it is a test of the class of what others make: it never warns, and an older torch has no other."""
+    if not use.is_tested_class:
+        return use
+    return replace(
+        use, obstacle=use.obstacle or "an `isinstance` test does not warn, and torch 2.3 brought the new class"
+    )
 
 
 def _has_device(api: _amp.Old, call: ast.Call) -> bool:
