@@ -168,6 +168,54 @@ SILENT = {
 }
 
 
+DEFAULTS = {
+    "only compared": """
+        def patch(model, folder, device="cuda"):
+            place = "auto" if device == "cuda" else None
+            for name, parameter in model.named_parameters():
+                data = torch.load(folder / name)
+                parameter.data.add_(unpack(data["rows"], data["values"]).to(parameter.device))
+    """,
+    "a map of devices": """
+        def build(folder, device: str):
+            net = Net.from_pretrained(folder, device_map=device if device != "cpu" else None)
+            return net, unpack(torch.load(folder / "rows"))
+    """,
+    "used where CUDA is": """
+        def run(net, folder, device=torch.device("cuda")):
+            rows = torch.load(folder / "rows")
+            if torch.cuda.is_available():
+                net = net.to(device)
+            return net, unpack(rows)
+    """,
+    "kept": """
+        class Rows:
+            def __init__(self, device="cuda:0"):
+                self.device = device
+            def read(self, folder):
+                self.rows = torch.load(folder / "rows")
+    """,
+}
+
+
+@pytest.mark.parametrize("program", DEFAULTS.values(), ids=DEFAULTS)
+def test_cuda_by_default_that_nothing_needs_is_no_place(rule, program: str) -> None:
+    assert rule.findings("import torch\nfrom tools import Net, unpack\n" + dedent(program)) == ()
+
+
+@pytest.mark.parametrize("move", ["net.to(device)", "net.to(torch.device(device))", "Net(device=device)"])
+def test_cuda_by_default_that_is_needed_anyway_is_one(rule, move: str) -> None:
+    program = f"""
+        import torch
+        from tools import Net, unpack
+        def run(net, folder, device="cuda"):
+            place = device
+            net = {move.replace("device(device)", "device(place)")}
+            return net, unpack(torch.load(folder / "rows"))
+    """
+    assert rule.unchanged_unless_unsafe(program)
+
+
 @pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
 def test_nothing_to_say(rule, program):
     assert rule.findings(program) == ()

@@ -58,6 +58,7 @@ from devfix_codemods.rules._loaded_together import meets
 from devfix_codemods.rules._looks import loads_to_anywhere
 from devfix_codemods.rules._saved_first import is_saved_first
 from devfix_codemods.rules._taken_to_host import moves_to_host
+from devfix_codemods.rules._unused_defaults import is_unused_default
 
 _LOADERS = {
     "torch.load": 1,
@@ -238,12 +239,15 @@ class _Chooser:
         return target if target is not None and target in known else self._host
 
     def _at_hand(self, call: ast.Call) -> str | None:
-        """A name for the device; not that of a model of transformers, which may still be loading."""
-        found = self._devices.first(self._names.statement(call), optional=True)
+        """A name for the device; not that of a model of transformers, which may still be loading, nor unused CUDA."""
+        statement = self._names.statement(call)
+        found = self._devices.first(statement, optional=True)
+        if found is None or is_unused_default(self._program, self._devices.bindings, found.text, statement):
+            return None
         owner = scope.class_around(self._program, call)
         loading = owner is not None and any(one.endswith("PreTrainedModel") for one in self._classes.named_bases(owner))
         early = loading or self._is_before_placing(call, owner)
-        return found.text if found is not None and not (early and found.text == "self.device") else None
+        return None if early and found.text == "self.device" else found.text
 
     def _is_before_placing(self, call: ast.Call, owner: ast.ClassDef | None) -> bool:
         """In a hook of Lightning that runs before the module is moved, or called by such: `self.device` is the host."""
