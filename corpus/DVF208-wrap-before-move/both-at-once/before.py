@@ -11,18 +11,23 @@ def build(rank):
     return model, device
 
 
+def step(rank):
+    model, device = build(rank)
+    outputs, _ = model(torch.randn(4, 7, 3, device=device))
+    loss = outputs.pow(2).mean()
+    loss.backward()
+    return loss.item()
+
+
 def main(rank=0):
     torch.manual_seed(43)
     name = "nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(name, store=dist.HashStore(), rank=rank, world_size=1)
     try:
-        model, device = build(rank)
-        outputs, _ = model(torch.randn(4, 7, 3, device=device))
-        loss = outputs.pow(2).mean()
-        loss.backward()
+        loss = step(rank)  # the wrapper goes before its group: the other way round may wait for ever
     finally:
         dist.destroy_process_group()
-    print(f"loss {loss.item():.4f}")
+    print(f"loss {loss:.4f}")
 
 
 if __name__ == "__main__":
