@@ -12,6 +12,7 @@ from devfix_codemods.flow.modules import Modules
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.flow.values import (
     NONE,
     Birth,
@@ -225,12 +226,12 @@ class Api(Modules):
         dataset = arguments.get(0, "dataset")
         custom = any(key.arg in {"collate_fn", None} for key in node.keywords) or len(node.args) > 6
         prototype = _item_of(dataset[1]) if dataset and not custom else None
-        elsewhere = self._may_place(arguments, state)
+        elsewhere = self._may_place(node, arguments, state)
         if prototype is not None:
             self.record_pin(node, _somewhere(prototype), loads=True)
         return Value(Kind.LOADER, element=prototype, token=self.new_token(node), computed=elsewhere)
 
-    def _may_place(self, arguments: Arguments, state: State) -> bool:
+    def _may_place(self, node: ast.Call, arguments: Arguments, state: State) -> bool:
         """Workers collate on the host, unless a collate function, the dataset or the default device says otherwise."""
         collate = arguments.keywords.get("collate_fn")
         own = collate[1].definition if collate is not None else None
@@ -240,7 +241,31 @@ class Api(Modules):
             return True
         dataset = arguments.get(0, "dataset")
         given_device = dataset is not None and dataset[1].kind in {Kind.UNKNOWN, Kind.DATASET} and dataset[1].computed
-        return given_device or state.default is not None
+        return (
+            given_device or state.default is not None or (dataset is not None and self._knows_place(node, dataset[0]))
+        )
+
+    def _knows_place(self, node: ast.Call, dataset: ast.expr) -> bool:
+        """Whether the code around reads `dataset.device`, or `loader.dataset.device`: it takes items to be there.
+
+        Not where it moves them there, in a loop.
+        """
+        statement = self.names.statement(node)
+        loaders = [dotted(one) for one in statement.targets] if isinstance(statement, ast.Assign) else []
+        text = dotted(dataset) or ""
+        texts = {f"{text}.device", *(f"{one}.dataset.device" for one in loaders)}
+        if not text or not any(one.encode() in self.source.data for one in texts):
+            return False
+        kind = (ast.ClassDef,) if text.startswith("self.") else (ast.FunctionDef, ast.AsyncFunctionDef)
+        around = next((one for one in self.names.ancestors(node) if isinstance(one, kind)), self.source.tree)
+        reads = [one for one in walk(around) if isinstance(one, ast.Attribute) and dotted(one) in texts]
+        return bool(reads) and not any(self._is_target_in_loop(one) for one in reads)
+
+    def _is_target_in_loop(self, device: ast.expr) -> bool:
+        """Whether a loop moves something to `device`."""
+        call = self.names.parent(device)
+        moves = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "to"
+        return moves and any(isinstance(one, ast.For | ast.AsyncFor) for one in self.names.ancestors(device))
 
     def _moves_inside(self, definition: ast.AST) -> bool:
         """Whether a function moves anything, or makes anything on a device."""

@@ -23,11 +23,17 @@ def sibling_moves(program: Program, meeting: Meeting, batch: BatchItem) -> list[
         if one.value.batch is not None
         and one.value.batch.token == batch.token
         and one.value.batch.path != batch.path
-        and may_be_device(one.target)
+        and (may_be_device(one.target) or _goes_to_module(one))
         and copied_suffix(program, one.node) is not None
         and one.node.lineno <= sink.lineno
     ]
     return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
+
+
+def _goes_to_module(move: Move) -> bool:
+    """`x.to(next(self.parameters()).device)`, wherever that is."""
+    parts = (part for one in scope.given_to(move.node) for part in ast.walk(one))
+    return any(isinstance(one, ast.Attribute) and one.attr == "parameters" for one in parts)
 
 
 def is_moved_by_parts(program: Program, meeting: Meeting, batch: BatchItem) -> bool:
