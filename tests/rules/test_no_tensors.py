@@ -4,9 +4,12 @@ from textwrap import dedent
 
 import pytest
 from devfix_codemods.engine import check
+from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
+
+from ..flow.conftest import InMemory
 
 LEFT = {
     "a number by which the function counts, said to be a tensor": """
@@ -44,6 +47,26 @@ LEFT = {
             rest = torch.remainder(length, candidates)
             return torch.max(candidates[rest == 0])
     """,
+    "a list that goes through other functions": """
+        import torch
+        def run(scores, n):
+            return whole(list(scores), n)
+        def whole(rows, n):
+            return joined(rows, n)
+        def joined(rows, n):
+            more = torch.arange(n)
+            return torch.concat([rows, more])
+    """,
+    "what the same method of another class makes a tensor of": """
+        import torch
+        class Cut:
+            def add(self, rows, n):
+                return torch.cat([torch.tensor(rows), torch.arange(n)])
+        class Pick:
+            def add(self, rows, n):
+                more = torch.arange(n)
+                return torch.concat([rows, more])
+    """,
     "what is moved to CUDA goes with an object of the file's own": """
         import torch
         def forward(packed):
@@ -69,6 +92,37 @@ FOLLOWED = {
         def pad(t: torch.Tensor, length):
             parts = t.parts.to(t.device)
             return torch.cat([t, torch.ones(length, 3)], dim=0)
+    """,
+    "one of several values that a helper gives": """
+        import torch
+        def both(x):
+            return x.abs(), x.tolist()
+        def run(x):
+            t, rest = both(x)
+            return joined(t, 3)
+        def joined(t, n):
+            return torch.concat([t, torch.arange(n)])
+    """,
+    "a helper that has nothing to give on one path": """
+        import torch
+        def found(x):
+            if x is None:
+                return []
+            return x.abs()
+        def run(x):
+            t = found(x)
+            return joined(t, 3)
+        def joined(t, n):
+            return torch.concat([t, torch.arange(n)])
+    """,
+    "what another function makes a tensor of": """
+        import torch
+        class Cut:
+            def put(self, t):
+                return torch.tensor(t)
+        class Pick:
+            def add(self, t, n):
+                return torch.concat([t, torch.arange(n)])
     """,
     "a tensor that gets an attribute": """
         import torch
@@ -108,3 +162,29 @@ def test_a_model_with_parts_is_asked_for_its_parameters() -> None:
     assert isinstance(outcome, Checked)
     (one,) = outcome.findings
     assert "next(model.parameters()).device" in repr(one.fix)
+
+
+CALLER = """
+from rows import joined
+class Rows:
+    def kept(self, scores):
+        if scores is None:
+            return []
+        rows = scores.topk(3).indices
+        return {given}
+    def first(self, scores):
+        return self.kept(scores)
+    def run(self, scores, n):
+        rows = self.first(scores)
+        return joined(rows, n)
+"""
+
+
+@pytest.mark.parametrize(("given", "device"), [("rows.tolist()", False), ("sorted(rows)", False), ("rows[:2]", True)])
+def test_what_a_method_of_another_file_gives(given: str, device: bool) -> None:
+    rows = "import torch\ndef joined(rows, n):\n    return torch.concat([rows, torch.arange(n)])\n"
+    files = InMemory({"/p/rows.py": rows, "/p/run.py": CALLER.format(given=given)})
+    source = Source("/p/rows.py", rows.encode())
+    outcome = check(source, Options(frozenset({"DVF104"}), unsafe=True), Project(files))
+    assert isinstance(outcome, Checked)
+    assert ("rows.device" in repr([one.fix for one in outcome.findings])) is device
