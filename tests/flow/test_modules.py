@@ -143,3 +143,54 @@ LOSSES = {
 def test_a_loss_lives_with_its_weights(facts, loss: str, meets: bool) -> None:
     program = f"{HEAD}loss = nn.{loss}\nx = torch.zeros(3, device='cuda')\nloss(x, torch.zeros(3, device='cuda'))\n"
     assert len(facts(program).meetings) == meets
+
+
+OWN = "class Own(nn.Module):\n    def __init__(self, n=2):\n        super().__init__()\n        {}\n"
+BUFFER = "self.register_buffer('b', torch.zeros(3))"
+NAMED = "setattr(self, 'p', nn.Linear(3, 3))"
+HOLD_NOTHING = {
+    "pooling": "nn.MaxPool2d(2)",
+    "an activation": "nn.ReLU()",
+    "one of several classes": "{1: nn.AvgPool1d, 2: nn.AvgPool2d}[n](2)",
+    "one of two classes": "(nn.ReLU if n else nn.Tanh)()",
+    "one of several": "[nn.Identity(), nn.Dropout(0.1)][n]",
+    "a container of them": "nn.Sequential(nn.ReLU(), nn.Sequential(nn.Flatten()))",
+    "a class of the file": f"{OWN.format('self.n = n')}Own()",
+    "a class with parts": f"{OWN.format('self.n, self.pool = n, nn.AvgPool2d(n)')}Own(3)",
+    "a class without a constructor": "class Own(nn.Module):\n    def forward(self, x):\n        return x * x\nOwn()",
+}
+HOLD_SOMETHING = {
+    "a layer": "nn.Linear(3, 3)",
+    "an activation with a parameter": "nn.PReLU()",
+    "one of several classes": "{1: nn.ReLU, 2: nn.PReLU}[n]()",
+    "a container": "nn.Sequential(nn.ReLU(), nn.Linear(3, 3))",
+    "a class with a layer": f"{OWN.format('self.p = nn.Linear(3, 3)')}Own()",
+    "a class with a parameter": f"{OWN.format('self.p = nn.Parameter(torch.zeros(3))')}Own()",
+    "a class with a buffer": f"{OWN.format(BUFFER)}Own()",
+    "a class with a part that a function makes": f"{OWN.format('self.p = make(n)')}Own()",
+    "a class with parts by name": f"{OWN.format(NAMED)}Own()",
+    "a class of something": "class Own(Other):\n    def forward(self, x):\n        return x\nOwn()",
+}
+
+
+def given_to(made: str, facts) -> list[tuple[str, str]]:
+    """The host values that meet a module which was moved to the device."""
+    *above, call = made.split("\n")
+    lines = [HEAD.rstrip(), "from elsewhere import Other, make", *above, "def run(n):", f"    m = {call}.to('cuda')"]
+    found = facts("\n".join([*lines, "    x = torch.zeros(3)", "    return m(x)"]))
+    return [(ast.unparse(one.misplaced.node), ast.unparse(one.anchor.node)) for one in found.meetings]
+
+
+@pytest.mark.parametrize("made", HOLD_NOTHING.values(), ids=HOLD_NOTHING)
+def test_a_module_without_tensors_takes_what_it_gets(made: str, facts) -> None:
+    assert given_to(made, facts) == []
+
+
+@pytest.mark.parametrize("made", HOLD_SOMETHING.values(), ids=HOLD_SOMETHING)
+def test_a_module_with_tensors_takes_what_is_with_them(made: str, facts) -> None:
+    assert given_to(made, facts) == [("x", "m")]
+
+
+def test_a_module_that_gets_a_layer_later_holds_it(facts) -> None:
+    found = facts(f"{HEAD}m = nn.Module()\nm.p = nn.Linear(3, 3)\nm.to('cuda')\ny = m(torch.zeros(3))\n")
+    assert len(found.meetings) == 1

@@ -11,7 +11,7 @@ from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.records import replace
-from devfix_codemods.flow.state import State, join_states
+from devfix_codemods.flow.state import State, holds_nothing, join_states
 from devfix_codemods.flow.tree import declared, given_to, walk
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NONE, NOTHING, Birth, Kind, Object, Origin, Value, join_values
@@ -335,7 +335,20 @@ class Functions(Calls):
             self.follow(constructor, node, arguments, state, instance)
         if is_module:
             self._settle(token, definition, state)
+        bare = replace(instance, qualified="torch.nn.Module")
+        if is_module and holds_nothing(bare, state) and self._holds_only(definition, state.objects[token].attributes):
+            instance = bare
         return replace(instance, place=state.objects[token].place)
+
+    def _holds_only(self, definition: ast.ClassDef, attributes: dict[str, Value]) -> bool:
+        """Whether objects of a class of modules hold nothing but these attributes."""
+        if self.classes.bases(definition) != ("torch.nn.Module",):
+            return False
+        nodes = [one for each in self.classes.methods(definition).values() for one in walk(each)]
+        named = {one.id for one in nodes if isinstance(one, ast.Name)}
+        named |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+        kept = {one.attr for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)}
+        return named.isdisjoint(_ADDING) and kept <= attributes.keys()
 
     def _settle(self, token: str, definition: ast.ClassDef, state: State) -> None:
         """A new module that did not move itself lives on the host, if it is seen to hold parameters there."""
@@ -424,6 +437,12 @@ def _is_static(definition: ast.AST) -> bool:
 
 def _is_property(definition: ast.AST) -> bool:
     return any("property" in one for one in _decorators(definition))
+
+
+_ADDING = frozenset(
+    {"register_buffer", "register_parameter", "register_module", "add_module", "Parameter", "setattr", "__dict__"}
+)
+"""Names by which modules get tensors and parts otherwise than by an assignment."""
 
 
 def _is_part(value: Value) -> bool:

@@ -8,10 +8,21 @@ from dataclasses import dataclass, field
 from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.flow.expected import is_meant_to_fail
 from devfix_codemods.flow.facts import Abroad, AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, Pin, spelled
-from devfix_codemods.flow.places import HOST, UNKNOWN, Choice, Device, Place, Relation, Symbol, may_be_device, relation
+from devfix_codemods.flow.places import (
+    ANYWHERE,
+    HOST,
+    UNKNOWN,
+    Choice,
+    Device,
+    Place,
+    Relation,
+    Symbol,
+    may_be_device,
+    relation,
+)
 from devfix_codemods.flow.project import Entry, Found, Project
 from devfix_codemods.flow.records import replace
-from devfix_codemods.flow.state import State
+from devfix_codemods.flow.state import State, holds_nothing
 from devfix_codemods.flow.tables import PARAMETER_CLASSES, canonical
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Birth, Kind, Origin, Value
@@ -478,6 +489,8 @@ class Machine:
     def place_of_module(self, value: Value, state: State) -> Place:
         """Where a module lives: by its own moves, or by what its other calls get."""
         place = state.place_of(value)
+        if may_be_device(place) and holds_nothing(value, state):
+            return ANYWHERE
         if may_be_device(place) or place == HOST or value.token is None:
             return place
         return self.inferred.get(value.token, place)

@@ -70,7 +70,8 @@ class Modules(Moves):
         places = {state.place_of(one) for one in children.values()}
         needed = places - {ANYWHERE} or {ANYWHERE}
         known = len(needed) == 1 and not parts and bool(children)
-        return self.new_module(node, needed.pop() if known else UNKNOWN, state, children)
+        container = self.new_module(node, needed.pop() if known else UNKNOWN, state, children)
+        return replace(container, qualified="torch.nn.Module") if known and places == {ANYWHERE} else container
 
     def _metric(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         """A metric of torchmetrics accumulates on the host; a collection lives where its metrics live."""

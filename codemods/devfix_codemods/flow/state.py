@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, choice, join
 from devfix_codemods.flow.records import replace
-from devfix_codemods.flow.values import Object, Value, join_values
+from devfix_codemods.flow.tables import PARAMETERLESS_MODULES
+from devfix_codemods.flow.values import PLACELESS, Kind, Object, Value, join_values
 
 Held = TypeVar("Held", Value, Object)
 
@@ -84,6 +85,15 @@ class State:
     def set_attribute(self, token: str, name: str, value: Value) -> None:
         known = self.objects.get(token, Object())
         self.objects[token] = replace(known, attributes={**known.attributes, name: value})
+
+
+def holds_nothing(module: Value, state: State) -> bool:
+    """Whether a module has neither parameters nor buffers, nor parts with any: moved or not, it takes what it gets."""
+    known = state.objects.get(module.token or "")
+    parts = known.attributes.values() if known is not None else ()
+    return module.qualified in PARAMETERLESS_MODULES and all(
+        one.kind in PLACELESS or (one.kind is Kind.MODULE and holds_nothing(one, state)) for one in parts
+    )
 
 
 def join_states(first: State | None, second: State | None) -> State | None:

@@ -7,6 +7,7 @@ from typing import Union
 
 from devfix_codemods.flow.places import UNKNOWN, Place, choice, join
 from devfix_codemods.flow.records import record, replace
+from devfix_codemods.flow.tables import PARAMETERLESS_MODULES
 
 
 class Kind(Enum):
@@ -191,7 +192,7 @@ def join_values(first: Value, second: Value) -> Value:
         place=UNKNOWN if lost else _join_places(first, second),
         origin=first.origin,
         token=token,
-        qualified=first.qualified if first.qualified == second.qualified else None,
+        qualified=_join_qualified(first, second),
         denotes=_join_devices(first, second),
         batch=first.batch if first.batch == second.batch else None,
         items=_join_items(first, second),
@@ -230,6 +231,12 @@ def _join_kinds(first: Value, second: Value) -> Kind:
     """`"cpu"` in one branch and `torch.device(…)` in the other: a device by either."""
     both = first.denotes != UNKNOWN and second.denotes != UNKNOWN
     return Kind.DEVICE if both and {first.kind, second.kind} == {Kind.STRING, Kind.DEVICE} else Kind.UNKNOWN
+
+
+def _join_qualified(first: Value, second: Value) -> str | None:
+    """One of two modules, or classes of modules, that hold no tensor may stand for either."""
+    bare = {first.qualified, second.qualified} <= PARAMETERLESS_MODULES
+    return first.qualified if first.qualified == second.qualified or bare else None
 
 
 def _join_devices(first: Value, second: Value) -> Place:
