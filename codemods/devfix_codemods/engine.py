@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from devfix_codemods import guards, suppressions
-from devfix_codemods.deviceless import without_device
 from devfix_codemods.edits import lines
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
@@ -25,11 +24,9 @@ from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
 from devfix_codemods.rules import RESERVED, Rule, all_rules
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
-from devfix_codemods.several import several_values
 from devfix_codemods.source import Source, SourceError, Span
+from devfix_codemods.tenable import untenable
 from devfix_codemods.triggers import triggered
-from devfix_codemods.unbound import unbound_names
-from devfix_codemods.unset import unset_attributes
 
 MAX_PASSES = 4
 """How often fixes may expose further ones before a file is given up."""
@@ -191,23 +188,10 @@ def _tenable(program: Program, finding: Finding) -> Finding:
     """
     if finding.fix is None or _is_foreign(finding.code):
         return finding
-    reason = _lacking(program, finding.fix) or _taking_several(program, finding.fix)
+    reason = untenable(program, finding.fix)
     if reason is None:
         return finding
     return replace(finding, fix=None, advice=_sentences(finding.advice, f"The fix ({finding.fix.title}) {reason}"))
-
-
-def _lacking(program: Program, fix: Fix) -> str | None:
-    """What is wrong with a fix that writes a name or an attribute which is not there at its place."""
-    unbound = [*unbound_names(program, fix), *unset_attributes(program, fix), *without_device(program, fix)]
-    missing = " and ".join(f"`{name}`" for name in unbound)
-    return f"needs {missing}, bound at its place." if unbound else None
-
-
-def _taking_several(program: Program, fix: Fix) -> str | None:
-    """What is wrong with a fix that moves a tuple."""
-    moved = " and ".join(f"`{one}`" for one in several_values(program, fix))
-    return f"moves one value, and {moved} gives several." if moved else None
 
 
 def _is_foreign(code: str) -> bool:

@@ -14,7 +14,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.source import Span
-from devfix_codemods.unbound import parsed
+from devfix_codemods.tenable.names import parsed
 
 _FIRST = frozenset({"__init__", "__post_init__", "__new__", "__setstate__"})
 _DEPTH = 3

@@ -8,7 +8,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._asked_types import is_asked, is_denied
-from devfix_codemods.unbound import parsed
+from devfix_codemods.tenable.names import parsed
 
 
 def without_device(program: Program, fix: Fix) -> list[str]:

@@ -3,14 +3,14 @@
 import ast
 
 from devfix_codemods import scope
-from devfix_codemods.deviceless import node_at
 from devfix_codemods.edits.operations import NODE, Edit, ReplaceExpression
 from devfix_codemods.findings import Fix
 from devfix_codemods.flow.tables import FACTORIES, canonical
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._called import called_function, called_method
-from devfix_codemods.unbound import parsed
+from devfix_codemods.tenable.devices import node_at
+from devfix_codemods.tenable.names import parsed
 
 _MOVES = frozenset({"to", "cuda", "cpu"})
 _TENSORS = FACTORIES | {"torch.from_numpy", "torch.stack", "torch.cat"}
