@@ -302,12 +302,6 @@ NOT_SET = {
     "by a method that the caller may have called": SETTER + CALLER.format("") + USER.format(""),
 }
 SET = {
-    "by another method": SETTER + USER.format(""),
-    "by a statement below": "    def use(self):\n        bad()\n        self.device = 1\n        self.device.type\n",
-    "by every caller": SETTER + CALLER.format("self.device = 1\n        ") + "    def all(self):\n        self.use()\n",
-    "by a method that only some call": SETTER + CALLER.format("") + USER.format(""),
-}
-SET = {
     "by the constructor": "    def __init__(self):\n        self.device = 1\n" + USER.format(""),
     "by what the constructor calls": "    def __init__(self):\n        self.move()\n" + SETTER + USER.format(""),
     "by a set-up method": "    def setUp(self):\n        self.device = 1\n" + USER.format(""),
@@ -353,6 +347,7 @@ UNTOLD = {
     "denied by its type": "if type(x) is not torch.Tensor:\n        bad()",
     "denied by what it has": "y = x if hasattr(x, 'device') else bad()",
     "a number": "if isinstance(x, int):\n        bad()",
+    "a number until the statement is over": "if isinstance(x, int):\n        x = bad()",
     "a scalar": "if np.isscalar(x):\n        bad()",
     "open": "if isinstance(x, torch.Tensor):\n        x = x[0]\n    bad()",
     "open, of a local name": "x = a[0]\n    n = x.size(0) if torch.is_tensor(x) else 1\n    bad()",
@@ -363,6 +358,8 @@ TOLD = {
     "asked by what it has": "if hasattr(x, 'device'):\n        bad()",
     "others have left": "if not torch.is_tensor(x):\n        return x\n    bad()",
     "asked for something else": "if hasattr(x, 'name'):\n        pass\n    bad()",
+    "a number before": "if isinstance(x, int):\n        x = a[0]\n        bad()",
+    "a number before, at times": "if isinstance(x, int):\n        if a:\n            x = a[0]\n            bad()",
     "asked of another": "if torch.is_tensor(a):\n        pass\n    bad()",
     "asked of an older value": "if torch.is_tensor(x):\n        pass\n    x = a[0]\n    bad()",
     "read there already": "if torch.is_tensor(x):\n        pass\n    bad(x.device)",
@@ -381,6 +378,14 @@ class TestDevicesThatAFixReads:
         finding = self.found(rules, body)
         assert finding.fix is None
         assert "needs `x.device`, bound at its place." in finding.advice
+
+    @pytest.mark.parametrize(("decorator", "kept"), [("", False), ("    @property\n", True)])
+    def test_of_objects_that_give_it_when_they_are_called(self, rules, decorator, kept):
+        rules(_rule("DVF101", "bad", _renames("x.device")))
+        own = f"class Sparse:\n{decorator}    def device(self):\n        return self.value.device\n"
+        found = check(_source(f"import torch\n{own}def f(x: Sparse):\n    x.rows()\n    bad()\n"), ALL)
+        assert isinstance(found, Checked)
+        assert (found.findings[0].fix is not None) is kept
 
     @pytest.mark.parametrize("body", TOLD.values(), ids=TOLD)
     def test_of_tensors(self, rules, body):

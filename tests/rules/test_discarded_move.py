@@ -115,6 +115,15 @@ SILENT = {
         torch.cuda.synchronize()
         print(time.time() - t)
     """,
+    "rehearsal of a move that is measured": """
+        import time, torch
+        x = torch.randn(1000, device="cuda:0")
+        x.to("cuda:1")
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        moved = x.to("cuda:1")
+        print(moved.sum().item(), x.sum().item(), time.perf_counter() - start)
+    """,
     "warmup cuda context": """
         import torch
         torch.zeros(1).cuda()

@@ -47,10 +47,22 @@ def is_denied(program: Program, name: str, node: ast.AST) -> bool:
         return False
     around = {node, *program.names.ancestors(node)}
     return any(
-        not around.isdisjoint(one.others) and not any(name in scope.stored(each) for each in one.others)
+        not around.isdisjoint(one.others) and not _is_bound_before(name, one.others, around)
         for one in _questions(program, function, name)
         if one.is_plain
     )
+
+
+def _is_bound_before(name: str, branch: Sequence[ast.stmt | ast.expr], around: set[ast.AST]) -> bool:
+    """Whether a branch may give a name another value before it comes to what `around` holds."""
+    for one in branch:
+        if one in around and isinstance(one, ast.expr | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return):
+            return False  # what a statement binds is bound last
+        if name in scope.stored(one):
+            return True
+        if one in around:
+            return False
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def called_method(program: Program, call: ast.Call) -> tuple[Program, scope.Func
     """
     if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name):
         return None
-    owner = _class_of(program, call.func.value)
+    owner = class_of(program, call.func.value)
     method = program.classes.methods(owner).get(call.func.attr) if owner is not None else None
     if method is None:
         return None
@@ -37,7 +37,8 @@ def called_method(program: Program, call: ast.Call) -> tuple[Program, scope.Func
     return (program.beside(home), method) if home is not None else None
 
 
-def _class_of(program: Program, node: ast.Name) -> ast.ClassDef | None:
+def class_of(program: Program, node: ast.Name) -> ast.ClassDef | None:
+    """The class of the project whose instance a name is: as in `called_method`."""
     if node.id == "self":
         return scope.class_around(program, node)
     bindings = Bindings(program)

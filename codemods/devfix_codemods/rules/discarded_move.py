@@ -63,7 +63,9 @@ def check(program: Program) -> Iterator[Finding]:
     for move in program.facts.moves:
         if move.result_used or move.target == UNKNOWN or not _is_tensor(program, move) or _is_there(program, move):
             continue
-        if _target(program, move) is not None and not _is_trial(program, move) and _read_later(program, move):
+        if _is_trial(program, move) or _is_made_again(program, move):
+            continue
+        if _target(program, move) is not None and _read_later(program, move):
             yield _finding(program, move)
 
 
@@ -111,6 +113,25 @@ def _is_trial(program: Program, move: Move) -> bool:
         if isinstance(around, scope.Function):
             return False
     return False
+
+
+def _is_made_again(program: Program, move: Move) -> bool:
+    """Whether the next thing done with the value is the same move, which is kept: the first one is a rehearsal."""
+    around, name = move.context.function or program.tree, dotted(move.receiver)
+    after = [
+        node
+        for node in ast.walk(around)
+        if isinstance(node, ast.Name | ast.Attribute)
+        and dotted(node) == name
+        and (node.lineno, node.col_offset) > (move.node.lineno, move.node.col_offset)
+    ]
+    if not after:
+        return False
+    taken = program.names.parent(min(after, key=lambda node: (node.lineno, node.col_offset)))
+    again = program.names.parent(taken) if taken is not None else None
+    if not isinstance(again, ast.Call) or isinstance(program.names.parent(again), ast.Expr):
+        return False
+    return ast.dump(again) == ast.dump(move.node)
 
 
 def _read_later(program: Program, move: Move) -> bool:

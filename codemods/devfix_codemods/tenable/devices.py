@@ -1,18 +1,23 @@
-"""Values whose device a fix reads where the program has told them from tensors: they may have none."""
+"""Values whose device a fix reads, and which have none, or not as an attribute."""
 
 import ast
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.findings import Fix
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._asked_types import is_asked, is_denied
+from devfix_codemods.rules._called import class_of
 from devfix_codemods.tenable.names import parsed
 
 
 def without_device(program: Program, fix: Fix) -> list[str]:
-    """The expressions `x.device` in the edits of `fix`, where the code asks what `x` is, and it may be no tensor."""
+    """The expressions `x.device` in the edits of `fix`, where `x` is asked for its type and may be no tensor.
+
+    So are those where it is of a class of the project that has a method of this name.
+    """
     return sorted(
         {f"{name}.device" for edit in fix.edits for name in _asked_by(edit) if _has_none(program, edit, name)}
     )
@@ -28,7 +33,16 @@ def _has_none(program: Program, edit: Edit, name: str) -> bool:
     node = node_at(program, edit)
     if node is None or f"{name}.device" in program.source.segment(program.source.span(program.names.statement(node))):
         return False
-    return is_denied(program, name, node) or is_asked(program, name, node)
+    return is_denied(program, name, node) or is_asked(program, name, node) or _has_method(program, name, node)
+
+
+def _has_method(program: Program, name: str, node: ast.AST) -> bool:
+    """Whether `name.device` is a method, which gives a device only where it is called."""
+    function = scope.function_around(program, node)
+    read = next(iter(scope.loads(function, {name})), None) if function is not None else None
+    owner = class_of(program, read) if isinstance(read, ast.Name) else None
+    method = program.classes.methods(owner).get("device") if owner is not None else None
+    return method is not None and not method.decorator_list
 
 
 def node_at(program: Program, edit: Edit) -> ast.expr | ast.stmt | None:
