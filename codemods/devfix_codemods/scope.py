@@ -53,6 +53,24 @@ def stores(node: ast.AST, name: str) -> Iterator[ast.Name]:
             yield one
 
 
+def last_assignment(around: ast.AST, name: str, line: int) -> ast.Assign | ast.AnnAssign | None:
+    """The last assignment inside `around` that starts above `line` and gives `name` a value, maybe beside others."""
+    above = (
+        one
+        for one in walk(around)
+        if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None and one.lineno < line
+    )
+    return max((one for one in above if name in stored(one)), key=lambda one: one.lineno, default=None)
+
+
+def given_last(around: ast.AST, name: str, line: int) -> ast.expr | None:
+    """What the last assignment above `line` gives `name` alone; None where there is none, or it takes a value apart."""
+    found = last_assignment(around, name, line)
+    targets = found.targets if isinstance(found, ast.Assign) else [found.target] if found is not None else []
+    alone = any(isinstance(one, ast.Name) and one.id == name for one in targets)
+    return found.value if found is not None and alone else None
+
+
 def changes(node: ast.AST, name: str) -> Iterator[ast.Name]:
     """Where `name` is assigned or deleted inside `node`."""
     for one in walk(node):
@@ -85,6 +103,16 @@ def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:
         if isinstance(block, list) and any(one is statement for one in block):
             return block
     return [statement]
+
+
+def leaves(block: Sequence[ast.stmt]) -> bool:
+    """Whether a block certainly ends by leaving the code around it."""
+    return bool(block) and isinstance(block[-1], _ENDS)
+
+
+def raises(block: Sequence[ast.stmt]) -> bool:
+    """Whether a block certainly ends with an error."""
+    return bool(block) and isinstance(block[-1], ast.Raise)
 
 
 def bound_at(program: Program, statement: ast.stmt, module_line: int | None = None) -> set[str]:
@@ -197,7 +225,7 @@ def _binds(statement: ast.stmt) -> set[str]:
 
 def _common(branches: Sequence[Sequence[ast.stmt]]) -> set[str]:
     """What all branches bind, but for those that never come out at the end."""
-    ways = [_binds_all(branch) for branch in branches if not (branch and isinstance(branch[-1], _ENDS))]
+    ways = [_binds_all(branch) for branch in branches if not leaves(branch)]
     return set.intersection(*ways) if ways else set()
 
 
@@ -206,6 +234,13 @@ def _binds_all(block: Sequence[ast.stmt]) -> set[str]:
     for statement in block:
         bound |= _binds(statement)
     return bound
+
+
+def indexed(node: ast.expr) -> ast.expr:
+    """`x` of `x[1:, i]`, and of `x` itself."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
 
 
 def reads(node: ast.AST) -> Iterator[str]:

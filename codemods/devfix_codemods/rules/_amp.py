@@ -7,6 +7,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import Argument
 from devfix_codemods.flow.names import Names
 from devfix_codemods.program import Program
@@ -28,7 +29,8 @@ _VERSION_TEST = re.compile(
     re.IGNORECASE,
 )
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
-_ANYTHING = frozenset({"Exception", "BaseException"})
+CATCHES_MISSING = _MISSING | {"Exception", "BaseException"}
+"""What catches that a name is missing, and maybe more."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 Written = ast.expr | ast.keyword
 
@@ -181,7 +183,7 @@ def _other_arms(outer: ast.AST, inner: ast.AST) -> Iterator[tuple[ast.expr, Sequ
             yield test, orelse if inner in body else body
     for block in (getattr(outer, "body", None), getattr(outer, "orelse", None), getattr(outer, "finalbody", None)):
         if isinstance(block, list) and inner in block:
-            before = (one for one in block[: block.index(inner)] if isinstance(one, ast.If) and leaves(one.body))
+            before = (one for one in block[: block.index(inner)] if isinstance(one, ast.If) and scope.leaves(one.body))
             yield from ((one.test, one.body) for one in before)
 
 
@@ -212,12 +214,12 @@ def tests_version(test: ast.expr) -> bool:
 
 def _catches_missing(outer: ast.Try, inner: ast.AST) -> bool:
     is_import = isinstance(inner, ast.Import | ast.ImportFrom)
-    expected = _MISSING | _ANYTHING if is_import else _MISSING
+    expected = CATCHES_MISSING if is_import else _MISSING
     if inner in outer.handlers:
         return bool(caught(inner) & (expected | {"TypeError"})) or any(map(_tries_amp, outer.body))
     if inner not in outer.body:
         return False
-    return any(caught(one) & expected and not leaves(one.body) for one in outer.handlers)
+    return any(caught(one) & expected and not scope.leaves(one.body) for one in outer.handlers)
 
 
 def _tries_amp(statement: ast.stmt) -> bool:
@@ -234,8 +236,3 @@ def caught(handler: ast.AST) -> set[str]:
         return {"BaseException"}
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return {ast.unparse(one).rpartition(".")[2] for one in kinds}
-
-
-def leaves(body: list[ast.stmt]) -> bool:
-    """Whether a block certainly ends by leaving the code around it."""
-    return isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)

@@ -97,11 +97,7 @@ class _Question:
         if isinstance(self.owner, ast.IfExp):
             return False
         others = self.owner.orelse if self.tensor else self.owner.body
-        return bool(others) and (_leaves(others) or any(name in scope.stored(one) for one in others))
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    return isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+        return bool(others) and (scope.leaves(others) or any(name in scope.stored(one) for one in others))
 
 
 def _questions(program: Program, function: scope.Function, name: str) -> Iterator[_Question]:

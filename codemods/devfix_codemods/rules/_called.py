@@ -1,23 +1,40 @@
 """What a call runs, by syntax: a function or a method of the file, or of another one of the project."""
 
 import ast
+from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.project import Project
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
 from devfix_codemods.rules._bindings import Bindings
 
 
 def called_function(program: Program, call: ast.Call) -> tuple[Program, scope.Function] | None:
     """The function that a plain or imported name means, with its file; None where it is none, or one of several."""
-    own = [one for one in program.tree.body if isinstance(one, scope.Function) and one.name == dotted(call.func)]
+    found = function_of(program.unit, program.project, call.func)
+    return (program.beside(found.unit), found.definition) if found is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A function of the project, with the file that it stands in."""
+
+    unit: Unit
+    definition: scope.Function
+
+
+def function_of(unit: Unit, project: Project | None, name: ast.expr) -> Defined | None:
+    """The function that a plain or imported name means, as for `called_function`, of a file that is no program yet."""
+    own = [one for one in unit.source.tree.body if isinstance(one, scope.Function) and one.name == dotted(name)]
     if own:
-        return (program, own[0]) if len(own) == 1 else None
-    imported = program.names.imported(call.func)
-    found = program.project.lookup(program.unit, imported) if program.project is not None and imported else None
+        return Defined(unit, own[0]) if len(own) == 1 else None
+    imported = unit.names.imported(name)
+    found = project.lookup(unit, imported) if project is not None and imported else None
     if found is None or not isinstance(found.definition, scope.Function):
         return None
-    return program.beside(found.unit), found.definition
+    return Defined(found.unit, found.definition)
 
 
 def called_method(program: Program, call: ast.Call) -> tuple[Program, scope.Function] | None:

@@ -20,7 +20,8 @@ def is_computed_of(program: Program, meeting: Meeting) -> bool:
     while pending:
         name = pending.pop()
         seen.add(name)
-        value = _last_value(function, name, line)
+        last = scope.last_assignment(function, name, line)
+        value = last.value if last is not None else None
         if value is None or any(isinstance(one, ast.Attribute) and one.attr in _MOVES for one in ast.walk(value)):
             continue
         found = tensors_in(value)
@@ -28,15 +29,6 @@ def is_computed_of(program: Program, meeting: Meeting) -> bool:
             return True
         pending |= found - seen - {"self", misplaced}
     return False
-
-
-def _last_value(function: scope.Function, name: str, line: int) -> ast.expr | None:
-    values = [
-        one
-        for one in ast.walk(function)
-        if isinstance(one, ast.Assign) and one.lineno < line and name in scope.stored(one)
-    ]
-    return max(values, key=lambda one: one.lineno).value if values else None
 
 
 def tensors_in(node: ast.AST) -> set[str]:

@@ -7,8 +7,6 @@ from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-
 
 def exclude_each_other(program: Program, first: ast.AST, second: ast.AST) -> bool:
     """Whether one runs only where `self.x` holds and the other only where it does not, which stays as it is made."""
@@ -38,7 +36,7 @@ def _conditions(program: Program, owner: ast.ClassDef, node: ast.AST) -> Iterato
             for one in scope.block_of(program, inner):
                 if one is inner:
                     break
-                if isinstance(one, ast.If) and isinstance(one.body[-1], _LEAVES) and not one.orelse:
+                if isinstance(one, ast.If) and scope.leaves(one.body) and not one.orelse:
                     yield from _told(one.test, kept, holds=False)
         if outer is function:
             return

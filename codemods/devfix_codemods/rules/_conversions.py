@@ -51,11 +51,10 @@ def _is_filled(program: Program, call: ast.Call, outer: ast.Call) -> bool:
         return True
     if not isinstance(tensor, ast.Name) or function is None:
         return False
-    before = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < outer.lineno)
-    last = max((one for one in before if tensor.id in scope.stored(one)), key=lambda one: one.lineno, default=None)
+    given = scope.given_last(function, tensor.id, outer.lineno)
     end = outer.end_lineno or outer.lineno
     read = any(one.lineno > end for one in scope.loads(function, {tensor.id}))
-    return read and last is not None and _is_made_anew(last.value)
+    return read and given is not None and _is_made_anew(given)
 
 
 _SAYS_IN_PLACE = re.compile(r"(?i)in_?place")

@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
+from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
@@ -102,7 +103,7 @@ class _Demands:
             case ast.Assert(test=test):
                 return _CUDA.search(ast.unparse(test)) is not None and not _is_either(test, ast.Or)
             case ast.If(test=test, body=body, orelse=orelse):
-                both = [self._block(unit, one, depth) or None for one in (body, orelse) if not _ends(one)]
+                both = [self._block(unit, one, depth) or None for one in (body, orelse) if not scope.raises(one)]
                 return self._expressions(unit, [test], depth) or (bool(both) and bool(orelse) and None not in both)
             case ast.For(iter=head, body=body) | ast.AsyncFor(iter=head, body=body):
                 return self._expressions(unit, [head], depth) or self._block(unit, body, depth)
@@ -147,10 +148,6 @@ def refuses(test: ast.expr) -> bool:
 
 def _is_either(test: ast.expr, operator: type[ast.boolop]) -> bool:
     return any(isinstance(one, ast.BoolOp) and isinstance(one.op, operator) for one in ast.walk(test))
-
-
-def _ends(body: _Block) -> bool:
-    return bool(body) and isinstance(body[-1], ast.Raise)
 
 
 def _chooses(function: _Function) -> bool:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._cuda_flags import says
@@ -133,7 +134,7 @@ def _exits_before(program: Program, statement: ast.stmt, words: re.Pattern[str])
 
 def _leaves(node: ast.If) -> bool:
     last = node.body[-1]
-    if isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+    if scope.leaves(node.body):
         return True
     call = last.value if isinstance(last, ast.Expr) else None
     return isinstance(call, ast.Call) and (dotted(call.func) or "").rpartition(".")[2] in {"exit", "_exit", "skip"}

@@ -250,9 +250,9 @@ def _sets(block: list[ast.stmt], key: str) -> bool:
                 return True
             case ast.AnnAssign(target=target, value=ast.expr()) if dotted(target) == key:
                 return True
-            case ast.If(body=body, orelse=orelse) if _sets(body, key) and (_sets(orelse, key) or _raises(orelse)):
+            case ast.If(body=body, orelse=orelse) if _sets(body, key) and (_sets(orelse, key) or scope.raises(orelse)):
                 return True
-            case ast.If(body=body, orelse=orelse) if _raises(body) and _sets(orelse, key):
+            case ast.If(body=body, orelse=orelse) if scope.raises(body) and _sets(orelse, key):
                 return True
             case ast.With(body=body) | ast.Try(body=body) if _sets(body, key):
                 return True
@@ -261,7 +261,3 @@ def _sets(block: list[ast.stmt], key: str) -> bool:
 
 def _parts(target: ast.expr) -> list[ast.expr]:
     return target.elts if isinstance(target, ast.Tuple) else [target]
-
-
-def _raises(block: list[ast.stmt]) -> bool:
-    return bool(block) and isinstance(block[-1], ast.Raise)

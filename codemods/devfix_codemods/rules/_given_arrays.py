@@ -137,17 +137,9 @@ def _last_value(names: Names, node: ast.Name, *, alone: bool = False) -> ast.exp
     `alone` asks for one that gives it to no other name.
     """
     around = next((one for one in names.ancestors(node) if isinstance(one, (scope.Function, ast.Module))), None)
-    found = (
-        [
-            one
-            for one in walk(around)
-            if isinstance(one, ast.Assign) and one.lineno < node.lineno and node.id in scope.stored(one)
-        ]
-        if around is not None
-        else []
-    )
-    last = max(found, key=lambda one: one.lineno, default=None)
-    if last is None or not all(isinstance(one, (ast.Name, ast.Tuple)) for one in last.targets):
+    last = scope.last_assignment(around, node.id, node.lineno) if around is not None else None
+    targets = last.targets if isinstance(last, ast.Assign) else [last.target] if last is not None else []
+    if last is None or not all(isinstance(one, (ast.Name, ast.Tuple)) for one in targets):
         return None
-    several = any(isinstance(one, ast.Tuple) for one in last.targets)
+    several = any(isinstance(one, ast.Tuple) for one in targets)
     return last.value if not several or (isinstance(last.value, ast.Call) and not alone) else None

@@ -68,22 +68,14 @@ def adds_to_host(program: Program, node: ast.AST, moved: set[ast.Call]) -> bool:
     names = set[str]()
     outer = program.names.parent(node)
     while isinstance(outer, ast.BinOp | ast.UnaryOp):
-        names |= {one.id for each in ast.iter_child_nodes(outer) if isinstance(one := _whole(each), ast.Name)}
+        operands = (each for each in ast.iter_child_nodes(outer) if isinstance(each, ast.expr))
+        names |= {one.id for each in operands if isinstance(one := scope.indexed(each), ast.Name)}
         outer = program.names.parent(outer)
     for name in names if function is not None else ():
-        values = [value for one in ast.walk(function or own) if (value := _given(one, name)) is not None]
-        values = [one for one in values if one.lineno < own.lineno]
-        last = max(values, key=lambda one: one.lineno, default=None)
+        last = scope.given_last(function or own, name, own.lineno)
         if isinstance(last, ast.Call) and last.args and _is_left(program, last, moved):
             return True
     return False
-
-
-def _whole(node: ast.AST) -> ast.AST:
-    """`x` of `x[1:, i]`."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node
 
 
 def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:

@@ -32,7 +32,7 @@ def is_said_of_host(program: Program, function: scope.Function) -> bool:
     around = (one for one in program.names.ancestors(function) if isinstance(one, (*_DOCUMENTED, ast.Module)))
     return (
         _OF_THE_HOST.search(_docstring(function)) is not None
-        or any(map(_is_all_of_host, around))
+        or any(map(gives_host, around))
         or _overrides_host(program, function)
     )
 
@@ -50,12 +50,8 @@ def _is_named_elsewhere(function: scope.Function, place: Place) -> bool:
     return last == "device" and root != "self" and root not in bound
 
 
-def gives_host(function: scope.Function) -> bool:
-    """Whether the docstring of a function says that what it gives is on the host: it has no word of another place."""
-    return _is_all_of_host(function)
-
-
-def _is_all_of_host(node: "_Documented") -> bool:
+def gives_host(node: "_Documented") -> bool:
+    """Whether the docstring says that what a function gives is on the host: it has no word of another place."""
     text = _docstring(node)
     return _OF_THE_HOST.search(text) is not None and _ELSEWHERE.search(text) is None
 

@@ -66,7 +66,7 @@ def _is_computed_with_kept(program: Program, node: ast.Name, steps: int) -> bool
 
 def _is_kept(program: Program, node: ast.expr) -> bool:
     """`self.table`, `self.table[j]`, made with dimensions on the host, and moved by nobody."""
-    owner, name = scope.class_around(program, node), own_attribute(_whole(node))
+    owner, name = scope.class_around(program, node), own_attribute(scope.indexed(node))
     if owner is None or name is None or program.classes.may_be_module(owner):
         return False
     return rank(program, node) > 0 and not is_carried_along(program, Kept(owner, name))
@@ -174,10 +174,4 @@ def _depth(node: ast.expr | None) -> int:
 
 
 def _is_attribute(node: ast.Subscript) -> bool:
-    return own_attribute(_whole(node)) is not None
-
-
-def _whole(node: ast.expr) -> ast.expr:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node
+    return own_attribute(scope.indexed(node)) is not None

@@ -77,7 +77,7 @@ class Partners:
     def _values(self, name: ast.Name, owner: Scope) -> Iterator[ast.expr]:
         """What a name is bound to: of a loop, what that runs over."""
         inner = [one for one in self._program.names.ancestors(name) if isinstance(one, _COMPREHENSIONS)]
-        loops = [one for each in inner for one in each.generators if name.id in _stored(one.target)]
+        loops = [one for each in inner for one in each.generators if name.id in scope.stored(one.target)]
         if loops:
             yield loops[0].iter
             return
@@ -128,10 +128,6 @@ class Partners:
             place = options.get("map_location")
             return place is None or "cpu" in ast.unparse(place)
         return moves_to_host(node) or name.startswith("numpy.") or (name in FACTORIES and "device" not in options)
-
-
-def _stored(target: ast.expr) -> set[str]:
-    return {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:

@@ -15,7 +15,7 @@ from devfix_codemods.rules._taken_to_host import moves_to_host, sets_dtype
 
 def is_moved_behind(program: Program, meeting: Meeting) -> bool:
     """Whether the result alone goes on to a device, and what the tensor meets may be a number: then nothing fails."""
-    other = dotted(_whole(meeting.anchor.node)) or "self"
+    other = dotted(scope.indexed(meeting.anchor.node)) or "self"
     if may_be_device(meeting.anchor.place) or meeting.anchor.value.kind is not Kind.UNKNOWN:
         return False
     if not isinstance(meeting.node, (ast.BinOp, ast.Compare)) or other.partition(".")[0] in {"self", "cls"}:
@@ -57,9 +57,3 @@ def _has_moved_name(program: Program, node: ast.expr) -> bool:
             again = bool(uses) and name in scope.stored(program.names.statement(uses[0]))
             return bool(uses) and all(_is_moved(program, one) for one in (uses[:1] if again else uses))
     return False
-
-
-def _whole(node: ast.expr) -> ast.expr:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node

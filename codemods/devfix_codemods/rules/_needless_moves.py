@@ -18,9 +18,7 @@ def is_placed_already(program: Program, move: Move) -> bool:
     if function is None or owner is None or not program.classes.is_managed(owner):
         return False
     given = set(scope.parameters(function)) - {"self"}
-    receiver = move.receiver
-    while isinstance(receiver, ast.Subscript):
-        receiver = receiver.value
+    receiver = scope.indexed(move.receiver)
     if not isinstance(receiver, ast.Name):
         return False
     stores = [program.names.statement(one) for one in scope.stores(function, receiver.id)]
@@ -30,9 +28,7 @@ def is_placed_already(program: Program, move: Move) -> bool:
 
 def _takes_apart(statement: ast.stmt, given: set[str]) -> bool:
     """`x, y = batch`, `x = batch["image"]`."""
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    while isinstance(value, ast.Subscript):
-        value = value.value
+    value = scope.indexed(statement.value) if isinstance(statement, ast.Assign) else None
     return isinstance(value, ast.Name) and value.id in given
 
 

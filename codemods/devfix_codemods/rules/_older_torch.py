@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
-from devfix_codemods.rules._amp import AMP, caught, leaves, literal, tests_version
+from devfix_codemods.rules._amp import AMP, CATCHES_MISSING, caught, literal, tests_version
+from devfix_codemods.rules._called import function_of
 
 Release = tuple[int, int]
 
@@ -119,13 +121,10 @@ class _File:
 
     def compares_torch(self, function: ast.expr) -> bool:
         """Whether what is called is a function of the project that compares torch's release with one given."""
-        name, imported = dotted(function), self.unit.names.imported(function)
-        own = [one for one in self.unit.source.tree.body if isinstance(one, ast.FunctionDef) and one.name == name]
-        found = self.project.lookup(self.unit, imported) if self.project is not None and imported and not own else None
-        definition = own[0] if own else found.definition if found is not None else None
-        if not isinstance(definition, ast.FunctionDef):
+        found = function_of(self.unit, self.project, function)
+        if found is None:
             return False
-        text = ast.unparse(definition)
+        text = ast.unparse(found.definition)
         return "ersion" in text and _COMPARES_TORCH.search(text) is not None
 
 
@@ -235,8 +234,7 @@ def _imports_torch(tree: ast.Module) -> bool:
 
 def _tried(node: ast.Try) -> Iterator[Release]:
     """The releases that have what is imported, where code goes on without it."""
-    missing = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
-    if not any(caught(one) & missing and not leaves(one.body) for one in node.handlers):
+    if not any(caught(one) & CATCHES_MISSING and not scope.leaves(one.body) for one in node.handlers):
         return
     for one in node.body:
         if isinstance(one, ast.ImportFrom) and not one.level:

@@ -90,8 +90,7 @@ def _sorts_out(statement: ast.stmt, name: str) -> bool:
 
 
 def _ends_or_sets(block: list[ast.stmt], name: str) -> bool:
-    leaves = isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
-    return leaves or any(isinstance(one, ast.Assign) and name in scope.stored(one) for one in block)
+    return scope.leaves(block) or any(isinstance(one, ast.Assign) and name in scope.stored(one) for one in block)
 
 
 def _is_behind_test(program: Program, name: str, node: ast.AST) -> bool:

@@ -51,14 +51,10 @@ def _surely(owner: ast.ClassDef, statement: ast.stmt, name: str, depth: int) -> 
         case ast.Assign() | ast.AnnAssign() | ast.Expr():
             return any(_is_set_by(one, name) or _calls_one_that(owner, one, name, depth) for one in walk(statement))
         case ast.If(body=body, orelse=orelse):
-            return all(_sets(owner, one, name, depth) or _leaves(one) for one in (body, orelse))
+            return all(_sets(owner, one, name, depth) or scope.raises(one) for one in (body, orelse))
         case ast.With(body=body) | ast.Try(body=body):
             return _sets(owner, body, name, depth)
     return False
-
-
-def _leaves(block: list[ast.stmt]) -> bool:
-    return bool(block) and isinstance(block[-1], ast.Raise)
 
 
 def _calls_one_that(owner: ast.ClassDef, node: ast.AST, name: str, depth: int) -> bool:

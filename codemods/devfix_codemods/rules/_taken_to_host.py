@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from operator import attrgetter
 
 from devfix_codemods import scope
@@ -27,8 +26,9 @@ def moves_to_host(node: ast.expr) -> bool:
 
 def is_brought(program: Program, bindings: Bindings, node: ast.expr) -> bool:
     """Whether the last move of a tensor took it to the host: `x.to(device).cpu()`."""
-    taken = list(_last_values(program, node)) if isinstance(node, ast.Name) else [node]
-    return bool(taken) and all(_ends_on_host(bindings, one) for one in taken)
+    around = scope.function_around(program, node) or program.tree
+    taken = scope.given_last(around, node.id, node.lineno) if isinstance(node, ast.Name) else node
+    return taken is not None and _ends_on_host(bindings, taken)
 
 
 def is_on_host(program: Program, bindings: Bindings, module: ast.expr) -> bool:
@@ -46,20 +46,6 @@ def is_on_host(program: Program, bindings: Bindings, module: ast.expr) -> bool:
     return (
         text is not None and bool(moves) and goes_to_host(bindings, max(moves, key=attrgetter("lineno", "col_offset")))
     )
-
-
-def _last_values(program: Program, node: ast.Name) -> Iterator[ast.expr]:
-    """What the last assignment above gives a name."""
-    values = [
-        one
-        for one in walk(scope.function_around(program, node) or program.tree)
-        if isinstance(one, ast.Assign) and one.lineno < node.lineno and _sets(one, node.id)
-    ]
-    yield from (one.value for one in sorted(values, key=attrgetter("lineno"))[-1:])
-
-
-def _sets(statement: ast.Assign, name: str) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name for one in statement.targets)
 
 
 def _ends_on_host(bindings: Bindings, node: ast.expr) -> bool:

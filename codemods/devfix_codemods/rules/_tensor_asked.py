@@ -25,8 +25,7 @@ def is_moved_if_asked(program: Program, node: ast.expr) -> bool:
     """Whether a value is, or got its name from, `y.cuda() if x.is_cuda else y` or `placed(y, x.is_cuda)`."""
     if b"is_cuda" not in program.source.data:
         return False
-    while isinstance(node, ast.Subscript):
-        node = node.value
+    node = scope.indexed(node)
     if _depends_on_cuda(node):
         return True
     function, text = scope.function_around(program, node), dotted(node)

@@ -33,9 +33,7 @@ def _writes(statement: ast.Assign, name: str | None) -> bool:
 
 def _picked(statement: ast.Assign) -> str | None:
     """`x` of `rows[i] = x[i][index]`."""
-    value = statement.value
-    while isinstance(value, ast.Subscript):
-        value = value.value
+    value = scope.indexed(statement.value)
     return value.id if isinstance(value, ast.Name) and isinstance(statement.value, ast.Subscript) else None
 
 
