@@ -40,18 +40,33 @@ def function_of(unit: Unit, project: Project | None, name: ast.expr) -> Defined 
 def called_method(program: Program, call: ast.Call) -> tuple[Program, scope.Function] | None:
     """The method of a class of the project that `x.method()` means, with its file.
 
-    `x` is `self`, a parameter annotated with the class, or a name that is bound once, by a call of it.
+    `x` is `self`, a parameter annotated with the class, or a name that is bound once, by a call of it. For a method of
+    the class itself or a static one, `x` may be the class, or `cls`.
     """
-    if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name):
+    if not isinstance(call.func, ast.Attribute):
         return None
-    owner = class_of(program, call.func.value)
+    root = call.func.value
+    owner = class_of(program, root) if isinstance(root, ast.Name) else None
     method = program.classes.methods(owner).get(call.func.attr) if owner is not None else None
+    if method is None and (owner := named_class(program, root)) is not None:
+        method = program.classes.methods(owner).get(call.func.attr)
+        method = method if method is not None and _needs_no_object(method) else None
     if method is None:
         return None
-    if program.unit.holds(method):
-        return program, method
-    home = program.project.home_of(method) if program.project is not None else None
-    return (program.beside(home), method) if home is not None else None
+    home = home_of(program, method)
+    return (home, method) if home is not None else None
+
+
+def home_of(program: Program, node: ast.AST) -> Program | None:
+    """The file of the project in which a definition stands."""
+    if program.unit.holds(node):
+        return program
+    home = program.project.home_of(node) if program.project is not None else None
+    return program.beside(home) if home is not None else None
+
+
+def _needs_no_object(method: scope.Function) -> bool:
+    return any(isinstance(one, ast.Name) and one.id in {"classmethod", "staticmethod"} for one in method.decorator_list)
 
 
 def class_of(program: Program, node: ast.Name) -> ast.ClassDef | None:
@@ -65,16 +80,18 @@ def class_of(program: Program, node: ast.Name) -> ast.ClassDef | None:
         return None
     value, said = found[0].value, found[0].annotation
     named = value.func if said is None and isinstance(value, ast.Call) else said
-    return _named_class(program, named) if named is not None else None
+    return named_class(program, named) if named is not None else None
 
 
-def _named_class(program: Program, node: ast.expr) -> ast.ClassDef | None:
+def named_class(program: Program, node: ast.expr) -> ast.ClassDef | None:
     """The class that an annotation, or what is called, names: `Context`, `"Context"`, `Context | None`."""
     match node:
         case ast.BinOp(left=inner, op=ast.BitOr(), right=ast.Constant(value=None)):
-            return _named_class(program, inner)
+            return named_class(program, inner)
         case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
-            return _named_class(program, inner)
+            return named_class(program, inner)
+    if isinstance(node, ast.Name) and node.id == "cls":
+        return scope.class_around(program, node)
     name = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else dotted(node)
     own = [one for one in program.tree.body if isinstance(one, ast.ClassDef) and one.name == name]
     if own or name is None or program.project is None:

@@ -9,6 +9,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
+from devfix_codemods.rules._host_helpers import gives_host, keeps_host
 from devfix_codemods.rules._host_on_purpose import is_index, is_random, is_scalar
 from devfix_codemods.rules._moving_helpers import MOVES, moves
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
@@ -148,8 +149,10 @@ def _has_host(
             and names.isdisjoint(scope.reads(call))
             and not any(map(moved.__contains__, _calls(call)))
         )
-        if copied or _is_left(program, call, moved):
+        if copied or _is_left(program, call, moved) or _is_left_by_helper(program, call, moved):
             return True
+    if any(_is_kept_by_helper(program, one, moved) for one in ast.walk(statement)):
+        return True
     met = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and not is_index(program, one)}
     copied_into = _copied_into(statement) if _is_computed_of(statement, names) else set()
     return any(_is_host(program, function, one, statement.lineno, moved) for one in met - names - copied_into)
@@ -206,8 +209,27 @@ def _is_left(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
         return False
     if any(one.arg in {"device", "out", None} for one in call.keywords) or is_scalar(call) or is_index(program, call):
         return False
+    return not _is_taken_away(program, call)
+
+
+def _is_left_by_helper(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
+    """Whether a function of the project makes it there for a call."""
+    return not is_index(program, call) and not _is_taken_away(program, call) and gives_host(program, call, moved)
+
+
+def _is_kept_by_helper(program: Program, node: ast.AST, moved: set[ast.Call]) -> bool:
+    """Whether `self.name` is what one made; not `self.name.size`, which may be a number."""
+    if not isinstance(node, ast.Attribute) or _is_taken_away(program, node):
+        return False
+    outer = program.names.parent(node)
+    called = isinstance(program.names.parent(outer), ast.Call) if isinstance(outer, ast.Attribute) else True
+    return called and keeps_host(program, node, moved)
+
+
+def _is_taken_away(program: Program, call: ast.expr) -> bool:
+    """Whether what an expression gives is moved in the same statement."""
     chain = (one for one in program.names.ancestors(call) if isinstance(one, ast.Attribute))
-    return not any(one.attr in MOVES and moves(program, one) for one in chain)
+    return any(one.attr in MOVES and moves(program, one) for one in chain)
 
 
 def _is_host(program: Program, function: scope.Function, name: str, line: int, moved: set[ast.Call]) -> bool:
@@ -220,7 +242,16 @@ def _is_host(program: Program, function: scope.Function, name: str, line: int, m
     if any(isinstance(one, ast.Attribute) and one.attr in MOVES and _to_device(program, one) for one in before):
         return False
     calls = [one for one in nodes if isinstance(one, ast.Call)]
-    return any(moves_to_host(one) or _is_left(program, one, moved) for one in calls)
+    if any(moves_to_host(one) or _is_left(program, one, moved) for one in calls):
+        return True
+    return not _is_moved_in_place(function, name) and any(_is_left_by_helper(program, one, moved) for one in calls)
+
+
+def _is_moved_in_place(function: scope.Function, name: str) -> bool:
+    """`cache.to(x.device)`, of an object that moves what it holds."""
+    return any(
+        isinstance(one, ast.Attribute) and one.attr in MOVES and dotted(one.value) == name for one in walk(function)
+    )
 
 
 def _given(node: ast.AST, name: str) -> ast.expr | None:
