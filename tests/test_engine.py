@@ -317,14 +317,19 @@ SET = {
 BASES = {"": False, "(ABC)": False, "(nn.Module)": False, "(Own)": True, "(PreTrainedModel)": True, "(Unknown)": True}
 
 
+def renamed(rules, code, text):
+    """The one finding of a rule that writes `code` in the place of `bad` in the program `text`."""
+    rules(_rule("DVF101", "bad", _renames(code)))
+    found = check(_source(text), ALL)
+    assert isinstance(found, Checked)
+    return found.findings[0]
+
+
 class TestAttributesThatAFixReads:
     def found(self, rules, body, base=""):
-        rules(_rule("DVF101", "bad", _renames("self.device")))
         own = "class Own:\n    def __init__(self):\n        self.device = 1\n"
         head = "import torch\nfrom abc import ABC\nfrom torch import nn\nfrom m import Unknown, PreTrainedModel\n"
-        found = check(_source(f"{head}{own}class A{base}:\n{body}"), ALL)
-        assert isinstance(found, Checked)
-        return found.findings[0]
+        return renamed(rules, "self.device", f"{head}{own}class A{base}:\n{body}")
 
     @pytest.mark.parametrize("body", NOT_SET.values(), ids=NOT_SET)
     def test_not_surely_set_where_it_reads_them(self, rules, body):
@@ -368,10 +373,7 @@ TOLD = {
 
 class TestDevicesThatAFixReads:
     def found(self, rules, body):
-        rules(_rule("DVF101", "bad", _renames("x.device")))
-        found = check(_source(f"import torch\ndef f(x, a):\n    {body}\n"), ALL)
-        assert isinstance(found, Checked)
-        return found.findings[0]
+        return renamed(rules, "x.device", f"import torch\ndef f(x, a):\n    {body}\n")
 
     @pytest.mark.parametrize("body", UNTOLD.values(), ids=UNTOLD)
     def test_of_what_may_be_no_tensor(self, rules, body):
@@ -381,11 +383,9 @@ class TestDevicesThatAFixReads:
 
     @pytest.mark.parametrize(("decorator", "kept"), [("", False), ("    @property\n", True)])
     def test_of_objects_that_give_it_when_they_are_called(self, rules, decorator, kept):
-        rules(_rule("DVF101", "bad", _renames("x.device")))
         own = f"class Sparse:\n{decorator}    def device(self):\n        return self.value.device\n"
-        found = check(_source(f"import torch\n{own}def f(x: Sparse):\n    x.rows()\n    bad()\n"), ALL)
-        assert isinstance(found, Checked)
-        assert (found.findings[0].fix is not None) is kept
+        found = renamed(rules, "x.device", f"import torch\n{own}def f(x: Sparse):\n    x.rows()\n    bad()\n")
+        assert (found.fix is not None) is kept
 
     @pytest.mark.parametrize("body", TOLD.values(), ids=TOLD)
     def test_of_tensors(self, rules, body):
