@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Facts
 from devfix_codemods.flow.interpreter import interpret
@@ -56,6 +57,11 @@ class Program:
         """The classes of this file, with what the project says of their bases."""
         return self.unit.classes
 
+    @property
+    def bindings(self) -> Bindings:
+        """What gives each name and attribute its value, in every scope of the file."""
+        return self.unit.local_bindings
+
     @cached_property
     def outline(self) -> Outline:
         """What syntax alone says: whether a rule can apply at all."""
@@ -80,6 +86,8 @@ class Program:
 
     def beside(self, unit: Unit) -> "Program":
         """Another file of the project, read on its own: what it imports and who imports it is not asked."""
+        if unit is self.unit:
+            return self
         other = Program(unit.source)
         other.unit = unit
         return other

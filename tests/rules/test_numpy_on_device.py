@@ -903,3 +903,19 @@ def f(model, a: torch.Tensor):
 @pytest.mark.parametrize("name", OPEN)
 def test_what_it_leaves_open(rule, name: str) -> None:
     assert "a.detach().cpu().numpy()" in rule.fixed("import torch\nDEVICE = torch.device('cuda')\n" + OPEN[name])
+
+
+def test_a_function_and_an_attribute_that_are_made_of_each_other(rule) -> None:
+    program = """
+        import torch
+        def pad(u):
+            return torch.flip(u, [0])
+        class Wave:
+            def __init__(self, size):
+                self.u = torch.zeros(size)
+            def step(self):
+                self.u = pad(self.u)
+            def show(self):
+                return self.u.numpy()
+    """
+    assert rule.findings(program) == ()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.classes import ClassTable, FileTraits
 from devfix_codemods.flow.evidence import Evidence, gather
 from devfix_codemods.flow.interest import Interest
@@ -69,6 +70,11 @@ class Unit:
         for name, binding in _bindings(self.source.tree.body):
             found.setdefault(name, []).append(binding)
         return found
+
+    @cached_property
+    def local_bindings(self) -> Bindings:
+        """What gives each name and attribute its value, in every scope."""
+        return Bindings(self.source.tree, self.names)
 
     @cached_property
     def stars(self) -> tuple[str, ...]:

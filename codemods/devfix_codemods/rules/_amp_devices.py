@@ -7,9 +7,9 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from devfix_codemods.flow.bindings import Binding, Scope
 from devfix_codemods.flow.tree import declared
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Binding, Bindings, Scope
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._optional import may_be_none
 
@@ -30,7 +30,7 @@ class Devices:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._names = program.names
-        self.bindings = Bindings(program)
+        self.bindings = program.bindings
         self._open: set[int] = set()
 
     def kind(self, node: ast.expr) -> Kind | None:

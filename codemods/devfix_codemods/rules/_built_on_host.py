@@ -4,7 +4,6 @@ import ast
 
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Bindings
 from devfix_codemods.rules._host_literals import is_host
 
 _WORDS = frozenset({"device", "map_location", "device_map", "torch_device"})
@@ -13,7 +12,7 @@ _WORDS = frozenset({"device", "map_location", "device_map", "torch_device"})
 def is_built_on_host(program: Program, node: ast.expr) -> bool:
     """Whether `node` is a part of what a name holds that is bound once, here, by a call with `device="cpu"`."""
     name = (dotted(node) or "").partition(".")[0]
-    bindings = Bindings(program)
+    bindings = program.bindings
     owner = bindings.owner(name, node) if name and name != "self" else None
     found = bindings.of(owner, name) if owner is not None else []
     if len(found) != 1 or owner is not bindings.scope(node):

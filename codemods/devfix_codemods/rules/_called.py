@@ -8,7 +8,6 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Bindings
 
 
 def called_function(program: Program, call: ast.Call) -> tuple[Program, scope.Function] | None:
@@ -73,7 +72,7 @@ def class_of(program: Program, node: ast.Name) -> ast.ClassDef | None:
     """The class of the project whose instance a name is: as in `called_method`."""
     if node.id == "self":
         return scope.class_around(program, node)
-    bindings = Bindings(program)
+    bindings = program.bindings
     owner = bindings.owner(node.id, node)
     found = bindings.of(owner, node.id) if owner is not None else []
     if len(found) != 1:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
+from devfix_codemods.flow.bindings import initializers
 from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp_devices
-from devfix_codemods.rules._bindings import initializers
 from devfix_codemods.rules._device_values import DeviceValues, Verdict, sounds_like_device
 from devfix_codemods.rules._no_tensors import is_no_tensor
 

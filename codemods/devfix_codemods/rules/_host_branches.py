@@ -4,8 +4,8 @@ import ast
 import re
 
 from devfix_codemods import scope
+from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Bindings
 from devfix_codemods.rules._host_literals import is_host_literal
 from devfix_codemods.rules._taken_to_host import goes_to_host
 
@@ -17,7 +17,7 @@ _ELSEWHERE = re.compile(r"cuda|\bmps\b|\.\w*device\b|accelerat|\bgpu|\bget_\w*de
 def is_guarded(program: Program, node: ast.AST) -> bool:
     """On a branch that asks where the tensor is, or behind one that refuses, or brings, what is elsewhere."""
     inner, names = node, set(scope.reads(node))
-    bindings = Bindings(program)
+    bindings = program.bindings
     for around in program.names.ancestors(node):
         if isinstance(around, ast.If | ast.IfExp) and _GUARD.search(ast.unparse(around.test)):
             return True

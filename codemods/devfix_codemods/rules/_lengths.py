@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.bindings import Binding
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Binding, Bindings
 from devfix_codemods.rules._whereabouts import Made, Whereabouts
 
 _PACKS = frozenset({"torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.pack_padded_sequence"})
@@ -67,7 +67,7 @@ class _Tensors:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._bindings = Bindings(program)
+        self._bindings = program.bindings
         self._open: set[ast.expr] = set()
 
     def is_tensor(self, node: ast.expr) -> bool:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from devfix_codemods import scope
+from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Bindings
 from devfix_codemods.rules._loaded_meetings import Partners, in_call, of_method
 
 

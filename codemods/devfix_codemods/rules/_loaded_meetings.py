@@ -4,10 +4,10 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
+from devfix_codemods.flow.bindings import Bindings, Scope
 from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.flow.tables import FACTORIES
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Bindings, Scope
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
 _COMPARISONS = (

@@ -6,7 +6,6 @@ from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Bindings
 
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 _DEPTH = 3
@@ -27,7 +26,7 @@ def _built(program: Program, module: ast.expr) -> ast.Call | None:
     text, around = dotted(module), scope.class_around(program, module)
     if text is None or around is None or not text.startswith("self."):
         return None
-    values = [one.value for one in Bindings(program).of_class(around, text)]
+    values = [one.value for one in program.bindings.of_class(around, text)]
     return values[0] if len(values) == 1 and isinstance(values[0], ast.Call) else None
 
 

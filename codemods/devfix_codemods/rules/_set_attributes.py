@@ -3,10 +3,10 @@
 import ast
 
 from devfix_codemods import scope
+from devfix_codemods.flow.bindings import initializers
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import initializers
 
 _REGISTERING = frozenset({"self.register_buffer", "self.register_parameter", "self.add_module"})
 _DEPTH = 3

@@ -3,9 +3,9 @@
 import ast
 
 from devfix_codemods import scope
+from devfix_codemods.flow.bindings import Binding
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
-from devfix_codemods.rules._bindings import Binding
 from devfix_codemods.rules._built_on_host import is_built_on_host
 from devfix_codemods.rules._tensor_words import PLACES, PLAIN
 from devfix_codemods.rules._whereabouts import Made, Whereabouts

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from devfix_codemods import scope
+from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Bindings
 
 _CUDA = re.compile(r"cuda(?::\d+)?")
 _READERS = frozenset(

@@ -12,10 +12,11 @@ from functools import cached_property
 
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.bindings import Binding
 from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.flow.tree import walk
+from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
-from devfix_codemods.rules._bindings import Binding, Bindings
 from devfix_codemods.rules._called import called_function, called_method
 from devfix_codemods.rules._callers import arguments
 from devfix_codemods.rules._host_functions import gives_host
@@ -53,18 +54,19 @@ _STEPS = 3000
 
 
 class Whereabouts:
-    """Answers for the expressions of one file."""
+    """Answers for the expressions of one file; `others` are those for the files that it asks, which may ask it."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, others: "dict[Unit, Whereabouts] | None" = None) -> None:
         self._program = program
         self._names = program.names
-        self._bindings = Bindings(program)
+        self._bindings = program.bindings
         self._evidence: dict[ast.AST, Evidence] = program.unit.evidence
         self._open: set[int] = set()
         self._steps = 0
         self._arguments: dict[ast.AST, Made] = {}
         self._brings: dict[ast.AST, bool] = {}
-        self._others: dict[Program, Whereabouts] = {}
+        self._others: dict[Unit, Whereabouts] = {} if others is None else others
+        self._others[program.unit] = self
 
     _again = Made.UNKNOWN
     _depth = 12
@@ -430,16 +432,14 @@ class Whereabouts:
         given = arguments(self._program, function, parameter.arg)
         if any(one is not None and _hands_on(where, one, function) for where, one in given):
             return False
-        return any(where is self._program for where, _ in given) and all(
+        return any(where.unit is self._program.unit for where, _ in given) and all(
             one is not None and self._elsewhere(where).is_on_host(one) for where, one in given
         )
 
     def _elsewhere(self, program: Program) -> "Whereabouts":
-        if program is self._program:
-            return self
-        if program not in self._others:
-            self._others[program] = type(self)(program)
-        return self._others[program]
+        if program.unit not in self._others:
+            type(self)(program, self._others)
+        return self._others[program.unit]
 
     def is_on_host(self, node: ast.expr) -> bool:
         """Whether a tensor, or all that a list collects, is surely on the host."""

@@ -50,7 +50,6 @@ from devfix_codemods.flow.tables import PARAMETER_CLASSES
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
-from devfix_codemods.rules._bindings import Bindings
 from devfix_codemods.rules._looks import discards_move
 from devfix_codemods.rules._moves import text_of, within
 from devfix_codemods.rules._needless_moves import is_placed_already, module_on_host
@@ -311,7 +310,7 @@ def _is_of_another_scope(program: Program, move: Move, target: str) -> bool:
     function = scope.function_around(program, move.node)
     if function is None or not target.isidentifier() or target in _declared_outer(function):
         return False
-    bindings = Bindings(program)
+    bindings = program.bindings
     return bindings.owner(target, move.node) is not bindings.scope(move.node)
 
 

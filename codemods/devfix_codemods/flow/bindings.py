@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tree import walk
-from devfix_codemods.program import Program
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Scope = ast.Module | ast.ClassDef | Function
@@ -30,9 +30,9 @@ class Binding:
 class Bindings:
     """The bindings of one file. Keys are dotted: `device`, `args.device`, `self.device`."""
 
-    def __init__(self, program: Program) -> None:
-        self._tree = program.tree
-        self._names = program.names
+    def __init__(self, tree: ast.Module, names: Names) -> None:
+        self._tree = tree
+        self._names = names
 
     def of(self, scope: Scope, key: str) -> list[Binding]:
         """Everything in `scope` that binds `key`."""
