@@ -2085,3 +2085,142 @@ def test_a_mapping_whose_items_are_moved_one_by_one(rule, first: str, second: st
 def test_a_mapping_of_which_an_item_is_moved_for_something_else(rule) -> None:
     program = BY_PARTS.format(first='ids = batch["ids"].to(self.args.device)', second="print(ids)")
     assert "for k, v in batch.items()}" in rule.unchanged_unless_unsafe(program)
+
+
+GIVEN_AWAY = """
+    import torch
+    from torch.utils._pytree import tree_map
+    from torch.utils.data import DataLoader
+
+    {helper}
+    def train(model, data, criterion, device):
+        model.to(device)
+        model.train()
+        for image, target in DataLoader(data):
+            target = target.to(device)
+            criterion({call}, target).backward()
+"""
+MOVING_HELPERS = {
+    "of whatever kind it is given": (
+        """
+        def run(model, given, device="cpu"):
+            if isinstance(given, dict):
+                for key in given.keys():
+                    given[key] = given[key].to(device) if torch.is_tensor(given[key]) else given[key]
+                return model(**given)
+            if isinstance(given, (list, tuple)):
+                given = [one.to(device) if torch.is_tensor(one) else one for one in given]
+                return model(*given)
+            if device == "cpu" or not torch.is_tensor(given):
+                return model(given)
+            given = given.to(device)
+            return model(given)
+        """,
+        "run(model, image, device=device)",
+    ),
+    "by position and by name": (
+        """
+        def run(model, *args, device=None, **kwargs):
+            if device is None or device == "cpu":
+                return model(*args, **kwargs)
+            return model(*[one.to(device) for one in args], **{k: v.to(device) for k, v in kwargs.items()})
+        """,
+        "run(model, image, device=device)",
+    ),
+    "by another helper of its own": (
+        """
+        def move(x, device):
+            if isinstance(x, dict):
+                return {k: move(v, device) for k, v in x.items()}
+            return x.to(device) if torch.is_tensor(x) else x
+
+        def run(model, image, device=None):
+            if device != "cpu":
+                return model(move(image, device))
+            return model(image)
+        """,
+        "run(model, image, device)",
+    ),
+    "leaf by leaf": (
+        """
+        def run(model, image, device=None):
+            if device != "cpu":
+                return model(tree_map(lambda one: one.to(device), image))
+            return model(image)
+        """,
+        "run(model, image, device)",
+    ),
+    "after a detour": (
+        """
+        def inner(model, x, device):
+            if device == "cpu":
+                return model(x)
+            return model(x.to(device))
+
+        def run(model, image, device=None):
+            return inner(model, image.float(), device)
+        """,
+        "run(model, image, device)",
+    ),
+    "by a method": (
+        """
+        class Runner:
+            def __init__(self, model):
+                self.model = model
+
+            def run(self, image, device):
+                if device == "cpu":
+                    return self.model(image)
+                return self.model(image.to(device))
+        """,
+        "Runner(model).run(image, device)",
+    ),
+    "by a call of an object": (
+        """
+        class Runner:
+            def __init__(self, model, device):
+                self.model = model
+                self.device = device
+
+            def __call__(self, image):
+                if self.device == "cpu":
+                    return self.model(image)
+                return self.model(image.to(self.device))
+        """,
+        "Runner(model, device)(image)",
+    ),
+    "by a helper of another library": (
+        """
+        from accelerate.utils import send_to_device
+
+        def run(model, image, device=None):
+            if device != "cpu":
+                return model(send_to_device(image, device))
+            return model(image)
+        """,
+        "run(model, image, device)",
+    ),
+}
+
+
+@pytest.mark.parametrize("helper", MOVING_HELPERS, ids=str)
+def test_a_helper_on_the_way_moves_what_it_is_given(rule, helper: str) -> None:
+    assert rule.findings(_given_away(*MOVING_HELPERS[helper])) == ()
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "def run(model, image, device):\n    return model(image).to(device)\n",
+        "def run(model, image, device):\n    return model(image.to(torch.float16))\n",
+        "def run(model, image, device):\n    mask = torch.ones(3).to(device)\n    return model(image * mask)\n",
+        "def move(x, d):\n    return x.float()\n\ndef run(model, image, device):\n    return model(move(image, 0))\n",
+    ],
+)
+def test_a_helper_on_the_way_that_moves_something_else(rule, helper: str) -> None:
+    fixed = rule.fixed(_given_away(helper, "run(model, image, device)"), unsafe=True)
+    assert "        image = image.to(device)\n" in fixed
+
+
+def _given_away(helper: str, call: str) -> str:
+    return dedent(GIVEN_AWAY).replace("{helper}", dedent(helper)).replace("{call}", call)

@@ -67,6 +67,7 @@ from devfix_codemods.rules._collations import goes_through, is_collated_to_list
 from devfix_codemods.rules._inline_moves import inline_moves, moves_inside_calls
 from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moves import copied_suffix, device_words, enters_call, insertable, text_of
+from devfix_codemods.rules._moving_helpers import is_moved_on_the_way
 from devfix_codemods.rules._one_branch import Forgotten, forgotten_moves, moves_in_one_branch
 from devfix_codemods.rules._partial_moves import PartialMove, moves_tuples, partial_moves
 from devfix_codemods.rules._texts import may_be_text
@@ -88,7 +89,7 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         if program.facts.may_be_placed(batch):
             continue  # the loader of another caller
-        if is_moved_by_parts(program, meeting, batch):
+        if is_moved_by_parts(program, meeting, batch) or is_moved_on_the_way(program, meeting, birth_node(meeting)):
             continue
         if _is_element(meeting) and not _looks_untouchable(program, meeting) and not _moved_in_vain(program, batch):
             groups.setdefault((birth_node(meeting), name_of(program, meeting)), []).append(meeting)
