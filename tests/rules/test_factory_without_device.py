@@ -1375,3 +1375,32 @@ def test_what_converts_a_tensor_leaves_it_where_it_is(rule, made: str) -> None:
 def test_what_is_converted_goes_to_what_is_given_as_a_tensor(rule) -> None:
     program = CONVERTED.format(made="torch.as_tensor(x)", out="return torch.cat([high, y])")
     assert "torch.as_tensor(x, device=y.device)" in rule.fixed(program)
+
+
+BEFORE_IT_IS_MADE = """
+    import torch
+
+    class Trainer:
+        def __init__(self, device):
+            self.device = torch.device(device)
+            self.mean = torch.zeros(3, device=self.device)
+
+        def placed(self, scores):
+            return [one.to(self.device) for one in scores]
+
+        def step(self, scores):
+            {before}
+            scores = torch.tensor(scores)
+            {after}
+            return (scores - self.mean) / self.mean
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [("scores = self.placed(scores)", "pass", 1), ("pass", "scores = self.placed(scores)", 0)],
+)
+def test_a_method_that_moves_what_it_is_given_counts_after_it_is_made(
+    rule, before: str, after: str, found: int
+) -> None:
+    assert len(rule.findings(BEFORE_IT_IS_MADE.format(before=before, after=after))) == found

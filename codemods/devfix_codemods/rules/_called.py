@@ -99,7 +99,7 @@ def _attribute_class(program: Program, node: ast.expr) -> ast.ClassDef | None:
     text, around = dotted(node), scope.class_around(program, node)
     if text is None or around is None or not text.startswith("self."):
         return None
-    match [one.value for one in Bindings(program).of_class(around, text)]:
+    match [one.value for one in program.bindings.of_class(around, text)]:
         case [ast.Call(func=built)]:
             return named_class(program, built)
     return None

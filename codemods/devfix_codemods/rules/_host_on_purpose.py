@@ -87,11 +87,19 @@ def stays(program: Program, function: scope.Function, call: ast.Call) -> bool:
     words = [*names, *(one.value for each in targets for one in ast.walk(each) if isinstance(one, ast.Constant))]
     if any(isinstance(one, str) and tables.sounds_like_length(one) for one in words):
         return True
-    uses = list(scope.loads(function, names))
+    uses = [one for one in scope.loads(function, names) if _may_follow(program, one, call)]
     if any(not _is_open(program, one) or _is_added_to_attribute(program, one) for one in uses):
         return True
     read = [one for one in uses if not _is_measured(program, one)]
     return bool(read) and all(is_index(program, one) for one in read)
+
+
+def _may_follow(program: Program, use: ast.Name, call: ast.Call) -> bool:
+    """Whether a use can come after the call: below it, in its own statement, or in a loop around both."""
+    if use.lineno >= program.names.statement(call).lineno:
+        return True
+    loops = [one for one in program.names.ancestors(call) if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
+    return any(one in loops for one in program.names.ancestors(use))
 
 
 def _is_added_to_attribute(program: Program, node: ast.Name) -> bool:
