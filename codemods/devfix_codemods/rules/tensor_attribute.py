@@ -67,6 +67,7 @@ from devfix_codemods.rules._caches import Cache, caches
 from devfix_codemods.rules._conditions import exclude_each_other
 from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._growing import grows
+from devfix_codemods.rules._kept_company import fails_anyhow, meets_host
 from devfix_codemods.rules._late_buffers import Late, late_buffers
 from devfix_codemods.rules._moved_already import uses_to_move
 from devfix_codemods.rules._moves import device_words, text_of
@@ -150,7 +151,7 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
     first = meetings[0]
     birth = program.source.span(_attributes.births(first)[0])
     other = text_of(program, first.anchor.node)
-    fix = _fix(program, kept, meetings)
+    fix = _fix(program, kept, meetings) if _helps(program, kept, meetings) else None
     is_module = _buffers.is_surely_module(program, kept.owner)
     why = "`.to` does not carry it" if is_module else "nothing moves it"
     where = "wherever its module was moved" if is_module else "where the caller has it"
@@ -168,6 +169,11 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
         fix=fix,
         advice=None if fix else _advice(kept, is_module),
     )
+
+
+def _helps(program: Program, kept: Kept, meetings: list[Meeting]) -> bool:
+    """Whether one of the operations works with the tensor moved."""
+    return not all(fails_anyhow(program, kept, one) for one in meetings)
 
 
 def _kept_at(program: Program, kept: Kept) -> Span | None:
@@ -210,6 +216,8 @@ def _advice(kept: Kept, is_module: bool) -> str:
 
 def _fix(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
     managed = any(one.context.managed for one in meetings)
+    if meets_host(program, kept):
+        return None if managed else _moved(program, kept, meetings)
     if not managed and not _buffers.is_surely_module(program, kept.owner):
         return _made_there(program, kept, meetings) or _moved(program, kept, meetings)
     buffer = _buffers.as_buffer(program, kept)
