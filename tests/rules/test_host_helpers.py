@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from devfix.neighbours import DiskFiles
 from devfix_codemods.engine import check
-from devfix_codemods.findings import Fix
+from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
@@ -172,3 +172,30 @@ def test_a_helper_that_is_repaired_as_well(rule) -> None:
     """
     after = rule.fixed(program, unsafe=True)
     assert after.count("device=tokens.device") == 2
+
+
+def test_names_and_helpers_that_are_made_of_each_other(rule) -> None:
+    program = """
+    import torch
+    from torch import nn
+    class Pair:
+        def __init__(self, first, second):
+            self.first = first
+            self.second = second
+        @classmethod
+        def joined(cls, first, second):
+            for one in second:
+                pair = cls(first, one)
+                first = (pair, second)
+                second = [first, pair]
+            return cls(first, cls.joined(second, first))
+    class Wrapper(nn.Module):
+        def forward(self, tokens: torch.Tensor, mask):
+            positions = torch.arange(tokens.shape[1])
+            for one in self.layers:
+                mask = (rest, one)
+                rest = (mask, tokens)
+                rest = Pair.joined(rest, mask)
+            return self.model(tokens, positions, mask, Pair.joined(mask, rest))
+    """
+    assert rule.safeties(program) == [Safety.UNSAFE]

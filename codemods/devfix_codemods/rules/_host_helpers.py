@@ -8,7 +8,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._attributes import Kept, assignments, is_carried_along, own_attribute, targets
 from devfix_codemods.rules._called import home_of, named_class
 from devfix_codemods.rules._host_parameters import host_parameters
-from devfix_codemods.rules._kept_tables import ANYHOW, Look, called, rank, values_of
+from devfix_codemods.rules._kept_tables import ANYHOW, DEEPEST, Look, called, rank, values_of
 from devfix_codemods.rules._moving_helpers import MOVES
 
 _CONTAINERS = frozenset({"tuple", "list", "dict"})
@@ -44,6 +44,8 @@ def _is_helped(program: Program, value: ast.expr) -> bool:
 
 
 def _holds(program: Program, node: ast.expr, look: Look) -> bool:
+    if look.depth > DEEPEST:
+        return False
     if rank(program, node, look) > 0:
         return True
     match node:
@@ -55,7 +57,8 @@ def _holds(program: Program, node: ast.expr, look: Look) -> bool:
             return _holds(program, part, look)
         case ast.Name():
             values = values_of(program, node)
-            return bool(values) and all(one is not None and _holds(program, one, look) for one in values)
+            inner = look.deeper(look.host)
+            return bool(values) and all(one is not None and _holds(program, one, inner) for one in values)
         case ast.Call(func=ast.Name(id=name)) if name in _CONTAINERS:
             return any(_holds(program, one, look) for one in scope.given_to(node))
         case ast.Call():

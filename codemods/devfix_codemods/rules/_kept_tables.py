@@ -25,7 +25,7 @@ _ELEMENTWISE = frozenset(
     | {"float", "double", "half", "long", "int", "bool", "triu", "tril", "unsqueeze", "masked_fill", "where"}
     | {"fill_", "masked_fill_", "mul_", "div_", "add_", "sub_", "expand", "repeat"}
 )
-_DEEPEST = 7
+DEEPEST = 7
 """Names, attributes and calls that are looked through, one behind the other."""
 
 
@@ -96,7 +96,7 @@ def _is_kept(program: Program, node: ast.expr) -> bool:
 
 def rank(program: Program, node: ast.expr, look: Look = ANYHOW) -> int:
     """The dimensions that a tensor made on the host has at least; 0 where it may have none, or be elsewhere."""
-    if look.depth > _DEEPEST:
+    if look.depth > DEEPEST:
         return 0
     match node:
         case ast.BinOp(left=first, right=second):
@@ -189,7 +189,7 @@ def _has_no_place(call: ast.Call, look: Look) -> bool:
 def called(program: Program, call: ast.Call, look: Look) -> tuple[Program, list[ast.expr], Look] | None:
     """What a function or method of the project returns, that moves nothing, and how to look at that."""
     found = called_function(program, call) or called_method(program, call)
-    if found is None or look.depth > _DEEPEST:
+    if found is None or look.depth > DEEPEST:
         return None
     there, function = found
     host = host_parameters(function, call, look.host)
