@@ -760,3 +760,98 @@ def test_what_is_used_where_it_was_loaded_goes_to_the_device(tmp_path: Path) -> 
     moved = EXPORT.format(move="model.to('cuda')")
     assert "Load to `device`" in choice(tmp_path, EXPORT.format(move="model(0)"))
     assert "Load to `device`" in choice(tmp_path, moved.replace("model.save", "model.warm"))
+
+
+LEFT_OPEN = """
+    import torch
+    class Trainer:
+        def __init__(self, model, device=None):
+            self.model = model
+            {kept}
+        {more}
+        def to(self, device):
+            self.device = torch.device(device)
+            self.model.to(self.device)
+        def restore(self, path):
+            {before}
+            self.criterion = torch.load(path)
+"""
+
+
+def left_open(kept: str, more: str = "", before: str = "pass") -> str:
+    return LEFT_OPEN.format(kept=kept, more=more, before=before)
+
+
+@pytest.mark.parametrize(
+    ("kept", "more"),
+    [
+        ("self.device = None", ""),
+        ("self.device: torch.device | None = None", ""),
+        ("pass", "device = None"),
+        ("self.device = 'cuda' if torch.cuda.is_available() else None", ""),
+        ("self._device = None", "@property\n        def device(self):\n            return self._device"),
+    ],
+)
+def test_a_device_that_is_none_until_it_is_set_is_no_place(rule, kept: str, more: str) -> None:
+    assert all("self." not in (one.fix.title if one.fix else "") for one in rule.findings(left_open(kept, more)))
+
+
+@pytest.mark.parametrize(
+    ("kept", "before"),
+    [
+        ("self.device = device", "pass"),
+        ("self.device = device or 'cuda'", "pass"),
+        ("self.device = None", "self.device = torch.device('cuda')"),
+    ],
+)
+def test_a_device_that_callers_choose_or_that_is_set_by_then_is_one(rule, kept: str, before: str) -> None:
+    fixed = rule.unchanged_unless_unsafe(left_open(kept, before=before))
+    assert "torch.load(path, map_location=self.device)" in fixed
+
+
+@pytest.mark.parametrize("given", ["self._device = None", "self._device = torch.device('cuda')"])
+def test_what_a_base_of_another_file_leaves_open(tmp_path: Path, given: str) -> None:
+    mixin = f"""
+import torch
+class DeviceMixin:
+    def __init__(self):
+        {given}
+    def to(self, device):
+        self._device = torch.device(device)
+"""
+    (tmp_path / "mixins.py").write_text(mixin)
+    program = """
+from mixins import DeviceMixin
+import torch
+class Trainer(DeviceMixin):
+    def run(self, x):
+        return self.model(x.to(self._device))
+    def restore(self, path):
+        self.criterion = torch.load(path)
+"""
+    source, project = Source(str(tmp_path / "run.py"), program.encode()), Project(DiskFiles(str(tmp_path)))
+    outcome = check(source, Options(frozenset({CODE})), project)
+    assert isinstance(outcome, Checked)
+    offered = [one.fix.title for one in outcome.findings if one.fix is not None]
+    assert any("self._device" in one for one in offered) == ("None" not in given)
+
+
+@pytest.mark.parametrize(
+    ("bound", "offered"),
+    [
+        ("device = None\n    if torch.cuda.is_available():\n        device = torch.device('cuda')", False),
+        ("device = 'cuda' if torch.cuda.is_available() else None", False),
+        ("device = None\n    device = torch.device('cuda')", True),
+        ("device = None\n    if device is None:\n        device = 'cuda'", True),
+    ],
+)
+def test_nor_is_a_name_that_may_still_be_none(rule, bound: str, offered: bool) -> None:
+    program = f"import torch\ndef load(path):\n    {bound}\n    net = torch.load(path)\n    return net\n"
+    titles = [one.fix.title for one in rule.findings(program) if one.fix is not None]
+    assert any("`device`" in one for one in titles) == offered
+
+
+@pytest.mark.parametrize("default", ["device=None", "device: torch.device | None = None"])
+def test_a_parameter_that_callers_may_leave_out_is_one(rule, default: str) -> None:
+    program = f"import torch\ndef load(path, {default}):\n    net = torch.load(path)\n    return net\n"
+    assert "map_location=device" in rule.unchanged_unless_unsafe(program)

@@ -24,7 +24,11 @@ class Verdict(Enum):
     DEVICE = "a device"
     HOST = "the host by name"
     NONE = "None"
+    LEFT_OUT = "None where a caller, or an option, says nothing"
     OTHER = "something else, or unknown"
+
+
+EMPTY = frozenset({Verdict.NONE, Verdict.LEFT_OUT})
 
 
 class DeviceValues:
@@ -42,7 +46,7 @@ class DeviceValues:
         if owner is self._bindings.scope(at):
             found = self._bindings.reaching(found, at)
         verdicts = frozenset[Verdict]().union(*(self._once(one, key) for one in found))
-        return verdicts - {Verdict.NONE} if self._is_settled(found, key, at) else verdicts
+        return verdicts - EMPTY if self._is_settled(found, key, at) else verdicts
 
     def _once(self, binding: Binding, key: str) -> set[Verdict]:
         if id(binding) in self._open:
@@ -84,7 +88,7 @@ class DeviceValues:
         short = key == "dev" and self.is_used(key, binding.node)
         if annotated is False or (annotated is None and not named and not short) or default == {Verdict.OTHER}:
             return {Verdict.OTHER}
-        return {Verdict.DEVICE} | (default & {Verdict.NONE})
+        return {Verdict.DEVICE, Verdict.LEFT_OUT} if Verdict.NONE in default else {Verdict.DEVICE}
 
     def _annotated(self, annotation: ast.expr | None) -> bool | None:
         """Whether an annotation says device; None where it says nothing or leaves it open."""
@@ -110,7 +114,7 @@ class DeviceValues:
                 return self._value(first) | self._value(second)
             case ast.BoolOp(op=ast.Or(), values=[*values, last]):
                 options = set[Verdict]().union(*(self._value(one) for one in values))
-                return options - {Verdict.NONE} | self._value(last)
+                return options - EMPTY | self._value(last)
             case ast.Call():
                 return self._call(node)
             case ast.Subscript(slice=ast.Constant(value="device")):
@@ -127,7 +131,9 @@ class DeviceValues:
         if isinstance(node.func, ast.Attribute) and node.func.attr in {"get", "pop"} and node.args:
             is_device = isinstance(node.args[0], ast.Constant) and node.args[0].value == "device"
             return (
-                {Verdict.DEVICE, *(set() if len(node.args) > 1 else {Verdict.NONE})} if is_device else {Verdict.OTHER}
+                {Verdict.DEVICE, *(set() if len(node.args) > 1 else {Verdict.LEFT_OUT})}
+                if is_device
+                else {Verdict.OTHER}
             )
         name = (dotted(node.func) or "").rpartition(".")[2]
         plain = isinstance(node.func, ast.Name) or qualified is not None or (dotted(node.func) or "").count(".") == 1

@@ -15,7 +15,8 @@ from devfix_codemods.flow.bindings import initializers
 from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp_devices
-from devfix_codemods.rules._device_values import DeviceValues, Verdict, sounds_like_device
+from devfix_codemods.rules._called import home_of
+from devfix_codemods.rules._device_values import EMPTY, DeviceValues, Verdict, sounds_like_device
 from devfix_codemods.rules._no_tensors import is_no_tensor
 
 _CONFIGURATION = re.compile(
@@ -35,11 +36,15 @@ _DEVICE_BASES = (
 
 @dataclass(frozen=True, slots=True)
 class DeviceExpression:
-    """`text` names a device; as a `torch.device` for certain, or maybe as a string. `optional`: it may be None."""
+    """`text` names a device; as a `torch.device` for certain, or maybe as a string.
+
+    `optional`: it may be None. `unset`: it is so until the code itself sets it, and not because a caller leaves it out.
+    """
 
     text: str
     is_torch_device: bool
     optional: bool = False
+    unset: bool = False
 
 
 class Devices:
@@ -100,7 +105,7 @@ class Devices:
 
     def _expression(self, text: str, at: ast.stmt, verdicts: frozenset[Verdict]) -> DeviceExpression:
         certain = self._kinds.named(text, at) is _amp_devices.Kind.DEVICE
-        return DeviceExpression(text, certain, Verdict.NONE in verdicts)
+        return DeviceExpression(text, certain, not verdicts.isdisjoint(EMPTY), Verdict.NONE in verdicts)
 
     # Attributes of `self`
 
@@ -124,10 +129,25 @@ class Devices:
         if found:
             own = self.bindings.of(function, key)
             here = any(self.bindings.dominates(one, statement) for one in own)
+            if here:  # what the constructor left there is gone
+                own = self.bindings.reaching(own, statement)
+                verdicts -= EMPTY.difference(*(self._values.given(one, key) for one in own))
             return verdicts if here or (function.name not in _BEFORE_ALL and self._is_set(owner, name)) else frozenset()
         late = function.name not in _BEFORE_ALL or self._after_super(function, statement)
         inherited = self._has_property(owner, name) or self._inherits(owner, key)
-        return frozenset({Verdict.DEVICE}) if late and inherited else frozenset()
+        return self._left_by_bases(owner, name) | {Verdict.DEVICE} if late and inherited else frozenset()
+
+    def _left_by_bases(self, owner: ast.ClassDef, name: str) -> frozenset[Verdict]:
+        """None, where a base of another file leaves the attribute so, or a class what its property gives."""
+        found: set[Verdict] = set()
+        for each in (owner, *self._program.classes.ancestors(owner)):
+            home = home_of(self._program, each)
+            if home is None:
+                continue
+            key, values = f"self.{_kept_by(each, name)}", DeviceValues(home, home.bindings)
+            given = [*home.bindings.of_class(each, key), *home.bindings.of(each, key.removeprefix("self."))]
+            found |= {verdict for one in given for verdict in values.given(one, key)}
+        return EMPTY & found
 
     def _lineage(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
         """A class and those of its bases that stand in the same file."""
@@ -236,6 +256,16 @@ def sounds_like_options(name: str) -> bool:
 
 def _is_device(verdicts: frozenset[Verdict]) -> bool:
     return Verdict.DEVICE in verdicts and Verdict.OTHER not in verdicts
+
+
+def _kept_by(owner: ast.ClassDef, name: str) -> str:
+    """The attribute that a property just gives: `return self._device`; `name` itself where there is none."""
+    for one in owner.body:
+        if isinstance(one, ast.FunctionDef) and one.name == name:
+            match [each for each in one.body if not isinstance(each, ast.Expr)]:
+                case [ast.Return(value=ast.Attribute(value=ast.Name(id="self"), attr=kept))]:
+                    return kept
+    return name
 
 
 def _takes_self(function: scope.Function) -> bool:

@@ -239,9 +239,12 @@ class _Chooser:
         return target if target is not None and target in known else self._host
 
     def _at_hand(self, call: ast.Call) -> str | None:
-        """A name for the device; not that of a model of transformers, which may still be loading, nor unused CUDA."""
+        """A name for the device; not that of a model of transformers, which may still be loading, nor unused CUDA.
+
+        Nor one that is None until the code sets it: a load to None puts the tensors where they were saved from.
+        """
         statement = self._names.statement(call)
-        found = self._devices.first(statement, optional=True)
+        found = next((one for one in self._devices.at(statement) if not one.unset), None)
         if found is None or is_unused_default(self._program, self._devices.bindings, found.text, statement):
             return None
         owner = scope.class_around(self._program, call)
