@@ -26,6 +26,7 @@ class ClassTable:
         self._ancestors: dict[ast.ClassDef, list[ast.ClassDef]] = {}
         self._named_bases: dict[ast.ClassDef, tuple[str, ...]] = {}
         self._attributes: dict[ast.ClassDef, frozenset[str]] = {}
+        self._assigned: dict[ast.ClassDef, frozenset[str] | None] = {}
         self._classes: dict[str, ast.ClassDef | None] = {}
         self.elsewhere: Elsewhere = lambda base: None
         self.tables: Mapping[ast.ClassDef, ClassTable] = {}
@@ -97,6 +98,19 @@ class ClassTable:
             self._attributes[definition] = frozenset(text for text in texts if text is not None)
         return self._attributes[definition]
 
+    def assigned(self, definition: ast.ClassDef) -> frozenset[str] | None:
+        """The attributes that methods of a class assign; None where it may get tensors or parts otherwise."""
+        if (table := self._table(definition)) is not self:
+            return table.assigned(definition)
+        if definition not in self._assigned:
+            nodes = [one for each in self.methods(definition).values() for one in walk(each)]
+            named = {one.id for one in nodes if isinstance(one, ast.Name)}
+            attributes = [one for one in nodes if isinstance(one, ast.Attribute)]
+            adds = not _ADDING.isdisjoint(named | {one.attr for one in attributes})
+            kept = frozenset(one.attr for one in attributes if isinstance(one.ctx, ast.Store))
+            self._assigned[definition] = None if adds else kept
+        return self._assigned[definition]
+
     def is_dataset(self, definition: ast.ClassDef) -> bool:
         if any(
             base.startswith(tables.DATASET_BASES) or base.endswith("Dataset") for base in self.named_bases(definition)
@@ -150,6 +164,10 @@ class ClassTable:
 
 Elsewhere = Callable[[ast.expr], ast.ClassDef | None]
 _PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "NamedTuple", "dict", "list", "Exception"})
+_ADDING = frozenset(
+    {"register_buffer", "register_parameter", "register_module", "add_module", "Parameter", "setattr", "__dict__"}
+)
+"""Names by which modules get tensors and parts otherwise than by an assignment."""
 
 
 def _is_torch_module(qualified: str) -> bool:

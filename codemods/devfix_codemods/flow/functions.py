@@ -344,11 +344,8 @@ class Functions(Calls):
         """Whether objects of a class of modules hold nothing but these attributes."""
         if self.classes.bases(definition) != ("torch.nn.Module",):
             return False
-        nodes = [one for each in self.classes.methods(definition).values() for one in walk(each)]
-        named = {one.id for one in nodes if isinstance(one, ast.Name)}
-        named |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
-        kept = {one.attr for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)}
-        return named.isdisjoint(_ADDING) and kept <= attributes.keys()
+        kept = self.classes.assigned(definition)
+        return kept is not None and kept <= attributes.keys()
 
     def _settle(self, token: str, definition: ast.ClassDef, state: State) -> None:
         """A new module that did not move itself lives on the host, if it is seen to hold parameters there."""
@@ -437,12 +434,6 @@ def _is_static(definition: ast.AST) -> bool:
 
 def _is_property(definition: ast.AST) -> bool:
     return any("property" in one for one in _decorators(definition))
-
-
-_ADDING = frozenset(
-    {"register_buffer", "register_parameter", "register_module", "add_module", "Parameter", "setattr", "__dict__"}
-)
-"""Names by which modules get tensors and parts otherwise than by an assignment."""
 
 
 def _is_part(value: Value) -> bool:
