@@ -60,7 +60,7 @@ class Program:
     @property
     def bindings(self) -> Bindings:
         """What gives each name and attribute its value, in every scope of the file."""
-        return self.unit.local_bindings
+        return self.unit.bindings
 
     @cached_property
     def outline(self) -> Outline:

@@ -235,7 +235,7 @@ class Project:
         return found.unit.interest.seeds(found.definition)
 
     def _member(self, unit: Unit, name: str, chain: int) -> Found | None:
-        bindings = unit.bindings.get(name, [])
+        bindings = unit.top_level.get(name, [])
         imported = [one.imported for one in bindings if one.imported is not None]
         if len(bindings) == 1 and not imported:
             return Found(unit, name, bindings[0].definition)

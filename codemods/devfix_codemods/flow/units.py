@@ -18,7 +18,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class TopLevelBinding:
     """What one statement at the top level binds a name to: a definition, an import by its dotted name, or a value."""
 
     definition: Definition | None = None
@@ -64,15 +64,15 @@ class Unit:
         }
 
     @cached_property
-    def bindings(self) -> dict[str, list[Binding]]:
+    def top_level(self) -> dict[str, list[TopLevelBinding]]:
         """What the top level binds each name to, in the order of the statements."""
-        found: dict[str, list[Binding]] = {}
-        for name, binding in _bindings(self.source.tree.body):
+        found: dict[str, list[TopLevelBinding]] = {}
+        for name, binding in _top_level(self.source.tree.body):
             found.setdefault(name, []).append(binding)
         return found
 
     @cached_property
-    def local_bindings(self) -> Bindings:
+    def bindings(self) -> Bindings:
         """What gives each name and attribute its value, in every scope."""
         return Bindings(self.source.tree, self.names)
 
@@ -96,11 +96,11 @@ def tag_of(path: str) -> str:
     return f"{zlib.crc32(path.encode('utf-8', 'surrogateescape')):x}!"
 
 
-def _bindings(body: list[ast.stmt]) -> Iterator[tuple[str, Binding]]:
+def _top_level(body: list[ast.stmt]) -> Iterator[tuple[str, TopLevelBinding]]:
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                yield node.name, Binding(definition=node)
+                yield node.name, TopLevelBinding(definition=node)
             case ast.ImportFrom():
                 yield from _imported_from(node)
             case ast.Import():
@@ -108,20 +108,20 @@ def _bindings(body: list[ast.stmt]) -> Iterator[tuple[str, Binding]]:
             case ast.If() | ast.Try():
                 handlers = node.handlers if isinstance(node, ast.Try) else []
                 for block in (node.body, *(one.body for one in handlers), node.orelse):
-                    yield from _bindings(block)
+                    yield from _top_level(block)
             case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.For() | ast.With():
-                yield from ((name, Binding()) for name in stored(node))
+                yield from ((name, TopLevelBinding()) for name in stored(node))
 
 
-def _imported_from(node: ast.ImportFrom) -> Iterator[tuple[str, Binding]]:
+def _imported_from(node: ast.ImportFrom) -> Iterator[tuple[str, TopLevelBinding]]:
     head = _dotted(node)
     for one in node.names:
         dotted = f"{head}{'' if head.endswith('.') else '.'}{one.name}"
-        yield one.asname or one.name, Binding(imported=dotted)
+        yield one.asname or one.name, TopLevelBinding(imported=dotted)
 
 
-def _imported(alias: ast.alias) -> Binding:
-    return Binding(imported=alias.name if alias.asname else alias.name.partition(".")[0])
+def _imported(alias: ast.alias) -> TopLevelBinding:
+    return TopLevelBinding(imported=alias.name if alias.asname else alias.name.partition(".")[0])
 
 
 def _dotted(node: ast.ImportFrom) -> str:

@@ -120,6 +120,6 @@ def named_class(program: Program, node: ast.expr) -> ast.ClassDef | None:
         return own[0] if len(own) == 1 else None
     if not isinstance(node, ast.Constant):
         return program.project.parent(program.unit, node)
-    bound = [one.imported for one in program.unit.bindings.get(name, []) if one.imported is not None]
+    bound = [one.imported for one in program.unit.top_level.get(name, []) if one.imported is not None]
     found = program.project.lookup(program.unit, bound[0]) if len(bound) == 1 else None
     return found.definition if found is not None and isinstance(found.definition, ast.ClassDef) else None

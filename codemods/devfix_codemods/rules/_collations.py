@@ -49,7 +49,7 @@ def _units(program: Program) -> Iterator[Unit]:
         return
     seen = {program.unit.path}
     for unit in (program.unit, *program.project.importing(program.unit)):
-        imported = (one.imported for each in unit.bindings.values() for one in each)
+        imported = (one.imported for each in unit.top_level.values() for one in each)
         for name in (one for one in imported if one is not None and _OF_DATA.search(one)):
             found = program.project.lookup(unit, name)
             if found is not None and found.unit.path not in seen:

@@ -72,7 +72,7 @@ class _Demands:
             if found is None or found.definition is None:
                 return self._of_extension(unit, imported)
             return self._definition(found.unit, found.definition, depth)
-        bindings = unit.bindings.get(text.removesuffix(".apply"), [])
+        bindings = unit.top_level.get(text.removesuffix(".apply"), [])
         definition = bindings[0].definition if len(bindings) == 1 else None
         return definition is not None and self._definition(unit, definition, depth)
 

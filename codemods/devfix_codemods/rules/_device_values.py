@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 
 from devfix_codemods import scope
-from devfix_codemods.flow.bindings import Binding, Bindings, Scope
+from devfix_codemods.flow.bindings import Binding, Scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 
@@ -34,10 +34,10 @@ EMPTY = frozenset({Verdict.NONE, Verdict.LEFT_OUT})
 class DeviceValues:
     """What names and expressions of one file hold, as far as devices go."""
 
-    def __init__(self, program: Program, bindings: Bindings) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
         self._names = program.names
-        self._bindings = bindings
+        self._bindings = program.bindings
         self._open: set[int] = set()
 
     def verdicts(self, owner: Scope, key: str, at: ast.AST) -> frozenset[Verdict]:

@@ -54,8 +54,8 @@ class Devices:
         self._program = program
         self._names = program.names
         self._kinds = _amp_devices.Devices(program)
-        self.bindings = self._kinds.bindings
-        self._values = DeviceValues(program, self.bindings)
+        self.bindings = program.bindings
+        self._values = DeviceValues(program)
 
     def at(self, statement: ast.stmt) -> tuple[DeviceExpression, ...]:
         """What names a device when `statement` starts, best first: names, then `self.device`, then `args.device`."""
@@ -144,7 +144,7 @@ class Devices:
             home = home_of(self._program, each)
             if home is None:
                 continue
-            key, values = f"self.{_kept_by(each, name)}", DeviceValues(home, home.bindings)
+            key, values = f"self.{_kept_by(each, name)}", DeviceValues(home)
             given = [*home.bindings.of_class(each, key), *home.bindings.of(each, key.removeprefix("self."))]
             found |= {verdict for one in given for verdict in values.given(one, key)}
         return EMPTY & found

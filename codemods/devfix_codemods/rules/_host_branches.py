@@ -4,7 +4,6 @@ import ast
 import re
 
 from devfix_codemods import scope
-from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_literals import is_host_literal
 from devfix_codemods.rules._taken_to_host import goes_to_host
@@ -17,7 +16,6 @@ _ELSEWHERE = re.compile(r"cuda|\bmps\b|\.\w*device\b|accelerat|\bgpu|\bget_\w*de
 def is_guarded(program: Program, node: ast.AST) -> bool:
     """On a branch that asks where the tensor is, or behind one that refuses, or brings, what is elsewhere."""
     inner, names = node, set(scope.reads(node))
-    bindings = program.bindings
     for around in program.names.ancestors(node):
         if isinstance(around, ast.If | ast.IfExp) and _GUARD.search(ast.unparse(around.test)):
             return True
@@ -25,7 +23,7 @@ def is_guarded(program: Program, node: ast.AST) -> bool:
             return False
         if isinstance(inner, ast.stmt):
             above = _above(program, inner)
-            if any(map(_refuses, above)) or any(_brings(bindings, one, names) for one in above):
+            if any(map(_refuses, above)) or any(_brings(program, one, names) for one in above):
                 return True
         inner = around
     return False
@@ -45,7 +43,7 @@ def _refuses(statement: ast.stmt) -> bool:
     return _PLACE.search(ast.unparse(statement.test)) is not None
 
 
-def _brings(bindings: Bindings, statement: ast.stmt, names: set[str]) -> bool:
+def _brings(program: Program, statement: ast.stmt, names: set[str]) -> bool:
     """`if device != "cpu": x = x.cpu()`."""
     if not isinstance(statement, ast.If) or not _GUARD.search(ast.unparse(statement.test)):
         return False
@@ -53,7 +51,7 @@ def _brings(bindings: Bindings, statement: ast.stmt, names: set[str]) -> bool:
         isinstance(one, ast.Assign)
         and not names.isdisjoint(scope.stored(one))
         and isinstance(one.value, ast.Call)
-        and goes_to_host(bindings, one.value)
+        and goes_to_host(program, one.value)
         for one in statement.body
     )
 

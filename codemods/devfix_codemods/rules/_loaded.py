@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from devfix_codemods import scope
-from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._loaded_meetings import Partners, in_call, of_method
@@ -89,9 +88,9 @@ _DEPTH = 3
 class LoadedValues:
     """The file in which loaded values are followed."""
 
-    def __init__(self, program: Program, bindings: Bindings) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
-        self.bindings = bindings
+        self.bindings = program.bindings
         self.classes = program.unit.classes
 
     def uses(self, call: ast.Call) -> Uses:
@@ -100,7 +99,7 @@ class LoadedValues:
         follower = _Follower(self, seen, 0)
         follower.follow(call)
         found = follower.found
-        partners = Partners(self.program, self.bindings, seen)
+        partners = Partners(self.program, seen)
         if any(partners.is_elsewhere(one, is_tensor=known) for one, known in found.partners):
             found.add(Use.MEETS)
         return found

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.flow.bindings import Bindings, Scope
+from devfix_codemods.flow.bindings import Scope
 from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.flow.tables import FACTORIES
 from devfix_codemods.program import Program
@@ -44,9 +44,9 @@ def of_method(call: ast.Call) -> list[ast.expr] | None:
 class Partners:
     """Tells whether what meets a loaded value may be on a device."""
 
-    def __init__(self, program: Program, bindings: Bindings, loaded: set[tuple[ast.AST, str]]) -> None:
+    def __init__(self, program: Program, loaded: set[tuple[ast.AST, str]]) -> None:
         self._program = program
-        self._bindings = bindings
+        self._bindings = program.bindings
         self._loaded = loaded
 
     def is_elsewhere(self, partner: ast.expr, *, is_tensor: bool) -> bool:

@@ -5,7 +5,6 @@ import re
 from operator import attrgetter
 
 from devfix_codemods import scope
-from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
@@ -24,14 +23,14 @@ def moves_to_host(node: ast.expr) -> bool:
     return node.func.attr in {"to", "to_device"} and any(re.search(r"\bcpu\b|host", ast.unparse(one)) for one in given)
 
 
-def is_brought(program: Program, bindings: Bindings, node: ast.expr) -> bool:
+def is_brought(program: Program, node: ast.expr) -> bool:
     """Whether the last move of a tensor took it to the host: `x.to(device).cpu()`."""
     around = scope.function_around(program, node) or program.tree
     taken = scope.given_last(around, node.id, node.lineno) if isinstance(node, ast.Name) else node
-    return taken is not None and _ends_on_host(bindings, taken)
+    return taken is not None and _ends_on_host(program, taken)
 
 
-def is_on_host(program: Program, bindings: Bindings, module: ast.expr) -> bool:
+def is_on_host(program: Program, module: ast.expr) -> bool:
     """Whether the last move of a module above, in the same function or script, took it to the host."""
     text = dotted(module)
     moves = [
@@ -44,25 +43,25 @@ def is_on_host(program: Program, bindings: Bindings, module: ast.expr) -> bool:
         and dotted(one.func.value) == text
     ]
     return (
-        text is not None and bool(moves) and goes_to_host(bindings, max(moves, key=attrgetter("lineno", "col_offset")))
+        text is not None and bool(moves) and goes_to_host(program, max(moves, key=attrgetter("lineno", "col_offset")))
     )
 
 
-def _ends_on_host(bindings: Bindings, node: ast.expr) -> bool:
+def _ends_on_host(program: Program, node: ast.expr) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _MOVES and not sets_dtype(node):
-            return goes_to_host(bindings, node)
+            return goes_to_host(program, node)
         node = node.func.value
     return False
 
 
-def goes_to_host(bindings: Bindings, call: ast.Call) -> bool:
+def goes_to_host(program: Program, call: ast.Call) -> bool:
     """`x.cpu()`, `x.to(device)` with `device = torch.device("cpu")` and nothing else."""
     given = scope.given_to(call)
     if moves_to_host(call) or not given or not isinstance(given[0], ast.Name):
         return moves_to_host(call)
-    owner = bindings.owner(given[0].id, given[0])
-    found = bindings.of(owner, given[0].id) if owner is not None else []
+    owner = program.bindings.owner(given[0].id, given[0])
+    found = program.bindings.of(owner, given[0].id) if owner is not None else []
     return bool(found) and all(one.value is not None and is_host_literal(one.value) for one in found)
 
 

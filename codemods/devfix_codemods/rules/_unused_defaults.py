@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from devfix_codemods import scope
-from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.program import Program
 
@@ -21,9 +20,9 @@ _READERS = frozenset(
 _Place = tuple[ast.AST, str]
 
 
-def is_unused_default(program: Program, bindings: Bindings, text: str, at: ast.stmt) -> bool:
+def is_unused_default(program: Program, text: str, at: ast.stmt) -> bool:
     """Whether `text` is the CUDA of a default, or a `device_map`, and no code around brings anything there."""
-    sources = _Sources(program, bindings)
+    sources = _Sources(program)
     is_default = sources.is_default(text, at)
     uses = list(sources.uses(text, at))
     parents = [program.names.parent(_whole(program, one)) for one in uses]
@@ -34,9 +33,9 @@ def is_unused_default(program: Program, bindings: Bindings, text: str, at: ast.s
 class _Sources:
     """What gives a device its value: itself, and the names on the way from the parameter."""
 
-    def __init__(self, program: Program, bindings: Bindings) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
-        self._bindings = bindings
+        self._bindings = program.bindings
         self._places: set[_Place] = set()
 
     def is_default(self, text: str, at: ast.AST) -> bool:

@@ -164,9 +164,9 @@ class Whereabouts:
 
     def _of_module(self, node: ast.Call, module: ast.expr) -> Made:
         """What a module gives: on the host, if the code around took it there last, or what it is given."""
-        brought = any(is_brought(self._program, self._bindings, one) for one in scope.given_to(node))
+        brought = any(is_brought(self._program, one) for one in scope.given_to(node))
         brought = brought or self._gets_host_batch(node)
-        return Made.HOST if brought or is_on_host(self._program, self._bindings, module) else Made.MODEL
+        return Made.HOST if brought or is_on_host(self._program, module) else Made.MODEL
 
     def _gives_plain(self, node: ast.Call, name: str) -> bool:
         """`list()`, `float(x)`."""

@@ -122,7 +122,7 @@ class _Chooser:
         self._program = program
         self._names = program.names
         self._devices = Devices(program)
-        self._values = LoadedValues(program, self._devices.bindings)
+        self._values = LoadedValues(program)
         self._classes = program.unit.classes
         self._host = quoted(program.source, "cpu")
 
@@ -245,7 +245,7 @@ class _Chooser:
         """
         statement = self._names.statement(call)
         found = next((one for one in self._devices.at(statement) if not one.unset), None)
-        if found is None or is_unused_default(self._program, self._devices.bindings, found.text, statement):
+        if found is None or is_unused_default(self._program, found.text, statement):
             return None
         owner = scope.class_around(self._program, call)
         loading = owner is not None and any(one.endswith("PreTrainedModel") for one in self._classes.named_bases(owner))
