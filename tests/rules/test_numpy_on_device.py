@@ -919,3 +919,32 @@ def test_a_function_and_an_attribute_that_are_made_of_each_other(rule) -> None:
                 return self.u.numpy()
     """
     assert rule.findings(program) == ()
+
+
+RUNNERS = """
+    import torch
+    def fast(x: torch.Tensor):
+        return x.cuda()
+    def kernel(a):
+        return a
+    if torch.cuda.is_available():
+        device = "cuda"
+    {bound}
+"""
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "scan_cpu = lambda x: torch.from_numpy(kernel(x.detach().numpy()))",
+        'runners = {"cuda": fast, "cpu": lambda x: torch.from_numpy(kernel(x.detach().numpy()))}',
+        "run(on_host=lambda x: kernel(x.detach().numpy()))",
+    ],
+)
+def test_a_lambda_of_the_host(rule, bound: str) -> None:
+    assert rule.findings(RUNNERS.format(bound=bound)) == ()
+
+
+def test_a_lambda_of_any_place(rule) -> None:
+    program = RUNNERS.format(bound="scan = lambda x: torch.from_numpy(kernel(x.detach().numpy()))")
+    assert "kernel(x.detach().cpu().numpy())" in rule.fixed(program)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.flow.places import Place, Symbol, may_be_device
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_literals import is_host_literal
@@ -21,6 +21,22 @@ def is_for_host(program: Program, function: scope.Function) -> bool:
     if says_host(function.name) or is_said_of_host(program, function) or _refuses(function):
         return True
     return _is_called_on_host(program, function) or _asks_a_helper(program, function)
+
+
+def is_in_host_lambda(program: Program, node: ast.AST) -> bool:
+    """Whether `node` stands in a lambda that is for the host, by the name, the key or the keyword that it gets."""
+    inner = next((one for one in program.names.ancestors(node) if isinstance(one, ast.Lambda)), None)
+    if inner is None:
+        return False
+    match program.names.parent(inner):
+        case ast.Assign(targets=targets):
+            return any(says_host(last_name(one) or "") for one in targets)
+        case ast.keyword(arg=str(name)):
+            return says_host(name)
+        case ast.Dict(keys=keys, values=values):
+            key = keys[values.index(inner)]
+            return isinstance(key, ast.Constant) and says_host(str(key.value))
+    return False
 
 
 def is_said_of_host(program: Program, function: scope.Function) -> bool:

@@ -53,7 +53,7 @@ from devfix_codemods.rules._asked_types import is_no_tensor
 from devfix_codemods.rules._conversions import conversions_beside, converted, is_moved, is_written_to
 from devfix_codemods.rules._copied_once import copied_before_loop
 from devfix_codemods.rules._host_branches import is_guarded, pins_host
-from devfix_codemods.rules._host_functions import is_for_host, is_said_of_host
+from devfix_codemods.rules._host_functions import is_for_host, is_in_host_lambda, is_said_of_host
 from devfix_codemods.rules._lengths import lengths_off_host, packs
 from devfix_codemods.rules._looks import reads_on_host
 from devfix_codemods.rules._moves import text_of
@@ -284,7 +284,7 @@ def _is_data(program: Program, classes: ClassTable, node: ast.AST) -> bool:
 def _is_settled(program: Program, node: ast.expr) -> bool:
     """Whether the code around says that the tensor is on the host, or no tensor."""
     function = scope.function_around(program, node)
-    if function is not None and is_for_host(program, function):
+    if (function is not None and is_for_host(program, function)) or is_in_host_lambda(program, node):
         return True
     return is_guarded(program, node) or pins_host(program, node) or is_no_tensor(program, node)
 
