@@ -54,3 +54,24 @@ def test_one_following_does_not_hide_the_next(facts: Callable[[str], Facts]) -> 
         )
         == 2
     )
+
+
+def test_what_is_made_beside_a_tensor_on_the_host_is_there_by_its_fault(facts: Callable[[str], Facts]) -> None:
+    (meeting,) = facts("""
+        import torch
+        def f(x: torch.Tensor, n: int):
+            rows = torch.zeros(n)
+            ones = torch.ones(n, device=rows.device)
+            return x @ ones
+    """).followings
+    assert [one.lineno for one in meeting.misplaced.value.sources] == [4]
+
+
+def test_what_is_made_beside_a_tensor_that_was_moved_is_there(facts: Callable[[str], Facts]) -> None:
+    assert not facts("""
+        import torch
+        def f(x: torch.Tensor, n: int):
+            rows = torch.zeros(n).to(x.device)
+            ones = torch.full((n,), 2.0, device=rows.device)
+            return x @ ones
+    """).followings

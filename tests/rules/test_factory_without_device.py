@@ -1404,3 +1404,22 @@ def test_a_method_that_moves_what_it_is_given_counts_after_it_is_made(
     rule, before: str, after: str, found: int
 ) -> None:
     assert len(rule.findings(BEFORE_IT_IS_MADE.format(before=before, after=after))) == found
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "torch.ones(n, device=rows.device)",
+        "torch.tensor(list(range(n)), device=rows.device)",
+        "torch.zeros_like(rows, device=rows.device)",
+    ],
+)
+def test_the_tensor_that_tells_another_its_device_is_made_elsewhere(rule, beside: str) -> None:
+    program = f"""
+        import torch
+        def weighted(x: torch.Tensor, n: int):
+            rows = torch.zeros(n)
+            weight = {beside}
+            return torch.matmul(x, weight)
+    """
+    assert "rows = torch.zeros(n, device=x.device)" in rule.fixed(program)

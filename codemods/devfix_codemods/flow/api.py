@@ -1,6 +1,7 @@
 """Calls of the torch API: devices, factories, operations that need one place, datasets and loaders."""
 
 import ast
+import re
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
@@ -75,6 +76,8 @@ class Api(Modules):
         if name == "torch.set_default_tensor_type":
             state.default = UNKNOWN
             return NONE
+        if tables.is_distribution(name):
+            return self._distribution(node, name, arguments, state)
         self._note_uses(node, name, arguments, state)
         if name.startswith(tables.OPTIMIZER_PREFIX):
             return Value(Kind.OPTIMIZER, token=self.new_token(node))
@@ -123,7 +126,7 @@ class Api(Modules):
 
     def _factory(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         if "device" in arguments.keywords:
-            return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
+            return self._made_where_told(node, arguments, state)
         if any(name.startswith("**") for name in arguments.keywords):
             return tensor(UNKNOWN)
         if name in tables.CONVERSIONS and arguments.first.kind is Kind.TENSOR:
@@ -138,6 +141,12 @@ class Api(Modules):
             scalar = not _is_list(arguments.positional[0][0])
         return self._made_on_host(node, state, scalar=scalar)
 
+    def _made_where_told(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        """A tensor with `device=`: beside one that a factory left on the host, it is there by the same fault."""
+        expression, device = arguments.keywords["device"]
+        made = tensor(self.device_of(expression, device, state), Origin(Birth.FACTORY, node))
+        return replace(made, sources=device.sources) if made.place == HOST else made
+
     def _made_on_host(self, node: ast.Call, state: State, *, scalar: bool = False) -> Value:
         """A new tensor where factories put theirs."""
         place = state.default if state.default is not None else HOST
@@ -147,6 +156,24 @@ class Api(Modules):
         self.note_birth(node, state)
         return replace(made, sources=(node,))
 
+    def _distribution(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
+        """A distribution of numbers, or of tensors that factories put on the host: it samples there."""
+        given = [(one, value) for one, value in arguments.all() if value.kind is not Kind.NONE]
+        if not given or not all(_is_number_or_of_host(value) for _, value in given) or self._sets_parameters():
+            return self.unknown_call(node, arguments, state)
+        single = all(value.kind is Kind.NUMBER or value.scalar for _, value in given)
+        return Value(
+            Kind.INSTANCE, UNKNOWN, Origin(Birth.CALL, node), self.new_token(node), qualified=name, scalar=single
+        )
+
+    def _sets_parameters(self) -> bool:
+        """`normal.loc = normal.loc.cuda()` takes a distribution to a device, in whichever part of the file."""
+        return _SETS_PARAMETER.search(self.source.data) is not None
+
+    def sample(self, node: ast.Call, distribution: Value, arguments: Arguments, state: State) -> Value:
+        """What `distribution`, which samples on the host, gives: one number where it is asked for no shape."""
+        return self._made_on_host(node, state, scalar=distribution.scalar and not arguments.all())
+
     def _host_factory(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         first = arguments.first
         if first.kind is Kind.TENSOR or (first.kind is Kind.SEQUENCE and first.place != UNKNOWN):
@@ -155,7 +182,7 @@ class Api(Modules):
         if first.kind is Kind.SEQUENCE and name == tables.PAD_SEQUENCE:
             return self._one_place(node, tables.PAD_SEQUENCE, arguments, state)
         if "device" in arguments.keywords:
-            return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
+            return self._made_where_told(node, arguments, state)
         if name == tables.PAD_SEQUENCE and not self.frame.context.worker:
             return tensor(UNKNOWN)
         made = self._made_on_host(node, state)
@@ -163,7 +190,7 @@ class Api(Modules):
 
     def _like(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         if "device" in arguments.keywords:
-            return tensor(self.device_of(*arguments.keywords["device"], state), Origin(Birth.FACTORY, node))
+            return self._made_where_told(node, arguments, state)
         first = arguments.first
         return derived(node, first.place, [Operand(node, first, first.place)])
 
@@ -274,6 +301,18 @@ class Api(Modules):
             or (isinstance(node, ast.keyword) and node.arg == "device")
             for node in ast.walk(definition)
         )
+
+
+_SETS_PARAMETER = re.compile(
+    rb"(?<!self)\.(?:loc|scale|low|high|probs|logits|rate|df|mean|concentration\w*|covariance_matrix|scale_tril)\s*=[^=]"
+)
+
+
+def _is_number_or_of_host(value: Value) -> bool:
+    """Of what a distribution gets: a number, a tensor that a factory put on the host, such a distribution."""
+    made = value.kind is Kind.TENSOR and value.place == HOST and bool(value.sources)
+    inner = value.kind is Kind.INSTANCE and tables.is_distribution(value.qualified or "")
+    return made or inner or value.kind is Kind.NUMBER
 
 
 def _is_part_of_placed(arguments: Arguments, state: State) -> bool:

@@ -269,9 +269,11 @@ class Calls(Readouts):
             self.meet(node, "`.backward`", [output, given], state, demands=1)
 
     def _placed(self, node: ast.Call, name: str, base: Value, arguments: Arguments, state: State) -> Value | None:
-        """What a method puts elsewhere: `x.npu()`, `x.new_zeros(3, device=d)`, and a change of type."""
+        """What a method puts somewhere: `x.npu()`, `x.new_zeros(3, device=d)`, a change of type, a sample."""
         if name in {"type", "type_as"}:
             return self._retyped(node, name, base, arguments, state)
+        if name in tables.SAMPLING and tables.is_distribution(base.qualified or ""):
+            return self.sample(node, base, arguments, state)
         if base.kind is not Kind.TENSOR:
             return None
         if name in tables.ACCELERATOR_MOVES:

@@ -145,7 +145,7 @@ class Expressions(Machine):
         if place == UNKNOWN and text is not None:
             owner = base.token or text.rpartition(".")[0]
             place = Symbol(f"{owner}.device#{text}", chosen=True)
-        return Value(Kind.DEVICE, denotes=place, qualified="torch.device", spelled=text)
+        return Value(Kind.DEVICE, denotes=place, qualified="torch.device", spelled=text, sources=base.sources)
 
     def _module_attribute(self, base: Value, node: ast.Attribute, state: State) -> Value:
         place = state.place_of(base)

@@ -17,6 +17,7 @@ from devfix_codemods.flow.tree import declared, walk
 
 _SEEDS = (
     tables.MAKERS
+    | tables.DISTRIBUTIONS
     | {name.rpartition(".")[2] for name in tables.LIKE_FACTORIES}
     | tables.NEW_METHODS
     | {"to", "cuda", "cpu", "to_empty", "type", "type_as", "numpy", "pin_memory", "one_hot", "Generator", "load"}

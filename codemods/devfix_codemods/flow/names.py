@@ -161,7 +161,7 @@ class Names:
         return ()
 
 
-_BY_STAR = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
+_BY_STAR = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
 """What a name that nothing else binds is taken for where `from … import *` may have bound it."""
 
 

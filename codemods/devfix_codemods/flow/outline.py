@@ -7,7 +7,15 @@ from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import last_name
 from devfix_codemods.flow.library import is_model_factory, is_module_api, returns_tensors
 from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tables import LOADERS, MAKERS, PARAMETER_CLASSES, canonical
+from devfix_codemods.flow.tables import (
+    DISTRIBUTIONS,
+    LOADERS,
+    MAKERS,
+    PARAMETER_CLASSES,
+    SAMPLING,
+    canonical,
+    is_distribution,
+)
 from devfix_codemods.flow.tree import stored
 
 
@@ -32,12 +40,20 @@ class Outline:
     @cached_property
     def makes_tensors(self) -> bool:
         """Some factory is called without a device, and what it makes is not carried along by a module at once."""
-        return any(
+        return self._samples or any(
             last_name(call.func) in MAKERS
             and all(one.arg not in {"device", None} for one in call.keywords)
             and (self._names.qualified(call.func) or "").startswith("torch.")
             and not self._is_carried(call)
             for call in self._names.calls
+        )
+
+    @cached_property
+    def _samples(self) -> bool:
+        """Some distribution of torch is built, and something is asked for a sample."""
+        return any(last_name(one.func) in SAMPLING for one in self._names.calls) and any(
+            last_name(one.func) in DISTRIBUTIONS and is_distribution(self._names.qualified(one.func) or "")
+            for one in self._names.calls
         )
 
     def _is_carried(self, call: ast.Call) -> bool:

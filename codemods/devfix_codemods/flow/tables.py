@@ -38,6 +38,23 @@ LEGACY_CONSTRUCTORS = frozenset(f"torch.{name}Tensor" for name in ("", *TENSOR_T
 MAKERS = frozenset(name.rpartition(".")[2] for name in FACTORIES | HOST_FACTORIES | LEGACY_CONSTRUCTORS)
 """The last parts of their names."""
 
+DISTRIBUTIONS = frozenset(
+    "Bernoulli Beta Binomial Categorical Cauchy Chi2 Dirichlet Exponential FisherSnedecor Gamma Geometric Gumbel "
+    "HalfCauchy HalfNormal Independent Kumaraswamy Laplace LogNormal MixtureSameFamily Multinomial MultivariateNormal "
+    "Normal OneHotCategorical Pareto Poisson StudentT Uniform VonMises Weibull".split()
+)
+"""Classes of `torch.distributions`: they sample where their parameters are, and numbers become tensors of the host."""
+
+SAMPLING = frozenset({"sample", "rsample", "sample_n"})
+"""Their methods that make tensors."""
+
+
+def is_distribution(qualified: str) -> bool:
+    """`torch.distributions.Normal`, `torch.distributions.normal.Normal`."""
+    head, _, last = qualified.rpartition(".")
+    return head.startswith("torch.distributions") and last in DISTRIBUTIONS
+
+
 LIKE_FACTORIES = frozenset(
     f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")
 )

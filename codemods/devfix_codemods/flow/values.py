@@ -99,7 +99,8 @@ class Value:
 
     `token` is its identity where it is an object with state (a module, an instance, an unknown object whose attributes
     matter): places of modules and attributes are kept in the state under the token, since moves change them in place.
-    `sources` are the factories on the host from which it was, or may have been, computed and never moved since.
+    `sources` are the factories on the host from which it was, or may have been, computed and never moved since; of a
+    device, those of the tensor that was asked for it.
     `of_host` says that it may be on the host, or is computed of what may: unknown code got values of the host, or a
     `device` that is None by default was left out.
     `denotes` is, for a device, the place it names. `items` are the elements of a sequence or mapping with known keys,

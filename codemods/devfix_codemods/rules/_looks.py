@@ -44,8 +44,8 @@ def moves_loop_items(data: bytes) -> bool:
 
 @lru_cache(maxsize=1)
 def makes_tensors(data: bytes) -> bool:
-    """Something is called like a factory of torch."""
-    if _MAKES.search(data):
+    """Something is called like a factory of torch, or a distribution may be sampled."""
+    if _MAKES.search(data) or (b"distributions" in data and b"sample(" in data):
         return True
     return b"from torch" in data and _MAKES_BY_NAME.search(data) is not None
 
