@@ -140,6 +140,68 @@ def test_cuda_where_the_data_says_more() -> None:
     assert "with torch.autocast(x.device.type, enabled=self.amp, dtype=self.dtype):" in fixed(code, unsafe=True)
 
 
+ASKED = """
+    import torch
+    from contextlib import nullcontext
+    class Trainer:
+        def __init__(self, net, device: torch.device, amp=True):
+            self.net, self.device, self.amp = net, device, amp
+        def step(self, batch):
+            device = {device}
+            {header}
+                return self.net(batch.to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "header"),
+    [
+        ("self.device", 'with torch.autocast("cuda", enabled=device.type == "cuda"):'),
+        ("self.device", 'with torch.autocast("cuda", enabled=device.type != "cpu" and torch.cuda.is_available()):'),
+        ("self.device", 'with torch.autocast("cuda", enabled=device.type != "cpu" or self.amp):'),
+        ("self.device", 'with torch.autocast("cuda", enabled=not (device.type != "cpu")):'),
+        ("self.device", 'with torch.autocast("cuda", enabled=device.type == "cpu"):'),
+        ("self.device", 'with torch.autocast("cpu", enabled=device.type != "cpu"):'),
+        ("self.device", 'with torch.autocast("cuda", enabled=self.device.type != "cpu" and device.type != "cpu"):'),
+        ("self.device", 'with torch.autocast("cuda") if device.type == "cpu" else nullcontext():'),
+        ('"cuda" if torch.cuda.is_available() else "cpu"', 'with torch.autocast("cuda", enabled=device != "cpu"):'),
+        (
+            'torch.device("cuda:0" if torch.cuda.is_available() else "cpu")',
+            'with torch.autocast("cuda", enabled=device.type != "cpu"):',
+        ),
+        (
+            "self.device",
+            'if device.type != "mps" and device.type != "cpu":\n              with torch.autocast("cuda"):',
+        ),
+        (
+            "self.device",
+            'amp = device.type != "cpu"; device = self.other\n            with torch.autocast("cuda", enabled=amp):',
+        ),
+    ],
+)
+def test_cuda_where_more_is_asked_than_whether_it_is_the_host(device: str, header: str) -> None:
+    assert findings(ASKED.format(device=device, header=header)) == ()
+
+
+@pytest.mark.parametrize(
+    ("header", "after"),
+    [
+        ('with torch.autocast("cuda", enabled=device.type != "cpu"):', "device.type, enabled="),
+        ('with torch.autocast(device_type="cuda", enabled=not device.type == "cpu"):', "device_type=device.type, "),
+        ('with torch.autocast("cuda", enabled=self.amp and device != torch.device("cpu")):', "device.type, enabled="),
+        ('with nullcontext() if self.device.type == "cpu" else torch.autocast("cuda"):', "self.device.type):"),
+        ('amp = self.device.type != "cpu"\n            with torch.autocast("cuda", enabled=amp):', "self.device.type,"),
+        ('if device.type != "cpu":\n              with torch.autocast("cuda", torch.half):', "device.type, torch.half"),
+    ],
+)
+def test_cuda_for_whatever_is_not_the_host(header: str, after: str) -> None:
+    code = ASKED.format(device="self.device", header=header)
+    (finding,) = findings(code)
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.UNSAFE
+    assert f"torch.autocast({after}" in fixed(code, unsafe=True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "count"), [("dtype=torch.float32", 1), ("dtype=torch.float16", 0), ("enabled=False", 0)]
 )

@@ -8,6 +8,7 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp
+from devfix_codemods.rules._amp_conditions import type_asked_about
 from devfix_codemods.rules._amp_devices import Devices
 from devfix_codemods.rules._cuda_registered import is_for_cuda
 
@@ -16,10 +17,13 @@ _MINDS = re.compile(r"cuda|mps|device|is_cpu|is_xpu")
 
 
 def wired_type(program: Program, devices: Devices, call: ast.Call) -> ReplaceExpression | None:
-    """The type of the data for the `"cuda"` of a `with torch.autocast("cuda", …)`."""
+    """The type of the data, or of the device that is asked about, for the `"cuda"` of `torch.autocast("cuda", …)`."""
     device = _amp.device_argument(call)
-    around = program.names.parent(call)
-    if device is None or _amp.literal(device) != "cuda" or not isinstance(around, ast.withitem):
+    if device is None or _amp.literal(device) != "cuda":
+        return None
+    if (asked := type_asked_about(program, devices, call)) is not None:
+        return ReplaceExpression(program.source.span(device), asked)
+    if not isinstance(program.names.parent(call), ast.withitem):
         return None
     function = scope.function_around(program, call)
     tensor = devices.bound_tensor(call)

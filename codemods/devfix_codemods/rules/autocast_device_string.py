@@ -8,7 +8,8 @@ becomes `"cuda"`, and a name that may hold such text goes through `torch.device(
 for `autocast` and `device` for `GradScaler`; the one in the place of the other is renamed.
 
 A `with torch.autocast("cuda")` in a function that is given a tensor gets the type of the tensor's device, where nothing
-around it speaks of devices; a `forward` that is kept in float32 by `@torch.autocast("cuda", …)` is reported.
+around it speaks of devices; one that is on wherever a device is not the host (`enabled=device.type != "cpu"`, or a test
+around it) gets the type of that device. A `forward` kept in float32 by `@torch.autocast("cuda", …)` is reported.
 
 A name counts as a `torch.device` by what is written: an annotation, or `torch.device(...)` assigned to it wherever it
 is assigned. Everything else stays as it is.
