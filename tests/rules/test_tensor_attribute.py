@@ -245,6 +245,46 @@ def test_a_use_through_a_local_name(rule) -> None:
     assert "`self.t` is a plain tensor" in rule.findings(program)[0].message
 
 
+CONVERTED = {
+    "a list by default": ("n=[0.1, 0.2]", "self.t = torch.tensor(n)"),
+    "a tuple by default": ("n=(0.1, 0.2)", "self.t = torch.as_tensor(n, dtype=torch.float32)"),
+    "a list, or a tensor": ("n: Tensor | list[float]", "self.t = torch.as_tensor(n)"),
+    "a sequence, or a number": ("n: Union[float, Sequence[float]]", "self.t = torch.tensor(n)"),
+    "an array": ("n: np.ndarray", "self.t = torch.tensor(n)"),
+    "an array that is made here": ("n", "b = np.linspace(0, 1, n)\n        self.t = torch.tensor(1 - b)"),
+    "an array of an array": ("n", "b = np.cumprod(np.array([n, n]))\n        self.t = torch.tensor(b.astype('f'))"),
+    "a sorted list": ("n", "b = sorted([n, 3])\n        self.t = torch.tensor(b)"),
+}
+NUMBERS = {
+    "by its default": ("n=0.1", "self.t = torch.tensor(n)"),
+    "by its annotation": ("n: float", "self.t = torch.tensor(n)"),
+    "nothing is known": ("n", "self.t = torch.tensor(n)"),
+    "an empty default": ("n=()", "self.t = torch.tensor(n)"),
+    "bound anew": ("n: list[float]", "n = sum(n)\n        self.t = torch.tensor(n)"),
+    "one in a branch": ("n", "b = np.arange(3)\n        if n:\n            b = 3\n        self.t = torch.tensor(b)"),
+    "one of an array": ("n", "b = np.arange(3)\n        self.t = torch.tensor(b[0])"),
+    "their sum": ("n", "b = np.arange(3).sum()\n        self.t = torch.tensor(b)"),
+}
+
+
+def converted(parameter: str, init: str) -> str:
+    return (
+        "import numpy as np\nimport torch\nfrom torch import Tensor, nn\nclass A(nn.Module):\n"
+        f"    def __init__(self, {parameter}):\n        super().__init__()\n        {init}\n"
+        "    def forward(self, x: Tensor):\n        return x * self.t\n"
+    )
+
+
+@pytest.mark.parametrize(("parameter", "init"), CONVERTED.values(), ids=CONVERTED)
+def test_what_is_converted_has_dimensions(rule, parameter: str, init: str) -> None:
+    assert "return x * self.t.to(x.device)" in rule.fixed(converted(parameter, init))
+
+
+@pytest.mark.parametrize(("parameter", "init"), NUMBERS.values(), ids=NUMBERS)
+def test_what_is_converted_may_be_a_number(rule, parameter: str, init: str) -> None:
+    assert rule.findings(converted(parameter, init)) == ()
+
+
 FIT = "    def fit(self, x):\n        self.register_buffer('t', x.mean(0))\n"
 NO_LATE_BUFFER = {
     "registered from the start": ("self.register_buffer('t', None)", FIT),

@@ -4,6 +4,7 @@ import ast
 import re
 
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.converted import has_dimensions, may_be_tensor
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
@@ -137,8 +138,11 @@ class Api(Modules):
         if node.args and isinstance(node.args[0], (ast.List, ast.Tuple)) and not node.args[0].elts:
             return self._made_on_host(node, state, scalar=name not in tables.CONVERSIONS)
         scalar = name in tables.CONVERSIONS and arguments.first.kind not in {Kind.SEQUENCE, Kind.ARRAY, Kind.MAPPING}
-        if scalar and arguments.positional:
-            scalar = not _is_list(arguments.positional[0][0])
+        if scalar and arguments.positional and arguments.first.kind is not Kind.NUMBER:
+            given = arguments.positional[0][0]
+            scalar = not has_dimensions(self.names, given)
+            if not scalar and may_be_tensor(self.names, given):
+                return replace(self._made_on_host(node, state), place=UNKNOWN)
         return self._made_on_host(node, state, scalar=scalar)
 
     def _made_where_told(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
@@ -357,13 +361,6 @@ def _holds_nothing(node: ast.expr) -> bool:
     """`torch.empty([0])`, in the place of weights that are given one by one."""
     sizes = node.args if isinstance(node, ast.Call) else []
     return len(sizes) == 1 and ast.unparse(sizes[0]) in {"0", "[0]", "(0,)"}
-
-
-def _is_list(node: ast.expr) -> bool:
-    """`[1, 2]`, `[f(x) for x in xs]`, `[0] * n`, `[0] + xs`."""
-    if isinstance(node, ast.BinOp):
-        return _is_list(node.left) or _is_list(node.right)
-    return isinstance(node, ast.List | ast.Tuple | ast.ListComp)
 
 
 def _are_numbers(node: ast.expr) -> bool:

@@ -8,7 +8,7 @@ tensors that a function gets. The factory is given `device=`; one that takes no 
 does a legacy constructor that was given one, `torch.Tensor(3, device=device)`: on anything but the host that fails.
 Samples of a distribution whose parameters are numbers, or on the host, count as made there too.
 Also finds those that meet nothing in sight, but take their size, dtype or name from a tensor, or have neighbours
-elsewhere.
+elsewhere; and those that are given a `device` which nothing binds.
 
 ## Why it fails
 
@@ -84,6 +84,7 @@ from devfix_codemods.rules._sized import Sized, forgotten
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._surely_host import is_on_host_in_any_case
 from devfix_codemods.rules._tensor_asked import is_moved_if_asked
+from devfix_codemods.rules._unbound_devices import Unbound, unbound_devices
 from devfix_codemods.rules._whereabouts import Made
 from devfix_codemods.scope import function_around
 
@@ -91,6 +92,7 @@ from devfix_codemods.scope import function_around
 def check(program: Program) -> Iterator[Finding]:
     yield from (_legacy(program, one) for one in given_devices(program))
     yield from (_left_out(program, one) for one in dict.fromkeys(left_out(program)))
+    yield from (_unbound(program, one) for one in unbound_devices(program))
     if not program.outline.makes_tensors:
         return
     facts, where = program.facts, cache(partial(SureWhereabouts, program))
@@ -138,6 +140,18 @@ def _left_out(program: Program, call: ast.Call) -> Finding:
         span=program.source.span(call),
         fix=Fix(Safety.UNSAFE, f"Pass `device` on to `{built}`", (edit,)) if edit is not None else None,
         advice=f"pass `device` on to `{built}`",
+    )
+
+
+def _unbound(program: Program, unbound: Unbound) -> Finding:
+    first, device = unbound.reads[0], unbound.device
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"nothing binds `{first.id}`: NameError: name '{first.id}' is not defined",
+        span=program.source.span(first),
+        fix=Fix(Safety.UNSAFE, f"Name `{device}` instead", unbound.edits) if device is not None else None,
+        advice=f"name the device of a tensor at hand, or take `{first.id}` as a parameter",
     )
 
 
