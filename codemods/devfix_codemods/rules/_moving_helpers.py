@@ -18,7 +18,7 @@ from devfix_codemods.rules._called import called_function, called_method, called
 from devfix_codemods.rules._taken_to_host import moves_to_host, sets_dtype
 
 MOVES = frozenset({"to", "cuda", "to_device", "type_as"})
-_HELPER = re.compile(r"(?i)^(?!get|is_|remove).*(?:device|cuda|gpu|move|prepare_inputs)|^to_var$")
+HELPER = re.compile(r"(?i)^(?!get|is_|remove).*(?:device|cuda|gpu|move|prepare_inputs)|^to_var$")
 """What is called so, and not in sight, moves what it is given."""
 _TAKES = frozenset({"zip", "enumerate", "list", "tuple", "dict", "iter", "next", "reversed", "map", "filter"})
 _DEPTH = 3
@@ -132,7 +132,7 @@ def _is_given_away(program: Program, call: ast.Call, names: set[str], depth: int
         return True
     if _called(program, call) is not None:
         return any(is_moved_inside(program, call, one, depth - 1) for one in arguments)
-    return _HELPER.search(last_name(call.func) or "") is not None
+    return HELPER.search(last_name(call.func) or "") is not None
 
 
 def _moves_own(program: Program, node: ast.expr) -> bool:

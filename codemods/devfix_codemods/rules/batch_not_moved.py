@@ -70,6 +70,7 @@ from devfix_codemods.rules._moves import copied_suffix, device_words, enters_cal
 from devfix_codemods.rules._moving_helpers import is_moved_on_the_way
 from devfix_codemods.rules._one_branch import Forgotten, forgotten_moves, moves_in_one_branch
 from devfix_codemods.rules._partial_moves import PartialMove, moves_tuples, partial_moves
+from devfix_codemods.rules._placed_loaders import is_from_placed_loader
 from devfix_codemods.rules._texts import may_be_text
 
 
@@ -198,7 +199,7 @@ def _finding(program: Program, meetings: list[Meeting], whole: set[str]) -> Find
     meeting = _nearest(program, meetings)
     batch = meeting.misplaced.value.batch
     assert batch is not None
-    if batch.token in whole:
+    if batch.token in whole or is_from_placed_loader(program, birth_node(meeting)):
         return None
     name = name_of(program, meeting)
     moves = sibling_moves(program, meeting, batch)
