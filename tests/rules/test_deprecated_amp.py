@@ -581,3 +581,18 @@ def evaluate(model, x, precision):
 def test_a_test_under_another_name_of_torch_takes_the_new_names() -> None:
     code = "import torch as T\nscaler = T.cuda.amp.GradScaler()\n"
     assert findings(code, "tests/test_scaler.py")
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["x.device.type, enabled=on", "device_type, enabled=on", "x.device.type", "device_type=x.device.type, enabled=on"],
+)
+def test_a_call_that_gives_the_device_type_already(given: str) -> None:
+    head = "from torch.cuda.amp import autocast\n"
+    program = f"{head}def f(x, device_type, on):\n    with autocast({given}):\n        g(x)\n"
+    assert fixed(program) == program.replace("torch.cuda.amp", "torch.amp")
+
+
+def test_a_call_that_says_nothing_of_a_device() -> None:
+    program = "from torch.cuda.amp import autocast\ndef f(x, on):\n    with autocast(on):\n        g(x)\n"
+    assert "with autocast('cuda', enabled=on):" in fixed(program).replace('"', "'")

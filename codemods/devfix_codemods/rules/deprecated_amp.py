@@ -72,6 +72,7 @@ from devfix_codemods.edits.operations import (
     RewriteCall,
 )
 from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.names import Import
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _amp
@@ -312,9 +313,17 @@ def _as_it_is(use: Use) -> Use:
 
 def _has_device(api: _amp.Old, call: ast.Call) -> bool:
     """Whether the call already has the device type, which the old signature refuses and the new one wants."""
-    if _amp.literal(call.args[0] if call.args else None) is not None:
+    first = call.args[0] if call.args else None
+    if first is not None and (_amp.literal(first) is not None or _is_type(first)):
         return True
+    if first is not None and api.symbol == "autocast" and _amp.keyword(call, "enabled"):
+        return True  # given twice, by the old signature
     return _amp.keyword(call, "device_type" if api.symbol == "autocast" else "device") is not None
+
+
+def _is_type(node: ast.expr) -> bool:
+    """`x.device.type`, `device_type`."""
+    return (dotted(node) or "").endswith(("device.type", "device_type"))
 
 
 RULE = Rule(
