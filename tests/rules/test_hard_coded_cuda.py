@@ -750,6 +750,67 @@ def test_the_text_of_a_device_may_hold_a_number(rule) -> None:
     assert "0 if str(device).startswith('cuda') else -1" in rule.unchanged_unless_unsafe(program)
 
 
+def test_the_text_of_a_device_that_is_to_be_another(rule) -> None:
+    program = HEAD + "def card(device):\n    return -1 if str(device) != 'cuda' else 0\n"
+    assert "-1 if not str(device).startswith('cuda') else 0" in rule.unchanged_unless_unsafe(program)
+
+
+PICKED = """
+    import torch
+    from typing import Union
+    class Agent:
+        def __init__(self, net, device: torch.device, fast=True):
+            self.net, self.device = net, device
+            self.own = torch.device("cuda" if fast else "cpu")
+        def run(self, x: torch.Tensor, device, where: Union[torch.device, str] = "auto"):
+            chosen = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            {lines}
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return chosen == torch.device('cuda')",
+        "return self.own == torch.device('cuda')",
+        "return self.device == torch.device('cpu')",
+        "return self.device == torch.device('cuda:0')",
+        "return self.device == torch.device('cuda', 1)",
+        "return self.device == x.device",
+        "return self.device == torch.device('mps')",
+        "return self.other == torch.device('cuda')",
+        "return self.net.device == torch.device('cuda')",
+        "device = pick(device)\n            return device == torch.device('cuda')",
+        "return torch.device('cuda') == torch.device('cuda')",
+    ],
+)
+def test_devices_that_have_no_number(rule, lines: str) -> None:
+    assert not [one for one in rule.findings(PICKED.format(lines=lines)) if "number" in one.message]
+
+
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("return self.device == torch.device('cuda')", "return self.device.type == 'cuda'\n"),
+        ("return torch.device('cuda') != self.device", "return 'cuda' != self.device.type\n"),
+        ("return x.device == torch.device('cuda')", "return x.device.type == 'cuda'\n"),
+        ("return x.device == torch.device('mps')", "return x.device.type == 'mps'\n"),
+        (
+            "where = torch.device(where)\n            return where == torch.device('cuda')",
+            "return where.type == 'cuda'\n",
+        ),
+    ],
+)
+def test_a_device_with_a_number_is_of_its_type_all_the_same(rule, lines: str, after: str) -> None:
+    assert rule.unchanged_unless_unsafe(PICKED.format(lines=lines)).endswith(after)
+
+
+def test_what_may_be_text_is_told_without_an_edit(rule) -> None:
+    (one,) = rule.findings(PICKED.format(lines="return device == torch.device('cuda')"))
+    assert one.fix is None
+    assert one.advice == "compare the types of the devices"
+
+
 @pytest.mark.parametrize("test", ["device.type == 'cuda'", "str(name) == 'cuda'", "str(device) == 'cpu'"])
 def test_other_comparisons(rule, test: str) -> None:
     assert rule.findings(f"{HEAD}def f(device, name):\n    return {test}\n") == ()

@@ -158,11 +158,11 @@ def asks_tensor_for_cuda(program: Program) -> Iterator[ast.Compare]:
         *devices, text = node.left, *node.comparators
         named = isinstance(text, ast.Constant) and text.value in {"cuda", "cuda:0"}
         asked = [one.value for one in devices if isinstance(one, ast.Attribute) and one.attr == "device"]
-        if named and len(asked) == len(devices) and any(_is_of_tensor(program, one) for one in asked):
+        if named and len(asked) == len(devices) and any(is_of_tensor(program, one) for one in asked):
             yield node
 
 
-def _is_of_tensor(program: Program, node: ast.expr) -> bool:
+def is_of_tensor(program: Program, node: ast.expr) -> bool:
     """A parameter that is annotated as a tensor, or used as nothing else is."""
     function = function_around(program, node)
     if function is None or not isinstance(node, ast.Name):

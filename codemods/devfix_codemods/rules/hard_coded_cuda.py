@@ -40,9 +40,10 @@ a call that leaves out a `device` whose default is CUDA gets the device that is 
 given; `if torch.cuda.is_available(): x = x.cuda()` and `options={"device": "cuda"}` take a device that was chosen
 otherwise; a class keeps the `device` of its constructor as `self.device` for methods that go to CUDA.
 
-Found as well, with unsafe fixes: `str(device) == "cuda"`, which fails for `cuda:0`; `"cuda" in device`, which raises
-for a `torch.device`; `x.device == "cuda"` and `lib.device == "gpu"`, which never hold; a script's `"cuda:1" if … else
-"cpu"`; and a method `cuda(device=None)` that makes `device or 0` of the current card.
+Found as well, with unsafe fixes: `str(device) == "cuda"` and `device == torch.device("cuda")`, which fail for `cuda:0`
+(advice only where a device may be text); `"cuda" in device`, which raises for a `torch.device`; `x.device == "cuda"`
+and `lib.device == "gpu"`, which never hold; a script's `"cuda:1" if … else "cpu"`; and a method `cuda(device=None)`
+that makes `device or 0` of the current card.
 
 Left alone: whatever else asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
 scripts that call what refuses the host in their project, tests and benchmarks, defaults of parameters, process-wide
@@ -81,6 +82,7 @@ from devfix_codemods.rules._cuda_shared import halves, shared_devices, siblings
 from devfix_codemods.rules._cuda_sites import Site, goes_on, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Target, Targets
 from devfix_codemods.rules._cuda_types import followings_by_type
+from devfix_codemods.rules._device_equality import compared_without_number
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
@@ -93,7 +95,7 @@ _ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
 _FIRST_CARD = re.compile(rb"\bor 0\b")
 _OPTION = re.compile(rb"[\"']device[\"']\s*:\s*(?:torch\.device\()?[\"']cuda")
 _SEARCHES = re.compile(rb"[\"']cuda[\"'] (?:not )?in [\w.]*device\b")
-_COMPARES = re.compile(rb"str\([\w.]*device\)\s*==")
+_COMPARES = re.compile(rb"str\([\w.]*device\)\s*[!=]=")
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -102,6 +104,7 @@ def check(program: Program) -> Iterator[Finding]:
     if is_cuda_only(program) or is_test(program):
         return
     yield from _of_texts(program)
+    yield from _of_numbers(program)
     yield from _of_searches(program)
     yield from _of_tensors_asked(program)
     yield from _of_gpu(program)
@@ -227,16 +230,27 @@ def _of_texts(program: Program) -> Iterator[Finding]:
         match node:
             case ast.Compare(
                 left=ast.Call(func=ast.Name(id="str"), args=[device]) as left,
-                ops=[ast.Eq()],
+                ops=[ast.Eq() | ast.NotEq() as comparison],
                 comparators=[ast.Constant(value="cuda")],
             ) if "device" in (dotted(device) or ""):
                 text = program.source.segment(program.source.span(left))
+                negated = "not " if isinstance(comparison, ast.NotEq) else ""
                 edit = ReplaceExpression(
-                    program.source.span(node), f"{text}.startswith({quoted(program.source, 'cuda')})"
+                    program.source.span(node), f"{negated}{text}.startswith({quoted(program.source, 'cuda')})"
                 )
                 fix = Fix(Safety.UNSAFE, "Compare without the number of the card", (edit,))
                 message = f"`{text}` may be `cuda:0`: this comparison takes such a device for the host"
                 yield _told(program, node, message, fix)
+
+
+def _of_numbers(program: Program) -> Iterator[Finding]:
+    """`device == torch.device("cuda")`, which is False for `cuda:0`."""
+    for one in compared_without_number(program):
+        fix = Fix(Safety.UNSAFE, "Compare the types", one.edits) if one.edits else None
+        message = (
+            f"`{text_of(program, one.device)}` may be `{one.kind}:0`, which does not equal a device without a number"
+        )
+        yield _told(program, one.node, message, fix, "compare the types of the devices")
 
 
 def _of_searches(program: Program) -> Iterator[Finding]:
