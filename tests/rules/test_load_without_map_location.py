@@ -855,3 +855,51 @@ def test_nor_is_a_name_that_may_still_be_none(rule, bound: str, offered: bool) -
 def test_a_parameter_that_callers_may_leave_out_is_one(rule, default: str) -> None:
     program = f"import torch\ndef load(path, {default}):\n    net = torch.load(path)\n    return net\n"
     assert "map_location=device" in rule.unchanged_unless_unsafe(program)
+
+
+TWO = """
+    import torch
+    def restore(folder, build, spare=None):
+        first = None
+        {first}
+        parts = torch.load(folder / "parts.bin")
+        return build(first, **parts)
+"""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        'first = torch.load(folder / "a.bin", map_location=None)',
+        'first = torch.load(folder / "a.bin", map_location=lambda storage, where: found)',
+        "first = [torch.load(one, map_location=place) for one, place in folder]",
+        'first = torch.load(folder / "a.bin", map_location="cpu" if spare else "cuda") if spare else folder',
+        'if spare:\n            first = torch.load(folder / "a.bin", map_location="cpu")',
+        'if torch.cuda.is_available():\n            first = torch.load(folder / "a.bin", map_location="cuda")',
+        'first = torch.load("a", map_location="cpu"); second = torch.load("b", map_location="cuda")',
+        'def other():\n            return torch.load(folder / "a.bin", map_location="cpu")',
+    ],
+)
+def test_other_loads_that_say_nothing_of_this_one(rule, first: str) -> None:
+    assert not [one for one in rule.findings(TWO.format(first=first)) if one.fix is not None]
+
+
+@pytest.mark.parametrize(
+    ("first", "place"),
+    [
+        ('first = torch.load(folder / "a.bin", map_location=torch.device("cpu"))', 'torch.device("cpu")'),
+        ('first = torch.load(folder / "a.bin", "cpu", weights_only=True)', '"cpu"'),
+        (
+            'if ASK: first = torch.load("a")\n        else: first = torch.load("a", map_location="cpu")',
+            'None if torch.cuda.is_available() else "cpu"',
+        ),
+        (
+            'first = torch.load("a") if torch.cuda.is_available() else torch.load("a", map_location="cpu")',
+            'None if torch.cuda.is_available() else "cpu"',
+        ),
+    ],
+)
+def test_the_place_that_the_other_load_says(rule, first: str, place: str) -> None:
+    program = TWO.format(first=first).replace("ASK", "torch.cuda.is_available()")
+    after = rule.unchanged_unless_unsafe(program)
+    assert f'parts = torch.load(folder / "parts.bin", map_location={place})' in after

@@ -4,7 +4,7 @@
 
 Finds `torch.load`, `torch.jit.load` and `torch.hub.load_state_dict_from_url` without `map_location`, and adds one: the
 function's own `map_location` parameter where there is one, `"cpu"` where the result only feeds `load_state_dict`, else
-the device at hand.
+the device at hand, or what the other loads of the function say.
 
 ## Why it fails
 
@@ -53,6 +53,7 @@ from devfix_codemods.rules._amp import quoted
 from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
+from devfix_codemods.rules._loaded_beside import place_beside
 from devfix_codemods.rules._loaded_data import is_dataset, saves_host_values
 from devfix_codemods.rules._loaded_together import meets
 from devfix_codemods.rules._looks import loads_to_anywhere
@@ -87,6 +88,8 @@ class _Choice:
     text: str | None
     safety: Safety
     reason: str
+    agrees: bool = False
+    """Whether all that is loaded beside it goes to the same place."""
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -99,7 +102,9 @@ def check(program: Program) -> Iterator[Finding]:
     choices = {one: chooser.choose(one) for one in loads}
     left = [one for one, choice in choices.items() if choice is None]
     for call, choice in choices.items():
-        if choice is not None and (choice.safety is Safety.SAFE or not meets(program, call, left)):
+        if choice is None:
+            continue
+        if choice.safety is Safety.SAFE or choice.agrees or not meets(program, call, left):
             yield _finding(program, call, choice)
 
 
@@ -177,7 +182,12 @@ class _Chooser:
             return _Choice(None, Safety.MANUAL, _SAY)
         if Use.FEEDS_UNSURE in uses.kinds or self._says_checkpoint(call):
             return _Choice(self._host, Safety.UNSAFE, "a checkpoint is taken apart on the host")
-        return self._whole_model(call)
+        return self._beside(call) or self._whole_model(call)
+
+    def _beside(self, call: ast.Call) -> _Choice | None:
+        place = place_beside(self._program, call, _LOADERS)
+        reason = "the other loads here say this place"
+        return _Choice(place, Safety.UNSAFE, reason, agrees=True) if place is not None else None
 
     def _is_built(self, call: ast.Call) -> bool:
         """Whether what comes back is a whole module, or an object of the class that makes it of a file.
