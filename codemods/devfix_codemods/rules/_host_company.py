@@ -153,7 +153,8 @@ def _has_host(
             return True
     if any(_is_kept_by_helper(program, one, moved) for one in ast.walk(statement)):
         return True
-    met = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and not is_index(program, one)}
+    read = (one for one in ast.walk(statement) if isinstance(one, ast.Name) and not is_index(program, one))
+    met = {one.id for one in read if not _is_taken_away(program, one)}
     copied_into = _copied_into(statement) if _is_computed_of(statement, names) else set()
     return any(_is_host(program, function, one, statement.lineno, moved) for one in met - names - copied_into)
 

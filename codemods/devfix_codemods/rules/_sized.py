@@ -21,6 +21,7 @@ from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._callers import arguments
 from devfix_codemods.rules._devices import Devices
+from devfix_codemods.rules._filled import device_of_parts
 from devfix_codemods.rules._following import Following, placed
 from devfix_codemods.rules._host_company import others_left, parted
 from devfix_codemods.rules._host_on_purpose import is_random, runs_on_the_host, stays
@@ -55,6 +56,7 @@ def forgotten(program: Program) -> Iterator[Sized]:
 _IN_PLACE = "gets losses added in place"
 _PUT = "becomes a part of a tensor that is where the caller's is"
 _REBUILT = "replaces a tensor that is not on the device asked for"
+_FILLED = "gets parts that were moved to"
 _ANEW = "takes the place of a tensor that was made on a device before the loop"
 _NOT_PARTED = frozenset({_IN_PLACE, _PUT, _REBUILT, _ANEW})
 _BESIDE = "has neighbours on"
@@ -76,6 +78,10 @@ def _told(program: Program) -> Iterator[Sized]:
             continue
         if (first := device_of_first(program, call)) is not None and (edit := placed(program, call, first)) is not None:
             yield Sized(call, _ANEW, Following(first, (edit,), Safety.UNSAFE))
+            continue
+        if (shared := device_of_parts(program, function, call)) is not None and not stays(program, function, call):
+            edit = placed(program, call, shared)
+            yield Sized(call, f"{_FILLED} `{shared}`", Following(shared, (edit,), Safety.UNSAFE) if edit else None)
             continue
         if is_sum(program, function, call):
             yield Sized(call, _IN_PLACE, repaired_sum(program, devices, function, call))

@@ -7,8 +7,8 @@ and that then meet a tensor which lives elsewhere: on a device that the program 
 tensors that a function gets. The factory is given `device=`; one that takes no device gets `.to(...)` behind it. So
 does a legacy constructor that was given one, `torch.Tensor(3, device=device)`: on anything but the host that fails.
 Samples of a distribution whose parameters are numbers, or on the host, count as made there too.
-Also finds those that meet nothing in sight, but take their size, dtype or name from a tensor, or have neighbours
-elsewhere; and those that are given a `device` which nothing binds.
+Also finds those that meet nothing in sight, but take their size, dtype or name from a tensor, get parts that were moved
+to a device, or have neighbours elsewhere; and those that are given a `device` which nothing binds.
 
 ## Why it fails
 
@@ -31,10 +31,11 @@ Factories know nothing of the tensors around them. As soon as the caller's tenso
 ## Fix safety
 
 Safe: a tensor that must be where another one is follows that one, which changes nothing where both are on the host.
-Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its size or its
-dtype tells where it belongs: that of an input of a module's `forward`, or of a tensor that the program moved. What fits
-another tensor, or has neighbours on a device, is told without an edit. 0-dim tensors in arithmetic, indices, values on
-the way to numpy, datasets, collate functions, attributes of `self`, and tests that choose no device, are left alone.
+Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its parts, its
+size or its dtype tell where it belongs: the latter two that of an input of a module's `forward`, or of a tensor that
+the program moved. What fits another tensor, or has neighbours on a device, is told without an edit. 0-dim tensors in
+arithmetic, indices, values on the way to numpy, datasets, collate functions, attributes of `self`, and tests that
+choose no device, are left alone.
 
 ## Since torch
 
