@@ -3,9 +3,9 @@
 ## What it does
 
 Compares the device of each `torch.Generator` with the place that is filled from it: `torch.randn(…, generator=g)`,
-`torch.multinomial`, `x.normal_(generator=g)`, samplers and `random_split`. It also finds noise that is drawn on the
-host with the caller's generator and moved afterwards, and the state of the host's generator that a checkpoint may have
-taken to a device.
+`torch.multinomial`, `x.normal_(generator=g)`, samplers and `random_split`. It also finds generators of the host that a
+module keeps and draws with where its input is, noise that is drawn on the host with the caller's generator and moved
+afterwards, and the state of the host's generator that a checkpoint may have taken to a device.
 
 ## Why it fails
 
@@ -33,7 +33,7 @@ Safe where all that the generator fills is on one device, which has a name where
 fails there today, and on the host nothing changes. Noise drawn with a caller's generator is drawn on that generator's
 device and moved as before, so that no working seed gives other numbers; that is safe too, as is `.cpu()` on the state
 of the host's generator. Unsafe where a sampler gets the generator of a device, which is right under a default device
-that another file sets. Where a generator serves two devices, the finding has no fix.
+that another file sets. Where a generator serves two devices, or a module keeps it, the finding has no fix.
 
 ## Since torch
 
@@ -54,6 +54,7 @@ from devfix_codemods.flow.tables import FACTORIES, GENERATORS, canonical
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._arguments import with_argument
+from devfix_codemods.rules._kept_generators import kept_generators
 from devfix_codemods.rules._moves import device_for, text_of
 from devfix_codemods.rules._restored_states import comes_from_checkpoint
 
@@ -69,7 +70,13 @@ def check(program: Program) -> Iterator[Finding]:
         elif name in FACTORIES and (drawn := _drawn_for_caller(program, call)) is not None:
             yield _of_noise(program, call, drawn)
     if any(canonical(program.names.qualified(call.func) or "") in _MADE for call in program.names.calls):
-        yield from _mismatches(program)
+        told = list(_mismatches(program))
+        yield from told
+        spans = {one.span for one in told} | {one.origin for one in told}
+        for made, call, place in kept_generators(program):
+            if spans.isdisjoint({program.source.span(made), program.source.span(call)}):
+                spans.add(program.source.span(made))
+                yield _of_kept(program, made, call, place)
 
 
 # -- a generator and what it fills
@@ -113,6 +120,20 @@ def _finding(program: Program, draw: Draw, birth: ast.Call) -> Finding:
         ),
         fix=fix,
         advice=None if fix else _BY_DEFAULT if draw.samples else _ITS_OWN,
+    )
+
+
+def _of_kept(program: Program, made: ast.Call, call: ast.Call, place: str) -> Finding:
+    """A module takes its tensors along, and its generator stays behind."""
+    birth, span = program.source.span(made), program.source.span(call)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"a generator on the host, which no move of the module takes along, draws numbers on `{place}`",
+        span=span,
+        origin=birth,
+        trail=(Step(birth, "the generator is made here, on the host"), Step(span, f"it draws on `{place}` here")),
+        advice="draw on the host, and move the numbers; or make a generator on the device of what it fills",
     )
 
 
