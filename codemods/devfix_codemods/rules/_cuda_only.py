@@ -8,11 +8,12 @@ from pathlib import PurePosixPath
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._cuda_flags import says
+from devfix_codemods.rules._cuda_flags import compares_chosen, says
 from devfix_codemods.scope import Function, block_of
 
 _DEVICES = (
-    r"cuda|gpu|device|torch\.accelerator|(?<![a-z])(?:hip|rocm|mps|cpu|xpu|npu)(?![a-z])|nccl|triton|is_available"
+    r"cuda|gpu|device|torch\.accelerator|(?<![a-z])(?:hip|rocm|mps|cpu|xpu|npu|trt)(?![a-z])|nccl|triton|tensorrt"
+    r"|is_available"
 )
 _ASKS = re.compile(_DEVICES, re.IGNORECASE)
 _ASKS_ROUNDABOUT = re.compile(
@@ -20,7 +21,9 @@ _ASKS_ROUNDABOUT = re.compile(
 )
 """What conditions say that hold only where CUDA is; in the callers of a function, only the plain words count."""
 
-_MEANT = re.compile(r"cuda|gpu|nccl|triton|bench|profil|latency|tensorrt|graph_capture", re.IGNORECASE)
+_MEANT = re.compile(
+    r"cuda|gpu|nccl|triton|bench|profil|latency|tensorrt|(?<![a-z])trt(?![a-z])|graph_capture", re.IGNORECASE
+)
 _SKIPS = re.compile(r"cuda|gpu|skip|device|accelerator|triton|numba", re.IGNORECASE)
 _CUDA_PACKAGES = re.compile(
     r"(^|[._])(triton|cupy|numba\.cuda|pycuda|cuda|tensorrt|torch2trt|transformer_engine|flash_attn|xformers|apex|amp_C"
@@ -97,6 +100,10 @@ def is_guarded(program: Program, node: ast.AST, depth: int = _CALLERS) -> bool:
 def _asks(program: Program, outer: ast.AST, inner: ast.AST, words: re.Pattern[str]) -> bool:
     tests: list[ast.expr] = []
     match outer:
+        case ast.IfExp(body=body, orelse=other) if inner in (body, other) and _takes_to_host(
+            other if inner is body else body
+        ):
+            return True
         case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
             tests = [test] if test is not inner else []
         case ast.BoolOp(values=values):
@@ -105,7 +112,16 @@ def _asks(program: Program, outer: ast.AST, inner: ast.AST, words: re.Pattern[st
             return True
         case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
             tests = [test for part in parts for test in part.ifs]
-    return any(says(program, one, words) for one in tests)
+    return any(says(program, one, words) or compares_chosen(program, one, words) for one in tests)
+
+
+def _takes_to_host(node: ast.expr) -> bool:
+    """`x.numpy()`, `x.cpu()`: where the other branch takes the value to CUDA, the condition chooses between the two."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in {"numpy", "cpu"}:
+            return True
+        node = node.func.value
+    return False
 
 
 def _catches(outer: ast.AST, inner: ast.AST) -> bool:

@@ -33,8 +33,9 @@ def shared_devices(program: Program, followed: Mapping[Site, Target]) -> dict[Si
     found: dict[Site, Shared] = {}
     for function, devices in groups.items():
         device, sites = next(iter(devices.items()))
-        if len(devices) == 1 and len(sites) >= _FEW and not _names_device(function):
-            binding = InsertStatement(program.source.span(_first(function, sites)), "before", f"device = {device}")
+        first = _first(program, function, sites)
+        if len(devices) == 1 and len(sites) >= _FEW and first is not None and not _names_device(function):
+            binding = InsertStatement(program.source.span(first), "before", f"device = {device}")
             found |= dict.fromkeys(sites, Shared(device, binding))
     return found
 
@@ -86,7 +87,31 @@ def _names_device(function: scope.Function) -> bool:
     )
 
 
-def _first(function: scope.Function, sites: list[Site]) -> ast.stmt:
-    """The statement of the function's own block that holds the first site."""
+def _first(program: Program, function: scope.Function, sites: list[Site]) -> ast.stmt | None:
+    """The statement that holds the first site, in the innermost block that a run chooses for all of them.
+
+    None where each stands in a branch of its own: where none of them runs, the model may have no parameters.
+    """
+    chosen = [_chosen(program, one) for one in sites]
+    common = [each for each in chosen[0] if all(any(each is one for one in other) for other in chosen)]
+    if all(len(one) > len(common) for one in chosen):
+        return None
     line = min(one.call.lineno for one in sites)
-    return next(one for one in function.body if one.lineno <= line <= (one.end_lineno or one.lineno))
+    block = common[0] if common else function.body
+    return next(one for one in block if one.lineno <= line <= (one.end_lineno or one.lineno))
+
+
+def _chosen(program: Program, site: Site) -> list[list[ast.stmt]]:
+    """The blocks around a site that not every run of its function goes through to there, the innermost first."""
+    found: list[list[ast.stmt]] = []
+    inner = program.names.statement(site.call)
+    for outer in program.names.ancestors(inner):
+        if isinstance(outer, scope.Function):
+            break
+        if isinstance(outer, ast.stmt):
+            block = scope.block_of(program, inner)
+            above = block[: block.index(inner)] if inner in block else []
+            if isinstance(outer, ast.If) or any(isinstance(one, ast.If) and scope.leaves(one.body) for one in above):
+                found.append(block)
+            inner = outer
+    return found

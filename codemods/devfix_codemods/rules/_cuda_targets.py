@@ -17,6 +17,7 @@ from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import device_at
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._optional import may_be_none
+from devfix_codemods.rules._other_runtimes import may_be_session
 from devfix_codemods.rules._tensor_words import sounds_like_model
 
 
@@ -189,7 +190,7 @@ class Targets:
             if root in excluded or may_be_none(self._program, root, site.call):
                 continue
             if text.startswith("next("):
-                if _feeds(function, site, made, root):
+                if _feeds(function, site, made, root) and not may_be_session(self._program, root, site.call):
                     return text
             elif may_have_no_device(self._program, root, site.call):
                 continue
