@@ -187,3 +187,24 @@ def test_one_of_them_is_always_needed(rule) -> None:
     after = rule.unchanged_unless_unsafe(program)
     assert "    device = next(model.parameters()).device\n    x = x.to(device)\n" in after
     assert "mask = mask.to(device)" in after
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "str(device) == 'cuda:0' or str(device) == 'cuda'",
+        "str(device) == 'cuda' or str(device) in ('cuda:0', 'cuda:1')",
+        "str(device) == 'cuda' or str(device).startswith('cuda:')",
+        "str(device) == 'cuda' or str(device) == f'cuda:{card}'",
+        "str(device) == 'cuda' or 'cuda' in str(device)",
+        "str(device) == 'cuda' or str(device).split(':')[0] == kind",
+    ],
+)
+def test_the_number_of_the_card_is_thought_of(rule, test: str) -> None:
+    assert rule.findings(f"import torch\ndef f(device, card, kind):\n    return {test}\n") == ()
+
+
+@pytest.mark.parametrize("test", ["str(other) == 'cuda:0'", "str(device) == 'cpu'", "device == 'cuda:0'"])
+def test_of_another_device_or_nothing(rule, test: str) -> None:
+    program = f"import torch\ndef f(device, other):\n    return {test} or str(device) == 'cuda'\n"
+    assert f"{test} or str(device).startswith('cuda')" in rule.unchanged_unless_unsafe(program)

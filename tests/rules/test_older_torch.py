@@ -194,3 +194,21 @@ def test_most_scripts_pin_nothing() -> None:
     outcome = rewrite(Source("train.py", SCALER.encode()), Options(SELECT))
     assert isinstance(outcome, Changed)
     assert b'torch.amp.GradScaler("cuda")' in outcome.data
+
+
+@pytest.mark.parametrize("at", ["/p/torch/optim/sgd.py", "/p/test/run.py", "/p/torch/amp/autocast_mode.py"])
+@pytest.mark.parametrize("own", ["from .autocast_mode import autocast\n", ""])
+def test_a_torch_of_its_own_without_the_new_name(at: str, own: str) -> None:
+    assert findings({"/p/torch/amp/__init__.py": own, at: SCALER}, at) == []
+
+
+@pytest.mark.parametrize("own", ["from .grad_scaler import GradScaler\n", "from .grad_scaler import *\n"])
+@pytest.mark.parametrize("folder", ["/p", "/p/third_party"])
+def test_a_torch_of_its_own_with_it(folder: str, own: str) -> None:
+    (finding,) = findings({f"{folder}/torch/amp/__init__.py": own, "/p/lib/loop.py": SCALER})
+    assert finding.fix is not None
+
+
+def test_a_torch_below_is_of_others() -> None:
+    (finding,) = findings({"/p/third_party/torch/amp/__init__.py": "", "/p/lib/loop.py": SCALER})
+    assert finding.fix is not None

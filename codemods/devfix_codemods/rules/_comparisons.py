@@ -94,6 +94,23 @@ def _used_as_devices(program: Program) -> set[str]:
     return {text for one in given if (text := dotted(one)) is not None and "." in text}
 
 
+def compares_with_cards(program: Program, device: ast.expr) -> bool:
+    """Whether the function asks the text of a device for the number of a card too, or for how it begins."""
+    text = ast.dump(device)
+    for node in ast.walk(function_around(program, device) or program.tree):
+        match node:
+            case ast.Compare(left=left, ops=[*operators], comparators=[*others]) if text in map(
+                ast.dump, (left, *others)
+            ):
+                start = "cuda" if any(isinstance(one, ast.In) for one in operators) else "cuda:"
+                literals = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+                if any(isinstance(one, str) and one.startswith(start) for one in literals):
+                    return True
+            case ast.Call(func=ast.Attribute(value=value, attr="startswith" | "split")) if ast.dump(value) == text:
+                return True
+    return False
+
+
 def searched(program: Program) -> Iterator[tuple[ast.Compare, ast.expr]]:
     """`"cuda" in device`, of what a caller gives and values are moved to: a `torch.device` cannot be searched."""
     moved = {

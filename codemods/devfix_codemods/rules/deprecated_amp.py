@@ -80,6 +80,7 @@ from devfix_codemods.rules._amp_compared import compares_libraries, tests_old_na
 from devfix_codemods.rules._amp_uses import Shape, Use, Uses
 from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._older_torch import Older, oldest
+from devfix_codemods.rules._own_torch import lacks
 
 _SINCE = {"autocast": (1, 12), "GradScaler": (2, 3), "custom_fwd": (2, 4), "custom_bwd": (2, 4)}
 _AUTOCAST_ORDER = ("enabled", "dtype", "cache_enabled")
@@ -173,7 +174,9 @@ class _Grouping:
         return oldest(self._program)
 
     def _unless_newer(self, use: Use) -> Use:
-        """`use`, kept as it is where the code provides for a torch without the new name."""
+        """`use`, kept as it is where the code provides for a torch without the new name, or is part of one."""
+        if lacks(self._program, use.api.symbol):
+            return replace(use, silent=True)
         if not self._may_lack(use.api.symbol) or self._oldest is None:
             return use
         if not self._oldest.may_lack(_SINCE[use.api.symbol]):

@@ -71,7 +71,13 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._amp import quoted
 from devfix_codemods.rules._arguments import kept as kept_arguments
-from devfix_codemods.rules._comparisons import asks_for_gpu, asks_tensor_for_cuda, chain, searched
+from devfix_codemods.rules._comparisons import (
+    asks_for_gpu,
+    asks_tensor_for_cuda,
+    chain,
+    compares_with_cards,
+    searched,
+)
 from devfix_codemods.rules._cuda_and_back import comes_back, is_remembered
 from devfix_codemods.rules._cuda_asked import asked, moved_to, takes_cuda_where_it_is
 from devfix_codemods.rules._cuda_kept import ADVICE, kept
@@ -232,7 +238,7 @@ def _of_texts(program: Program) -> Iterator[Finding]:
                 left=ast.Call(func=ast.Name(id="str"), args=[device]) as left,
                 ops=[ast.Eq() | ast.NotEq() as comparison],
                 comparators=[ast.Constant(value="cuda")],
-            ) if "device" in (dotted(device) or ""):
+            ) if "device" in (dotted(device) or "") and not compares_with_cards(program, left):
                 text = program.source.segment(program.source.span(left))
                 negated = "not " if isinstance(comparison, ast.NotEq) else ""
                 edit = ReplaceExpression(
