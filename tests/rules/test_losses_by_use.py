@@ -95,3 +95,70 @@ def test_the_loss_of_another_function(rule) -> None:
 
 def test_a_score_of_another_name(rule) -> None:
     assert rule.findings(FUNCTIONS.format(criterion="score")) == ()
+
+
+WEIGHTED = """
+    import torch
+
+    def fit(net, loader, criterion, judge, optimizer, device):
+        for x, y, importance in loader:
+            x, y = x.to(device), y.to(device)
+            out = net(x)
+            {loss}
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "loss = (criterion(out, y) * importance).mean(); loss.item()",
+        "loss = judge(out, y) * importance; loss.backward()",
+        "loss = criterion(out, y) * importance\n            loss = judge(out)\n            loss.backward()",
+        "loss = table[criterion(out, y)] * importance; loss.backward()",
+        "loss = criterion(out, y) if importance.any() else judge(out, y); loss.backward()",
+    ],
+)
+def test_arithmetic_that_says_nothing_of_a_loss(rule, loss: str) -> None:
+    assert rule.findings(WEIGHTED.format(loss=loss)) == ()
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "loss = (criterion(out, y) * importance).mean(); loss.backward()",
+        "loss = importance * criterion(out, y) if judge else out.mean(); loss.backward()",
+        "loss = importance - criterion(out, y); loss.backward()",
+        "loss = criterion(out, y) * importance\n            loss = loss.sum() / 3\n            loss.backward()",
+        "loss = 0\n            loss += criterion(out, y) * importance\n            loss.backward()",
+    ],
+)
+def test_what_a_loss_is_computed_with(rule, loss: str) -> None:
+    program = WEIGHTED.format(loss=loss)
+    moved = "x, y = x.to(device), y.to(device)\n        importance = importance.to(device)\n"
+    assert moved in rule.fixed(program)
+
+
+INHERITED = """
+    import torch
+
+    class Trainer(Base):
+        def fit(self, loader):
+            for x, y, importance in loader:
+                x, y = x.to(self.device), y.to(self.device)
+                if self.flat:
+                    loss = {loss}(self.net(x), y) / 2
+                else:
+                    loss = {loss}(self.net(x), y, weight=importance)
+                loss.backward()
+"""
+
+
+@pytest.mark.parametrize("loss", ["self.compute_loss", "self.net.loss", "self.loss_step", "self.judge"])
+def test_methods_out_of_sight_may_place_what_they_get(rule, loss: str) -> None:
+    assert rule.findings(INHERITED.format(loss=loss)) == ()
+
+
+@pytest.mark.parametrize("loss", ["self.loss_fn", "self.criterion"])
+def test_the_loss_that_a_base_class_holds(rule, loss: str) -> None:
+    assert "            importance = importance.to(self.device)\n" in rule.fixed(INHERITED.format(loss=loss))

@@ -7,6 +7,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import returns_tensors
+from devfix_codemods.flow.losses import differentiated_as, is_called_loss, is_own_loss
 from devfix_codemods.flow.machine import Arguments, is_moved
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.readouts import Readouts
@@ -93,11 +94,14 @@ class Calls(Readouts):
     def _is_loss_by_use(self, node: ast.Call) -> bool:
         """`loss = f(…)` with `loss.backward()` in the same function: the arguments meet.
 
+        So they do in `loss = (loss_fn(…) * w).mean()`, in each of several branches.
         So they do in `f(…).item()` where another function of the file differentiates what `f` gives.
         """
         parent = self.names.parent(node)
         if isinstance(parent, ast.Attribute):
             return parent.attr == "backward" or (parent.attr == "item" and self._is_criterion(node.func))
+        if is_called_loss(node) and differentiated_as(self.names, node, self.frame.evidence) is not None:
+            return True
         if (
             not isinstance(parent, ast.Assign)
             or len(parent.targets) != 1
@@ -192,8 +196,9 @@ class Calls(Readouts):
         own = self.method_of(base, name)
         if own is None and name in {"to", "cuda", "cpu", "to_empty"} and base.kind not in {Kind.API, Kind.CLASS}:
             return self._move(node, function, base, arguments, state)
-        if base.token is not None and (held := state.attribute(base.token, name)) is not None:
-            return self.apply(node, held, arguments, state)
+        held = state.attribute(base.token, name) if base.token is not None else None
+        if held is not None or (own is None and is_own_loss(node) and self._is_loss_by_use(node)):
+            return self.apply(node, held or NOTHING, arguments, state)
         if own is not None:
             result = self.follow(own, node, arguments, state, base)
             if name in {"to", "cuda", "cpu"}:

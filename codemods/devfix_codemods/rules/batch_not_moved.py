@@ -66,6 +66,7 @@ from devfix_codemods.rules._batch_moves import (
 from devfix_codemods.rules._collations import goes_through, is_collated_to_list
 from devfix_codemods.rules._inline_moves import inline_moves, moves_inside_calls
 from devfix_codemods.rules._looks import moves_loop_items
+from devfix_codemods.rules._moved_in_helper import fix_in_helper
 from devfix_codemods.rules._moves import copied_suffix, device_words, enters_call, insertable, text_of
 from devfix_codemods.rules._moving_helpers import is_moved_on_the_way
 from devfix_codemods.rules._one_branch import Forgotten, forgotten_moves, moves_in_one_branch
@@ -209,7 +210,7 @@ def _finding(program: Program, meetings: list[Meeting], whole: set[str]) -> Find
     if fix is not None:
         whole.add(batch.token)
     else:
-        fix = element_fix(program, meeting, meetings, batch, moves)
+        fix = fix_in_helper(program, meeting, batch) or element_fix(program, meeting, meetings, batch, moves)
     origin = program.source.span(_origin_node(meeting))
     trail = [Step(origin, f"`{name}` comes from the loader here, on the host")]
     trail.extend(_sibling_step(program, one) for one in moves[-1:])
