@@ -193,3 +193,43 @@ def test_replicas_take_the_device_of_an_input(rule):
 def test_an_input_that_is_moved_there_gets_advice_alone(rule):
     program = REPLICA.replace("noise = torch.zeros", "x = x.to(device)\n        noise = torch.zeros")
     assert sorted(map(str, rule.safeties(program))) == ["manual", "unsafe"]
+
+
+BY_NUMBER = (
+    HEAD
+    + """
+class Runner:
+    def __init__(self, net, {parameter}):
+        if card {asks}:
+            net = net.cuda(card)
+        self.card = torch.device("cuda", card) if card {asks} else torch.device("cpu")
+        {before}
+        self.net = DDP(net, device_ids={ids})
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "asks", "before", "ids"),
+    [
+        ("card", ">= 0", "", "[self.card]"),
+        ("card=0", ">= 0", "", "[self.card]"),
+        ("card=-1", "is not None", "", "[self.card]"),
+        ("card=-1", ">= 0", "torch.distributed.init_process_group('nccl')", "[self.card]"),
+        ("card=-1", ">= 0", "", "[self.card] if card >= 0 else None"),
+        ("card=-1", ">= 0", "", "None"),
+        ("card=-1", ">= 0", "", "[net.card]"),
+        ("card=-1", ">= 0", "", "[rank]"),
+        ("card=-1", ">= 0", "if self.card.type != 'cuda' or device: return", "[other.card]"),
+    ],
+)
+def test_cards_that_are_there(rule, parameter: str, asks: str, before: str, ids: str) -> None:
+    assert rule.findings(BY_NUMBER.format(parameter=parameter, asks=asks, before=before, ids=ids)) == ()
+
+
+@pytest.mark.parametrize(("asks", "ids"), [(">= 0", "[self.card]"), ("> -1", "[card]"), ("!= -1", "(self.card,)")])
+def test_the_host_by_its_number_is_no_card(rule, asks: str, ids: str) -> None:
+    one = rule.finding(BY_NUMBER.format(parameter="card: int = -1", asks=asks, before="", ids=ids))
+    assert one.fix is not None
+    assert one.fix.safety is Safety.MANUAL
+    assert "device_ids=None" in (one.advice or "")

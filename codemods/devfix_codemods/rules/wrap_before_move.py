@@ -3,8 +3,8 @@
 ## What it does
 
 Finds models that `DistributedDataParallel` wraps on the host, `device_ids` that are no list or that a run on the CPU
-refuses, `device_ids` that contradict where the model is, and `next(self.parameters()).device` in a `forward` that
-`DataParallel` replicates.
+refuses (the number of a card, too, that is -1 for the host by default), `device_ids` that contradict where the model
+is, and `next(self.parameters()).device` in a `forward` that `DataParallel` replicates.
 
 ## Why it fails
 
@@ -51,6 +51,8 @@ from devfix_codemods.rules import Rule
 from devfix_codemods.rules._replicas import Question, questions
 from devfix_codemods.rules._wrappers import Models, Wrapper, device_of_move, wrappers
 
+_ASKS_FOR_CARD = frozenset({" >= 0", " > -1", " != -1", " == -1", " < 0"})
+_NCCL = (b'"nccl"', b"'nccl'")
 _PLACING = (b"set_default_device", b"set_default_tensor_type", b"with torch.device", b"deepspeed", b"accelerate")
 
 
@@ -60,6 +62,7 @@ def check(program: Program) -> Iterator[Finding]:
     for wrapper in wrappers(program):
         if wrapper.is_distributed and not elsewhere:
             yield from _distributed(program, models, wrapper)
+            yield from _host_by_number(program, wrapper)
         yield from _contradiction(program, models, wrapper)
     for question in questions(program):
         yield _replicated(program, question)
@@ -164,6 +167,41 @@ def _test_for_cuda(program: Program, device: str, wrapper: Wrapper) -> str | Non
         return None
     test = program.source.segment(program.source.span(value.test))
     return test if "is_available" in test else None
+
+
+def _host_by_number(program: Program, wrapper: Wrapper) -> Iterator[Finding]:
+    """`device_ids=[self.card]`, where `card=-1` is the default of the class and stands for the host."""
+    name = dotted(wrapper.only_device) if wrapper.only_device is not None else None
+    if name is None or _is_guarded(program, wrapper) or any(one in program.source.data for one in _NCCL):
+        return
+    last = name.removeprefix("self.")
+    if "." in last or not _is_host_by_default(program, last):
+        return
+    yield Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`DistributedDataParallel` takes no `device_ids` on the host, where `{name}` is by default",
+        span=program.source.span(wrapper.call),
+        fix=Fix(Safety.MANUAL, "Give `device_ids` on CUDA only"),
+        advice=f"give `device_ids=None` where `{name}` is the host",
+    )
+
+
+def _is_host_by_default(program: Program, name: str) -> bool:
+    """Whether a parameter of that name is -1 by default, and the file asks whether it is a card's number."""
+    defaults = (
+        one.value
+        for each in ast.walk(program.tree)
+        if isinstance(each, scope.Function)
+        for one in program.bindings.of(each, name)
+        if isinstance(one.node, ast.arg)
+    )
+    asks = (one for one in ast.walk(program.tree) if isinstance(one, ast.Compare))
+    return any(one is not None and ast.unparse(one) == "-1" for one in defaults) and any(
+        (dotted(one.left) or "").removeprefix("self.") == name
+        and ast.unparse(one)[len(ast.unparse(one.left)) :] in _ASKS_FOR_CARD
+        for one in asks
+    )
 
 
 def _edits(program: Program, wrapper: Wrapper, device: str | None, ids: str | None) -> tuple[Edit, ...]:
