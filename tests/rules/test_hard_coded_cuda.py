@@ -1196,3 +1196,39 @@ def test_what_is_kept_beside_its_moved_copy_is_moved_as_well(rule) -> None:
         CAST.format(between="pass").replace("a = a.cuda()", "c = a.cuda()").replace("model(a)", "model(a) + model(c)")
     )
     assert "a = a.to(device, torch.float32)" in rule.fixed(program, unsafe=True)
+
+
+TYPED = """
+import torch
+def f(x, net, other, device: torch.device, kind, store):
+    {line}
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "with torch.autocast(x.device.type): return net(x)",
+        "return torch.device(x.device.type, 1)",
+        "return store.load(x, device=x.device.type)",
+        "return x.to(kind.type)",
+        "return x.to(other.dtype.type)",
+        "return store.scaler(device=device.type)",
+        "torch.cuda.set_device(device); return x.to(device.type)",
+    ],
+)
+def test_the_type_of_a_device_where_one_is_wanted(rule, line: str) -> None:
+    assert rule.findings(TYPED.format(line=line)) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("return other.to(x.device.type, non_blocking=True)", "return other.to(x.device, non_blocking=True)"),
+        ("return torch.zeros(3, device=device.type) + x", "return torch.zeros(3, device=device) + x"),
+        ("return torch.Generator(device=x.device.type)", "return torch.Generator(device=x.device)"),
+        ("net.to(device=other.weight.device.type)", "net.to(device=other.weight.device)"),
+    ],
+)
+def test_the_type_of_a_device_names_no_card(rule, line: str, after: str) -> None:
+    assert after in rule.unchanged_unless_unsafe(TYPED.format(line=line))

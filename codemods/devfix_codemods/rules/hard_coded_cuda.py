@@ -36,9 +36,10 @@ today has both on the same card. Unsafe where the device is chosen otherwise: on
 tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places.
 
 `x.type(y.type())` follows `y` by the name of a type: `.to(y)` does that on every device, and is safe. These are unsafe:
-a call that leaves out a `device` whose default is CUDA gets the device that is in scope, or that of a tensor it is
-given; `if torch.cuda.is_available(): x = x.cuda()` and `options={"device": "cuda"}` take a device that was chosen
-otherwise; a class keeps the `device` of its constructor as `self.device` for methods that go to CUDA.
+`x.to(y.device.type)`, which names no card, takes `y.device`; a call that leaves out a `device` whose default is CUDA
+gets the device that is in scope, or that of a tensor it is given; `if torch.cuda.is_available(): x = x.cuda()` and
+`options={"device": "cuda"}` take a device that was chosen otherwise; a class keeps the `device` of its constructor as
+`self.device` for methods that go to CUDA.
 
 Found as well, with unsafe fixes: `str(device) == "cuda"` and `device == torch.device("cuda")`, which fail for `cuda:0`
 (advice only where a device may be text); `"cuda" in device`, which raises for a `torch.device`; `x.device == "cuda"`
@@ -95,6 +96,7 @@ from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._omitted_devices import omissions
 from devfix_codemods.rules._streams import makes_streams, other_streams
 from devfix_codemods.rules._tensor_asked import that_ask_a_tensor
+from devfix_codemods.rules._type_as_device import gives_types, types_as_devices
 
 _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
 _ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
@@ -107,7 +109,10 @@ _COMPARES = re.compile(rb"str\([\w.]*device\)\s*[!=]=")
 def check(program: Program) -> Iterator[Finding]:
     found = list(sites(program))
     literals = list(constants(program))
-    if is_cuda_only(program) or is_test(program):
+    if is_test(program):
+        return
+    yield from _of_types_as_devices(program)
+    if is_cuda_only(program):
         return
     yield from _of_texts(program)
     yield from _of_numbers(program)
@@ -330,6 +335,15 @@ def _of_types(program: Program) -> Iterator[Finding]:
         yield _told(program, one.call, message, Fix(Safety.SAFE, f"Follow `{one.followed}`", (one.edit,)))
 
 
+def _of_types_as_devices(program: Program) -> Iterator[Finding]:
+    """`x.to(y.device.type)`, which is the current card, whatever that of `y` is."""
+    for one in types_as_devices(program):
+        text = text_of(program, one.value)
+        message = f"the type of `{text}` names no card: this is the current one, whatever that of `{text}` is"
+        edit = ReplaceExpression(program.source.span(one), text)
+        yield _told(program, one, message, Fix(Safety.UNSAFE, f"Give `{text}` itself", (edit,)))
+
+
 def _of_omissions(program: Program) -> Iterator[Finding]:
     """A call of a function here that leaves out its device, which is CUDA then."""
     devices: Devices | None = None
@@ -366,7 +380,7 @@ def _short(text: str) -> str:
 
 
 def _looks(data: bytes) -> bool:
-    return spells_cuda(data) or makes_streams(data) or _ASKS_FOR_GPU.search(data) is not None
+    return spells_cuda(data) or makes_streams(data) or gives_types(data) or _ASKS_FOR_GPU.search(data) is not None
 
 
 RULE = Rule(
@@ -380,6 +394,7 @@ RULE = Rule(
         (b".type(", b".type())"),
         (b"gpu", b".device"),
         (b"cuda.Stream()", b"self.device"),
+        (b"device.type",),
     ),
     check,
     looks=_looks,
