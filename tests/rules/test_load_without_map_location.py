@@ -903,3 +903,82 @@ def test_the_place_that_the_other_load_says(rule, first: str, place: str) -> Non
     program = TWO.format(first=first).replace("ASK", "torch.cuda.is_available()")
     after = rule.unchanged_unless_unsafe(program)
     assert f'parts = torch.load(folder / "parts.bin", map_location={place})' in after
+
+
+RESUMED = """
+import torch
+
+
+class Trainer:
+    def __init__(self, net, optimizer{parameter}):
+        self.network, self.optimizer = net, optimizer
+        {kept}
+
+    def resume(self, path):
+        ckpt = torch.load(path)
+        {lines}
+"""
+
+NETWORKS = {
+    "returned among others": "model = ckpt['model']\n        self.optimizer.load_state_dict(ckpt['opt'])\n"
+    "        return model, ckpt['epoch']",
+    "returned alone": "net = ckpt['net']\n        self.optimizer.load_state_dict(ckpt['opt'])\n        return net",
+    "kept": "self.optimizer.load_state_dict(ckpt['opt'])\n        self.network = ckpt['net']",
+    "kept by a name": "self.optimizer.load_state_dict(ckpt['opt'])\n        actor = ckpt['actor']\n"
+    "        self.network = actor",
+}
+STATES = {
+    "copied": "model = ckpt['model']\n        self.network.load_state_dict(model)",
+    "a state is returned": "model_state = ckpt['model']\n        self.network.load_state_dict(model_state)\n"
+    "        return model_state",
+    "its options": "self.network.load_state_dict(ckpt['model'])\n        return ckpt['model_name']",
+    "looked through": "model = ckpt['model']\n        self.optimizer.load_state_dict(ckpt['opt'])\n"
+    "        model = {key: value for key, value in model.items()}\n        return model",
+    "moved": "model = ckpt['model']\n        self.optimizer.load_state_dict(ckpt['opt'])\n"
+    "        model.to(self.where)\n        return model",
+}
+
+
+@pytest.mark.parametrize("lines", NETWORKS.values(), ids=NETWORKS)
+def test_a_network_that_is_kept_as_it_is_goes_to_no_host(rule, lines: str) -> None:
+    bare = RESUMED.format(parameter="", kept="pass", lines=lines)
+    assert rule.safeties(bare) == [None]
+    placed = RESUMED.format(parameter=", device", kept="self.device = torch.device(device)", lines=lines)
+    assert "torch.load(path, map_location=self.device)" in rule.unchanged_unless_unsafe(placed)
+
+
+@pytest.mark.parametrize("lines", STATES.values(), ids=STATES)
+def test_what_is_copied_or_moved_may_be_loaded_to_the_host(rule, lines: str) -> None:
+    program = RESUMED.format(parameter=", where", kept="self.where = where", lines=lines)
+    assert "map_location='cpu'" in rule.fixed(program, unsafe=True)
+
+
+META = """
+import torch
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, device: torch.device):
+        super().__init__()
+        self.device = device
+        self.size = torch.ones(3, device=device)
+
+    def build(self):
+        return None if {test} else torch.nn.Linear(3, 3, device=self.device)
+
+    def set_extra_state(self, path):
+        state = torch.load(path)
+        self.size = state["rows"]
+"""
+
+
+@pytest.mark.parametrize(
+    "test", ['self.device.type == "meta"', 'self.device == torch.device("meta")', '"meta" in str(self.device)']
+)
+def test_a_device_that_may_be_meta_is_no_place(rule, test: str) -> None:
+    assert not any(rule.safeties(META.format(test=test)))
+
+
+@pytest.mark.parametrize("test", ['self.device.type == "mps"', 'self.size.device.type == "meta"'])
+def test_one_that_is_not_asked_for_is(rule, test: str) -> None:
+    assert "map_location=self.device" in rule.fixed(META.format(test=test), unsafe=True)

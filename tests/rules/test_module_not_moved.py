@@ -10,6 +10,40 @@ CODE = "DVF202"
 RUN = '\nif __name__ == "__main__":\n    main()\n'
 
 SILENT = {
+    "moved by a type that is chosen": """
+        import torch
+        from torchvision.models import inception_v3
+
+        def score(loader, cuda=True):
+            dtype = torch.cuda.FloatTensor if cuda else torch.FloatTensor
+            net = inception_v3().type(dtype)
+            net.eval()
+            for x in loader:
+                print(net(x.type(torch.cuda.FloatTensor)))
+    """,
+    "moved by a type that one branch gives": """
+        import torch
+        from torchvision.models import inception_v3
+
+        def score(loader, cuda=True):
+            if cuda:
+                dtype = torch.cuda.FloatTensor
+            else:
+                dtype = torch.FloatTensor
+            net = inception_v3()
+            net.type(dtype)
+            for x in loader:
+                print(net(x.cuda()))
+    """,
+    "moved by the name of a type": """
+        import torch
+        from torch import nn
+
+        def score(loader):
+            net = nn.Linear(3, 3).type("torch.cuda.FloatTensor")
+            for x in loader:
+                print(net(x.cuda()))
+    """,
     "parts of a model that were moved, before or after they were taken": """
         import torch
         from torch import nn
@@ -1127,3 +1161,17 @@ BRANCHES = """
 @pytest.mark.parametrize("move", ["self.model.to(self.device)", "self.model = self.model.to(self.device)"])
 def test_branches_that_build_what_is_moved_below_them(rule, move: str) -> None:
     assert rule.findings(BRANCHES.format(move=move)) == ()
+
+
+@pytest.mark.parametrize("kind", ["torch.float16", "'torch.FloatTensor'", "torch.DoubleTensor"])
+def test_a_type_of_the_host_moves_no_module(rule, kind: str) -> None:
+    program = f"""
+        import torch
+        from torch import nn
+
+        def score(loader):
+            net = nn.Linear(3, 3).type({kind})
+            for x in loader:
+                print(net(x.cuda()))
+    """
+    assert len(rule.findings(dedent(program) + RUN)) == 1

@@ -20,12 +20,63 @@ class Net(nn.Module):
 
 """
 
+COPY = "import copy\n" + HEAD
+TWICE = (
+    HEAD
+    + """
+def other(rank):
+    class Part(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(2, 2)
+
+    return Part()
+
+"""
+)
+
 
 def worker(body: str, head: str = HEAD) -> str:
     return head + "\ndef main(rank, device, args, given):\n" + indent(body, " " * 4) + "\n"
 
 
 SILENT = {
+    "a copy of what is moved": worker("net = Net().to(rank)\nmodel = DDP(copy.deepcopy(net), device_ids=[rank])", COPY),
+    "a copy that has a name": worker(
+        "net = Net().to(rank)\ntwin = copy.deepcopy(net)\nmodel = DDP(twin, device_ids=[rank])", COPY
+    ),
+    "converted as it is moved": worker(
+        "net = nn.SyncBatchNorm.convert_sync_batchnorm(Net().cuda(rank))\nmodel = DDP(net, device_ids=[rank])"
+    ),
+    "one of two classes of a name moves its parts": worker(
+        """
+class Part(nn.Module):
+    def __init__(self, rank):
+        super().__init__()
+        self.fc = nn.Linear(2, 2).cuda(rank)
+model = Part(rank)
+model = DDP(model, device_ids=[rank])
+""",
+        TWICE,
+    ),
+    "a base class moves its parts": worker(
+        "model = Small(rank)\nmodel = DDP(model, device_ids=[rank])",
+        HEAD
+        + """
+class Large(nn.Module):
+    def __init__(self, rank):
+        super().__init__()
+        self.fc = nn.Linear(2, 2).cuda(rank)
+
+
+class Small(Large):
+    pass
+""",
+    ),
+    "a class that is not in sight gets the device": worker(
+        "model = EncoderNet(args.local_rank)\nmodel = DDP(model, device_ids=[args.local_rank])",
+        "from nets import EncoderNet\n" + HEAD,
+    ),
     "moved by a method of the class": HEAD
     + """
 class Runner:

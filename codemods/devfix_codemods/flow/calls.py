@@ -9,6 +9,7 @@ from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import returns_tensors
 from devfix_codemods.flow.losses import differentiated_as, is_called_loss, is_own_loss
 from devfix_codemods.flow.machine import Arguments, is_moved
+from devfix_codemods.flow.moves import place_of_type
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.readouts import Readouts
 from devfix_codemods.flow.records import replace
@@ -296,7 +297,7 @@ class Calls(Readouts):
             return replace(tensor(state.place_of(other), Origin(Birth.MOVE, node)), sources=other.sources)
         if name == "type_as":
             return None
-        place = _place_of_type(arguments) if base.kind is Kind.TENSOR or base.batch is not None else None
+        place = place_of_type(arguments) if base.kind is Kind.TENSOR or base.batch is not None else None
         if place == HOST and base.kind is not Kind.TENSOR:
             return None  # what a loader gives is there already
         return replace(base, place=place, origin=Origin(Birth.MOVE, node), sources=()) if place is not None else None
@@ -372,17 +373,6 @@ def _has_one_element(value: Value) -> bool:
 def _may_be_moved_module(callee: Value) -> bool:
     """Whether something unknown was moved: what can be called as well is a module."""
     return callee.kind is Kind.UNKNOWN and is_moved(callee)
-
-
-def _place_of_type(arguments: Arguments) -> Place | None:
-    """Where `x.type(t)` puts a tensor: legacy types and their names say it, dtypes leave it where it is (None)."""
-    first = arguments.first
-    text = first.const if first.kind is Kind.STRING else first.qualified if first.kind is Kind.API else None
-    if not isinstance(text, str):
-        return None if first.kind is Kind.DTYPE or not arguments.positional else UNKNOWN
-    if not text.endswith("Tensor"):
-        return None
-    return Device("cuda") if text.startswith("torch.cuda.") else HOST
 
 
 def _with_tensors(arguments: Arguments) -> Place:

@@ -8,7 +8,7 @@ from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Attachment, Meeting, Operand
 from devfix_codemods.flow.library import is_metric_api
 from devfix_codemods.flow.machine import Arguments
-from devfix_codemods.flow.moves import Moves
+from devfix_codemods.flow.moves import Moves, place_of_type
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
@@ -173,6 +173,8 @@ class Modules(Moves):
         metric = is_metric_api(base.qualified or "")
         if name in {"generate", "forward", "__call__"} or (metric and name == "update"):
             return self._module_call(node, function.value, base, arguments, state)
+        if name == "type" and (place := place_of_type(arguments)) is not None:
+            return self._move_object(node, base, place, state)
         if name in tables.MODULE_METHODS_RETURNING_SELF or (metric and name in {"clone", "reset"}):
             return base
         if name in {"add_module", "append", "insert", "extend"} and arguments.positional:

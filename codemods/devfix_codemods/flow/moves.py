@@ -164,3 +164,14 @@ class Moves(Expressions):
 
 def _relocated(value: Value, place: Place, node: ast.AST) -> Value:
     return replace(value, place=place, origin=Origin(Birth.MOVE, node), sources=())
+
+
+def place_of_type(arguments: Arguments) -> Place | None:
+    """Where `x.type(t)` puts a tensor, or a module: legacy types and their names say it; None for dtypes."""
+    first = arguments.first
+    text = first.const if first.kind is Kind.STRING else first.qualified if first.kind is Kind.API else None
+    if not isinstance(text, str):
+        return None if first.kind is Kind.DTYPE or not arguments.positional else UNKNOWN
+    if not text.endswith("Tensor"):
+        return None
+    return Device("cuda") if text.startswith("torch.cuda.") else HOST

@@ -1,16 +1,22 @@
 """`DataParallel` and `DistributedDataParallel` around a model: where the model is when it is wrapped."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
+from devfix_codemods.rules._called import named_class
 from devfix_codemods.rules._module_values import ModuleValues, Sort
 
 _WRAPPERS = ("torch.nn.DataParallel", "torch.nn.parallel.")
 _MOVES = frozenset({"to", "cuda"})
+_KEEPING = ("copy.copy", "copy.deepcopy", "torch.compile", "torch.jit.script", "torch.nn.SyncBatchNorm.convert_sync_")
+"""Functions that give back a module which is where the one is that they get."""
+_DEVICE = re.compile(r"(?:^|[._])(?:device|(?:local_)?rank|gpu|cuda)(?:_id)?$")
 _HARMLESS = frozenset({"print", "len", "isinstance", "repr", "str", "type", "id", "sum"})
 
 
@@ -130,18 +136,25 @@ class Models:
         sort = self._values.sort(call)
         if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
             return False
+        if call.args and (self._program.names.qualified(call.func) or "").startswith(_KEEPING):
+            return self.is_on_host(call.args[0], call)
         if sort in {Sort.MODULE, Sort.LIKELY}:
             return not self._places_itself(call)
         name = (dotted(call.func) or "").rpartition(".")[2]
         return sort is Sort.UNKNOWN and name[:1].isupper() and not name.isupper()
 
     def _places_itself(self, call: ast.Call) -> bool:
-        """Whether a class of this file moves anything, or the call is told a device."""
+        """Whether a class moves anything, or the call is told a device, maybe by its name alone."""
         if any(one.arg in {"device", "device_map", None} for one in call.keywords):
             return True
-        own = next((one for one in self._program.names.classes if one.name == dotted(call.func)), None)
-        return own is not None and any(
-            isinstance(one, ast.Attribute) and one.attr in {*_MOVES, "device"} for one in ast.walk(own)
+        own = [one for one in self._program.names.classes if one.name == dotted(call.func)]
+        if not own and (named := named_class(self._program, call.func)) is not None:
+            own = [named]
+        family = [one for each in own for one in (each, *self._program.classes.ancestors(each))]
+        if not own and any(_DEVICE.search(dotted(one) or "") for one in scope.given_to(call)):
+            return True
+        return any(
+            isinstance(one, ast.Attribute) and one.attr in {*_MOVES, "device"} for each in family for one in walk(each)
         )
 
     def _before(self, at: ast.AST) -> Iterator[ast.AST]:

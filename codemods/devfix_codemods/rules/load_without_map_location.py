@@ -55,6 +55,7 @@ from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
 from devfix_codemods.rules._loaded_beside import place_beside
 from devfix_codemods.rules._loaded_data import is_dataset, saves_host_values
+from devfix_codemods.rules._loaded_networks import keeps_network, may_be_meta
 from devfix_codemods.rules._loaded_together import meets
 from devfix_codemods.rules._looks import loads_to_anywhere
 from devfix_codemods.rules._saved_first import is_saved_first
@@ -156,14 +157,9 @@ class _Chooser:
     def _probable(self, call: ast.Call, uses: Uses) -> _Choice | None:
         if uses.kinds <= {Use.FEEDS_NUMBERS, Use.READS, Use.STATES}:
             return None
-        if {Use.KEPT, Use.HANDED} & uses.kinds:
+        if (staying := self._why_it_stays(call, uses)) is not None:
             device = self._at_hand(call)
-            safety = Safety.MANUAL if device is None else Safety.UNSAFE
-            return _Choice(device, safety, "a tensor from it is kept, and must be where the others are")
-        if Use.MEETS in uses.kinds:
-            device = self._at_hand(call)
-            safety = Safety.MANUAL if device is None else Safety.UNSAFE
-            return _Choice(device, safety, "it meets another tensor, and must be where that is")
+            return _Choice(device, Safety.MANUAL if device is None else Safety.UNSAFE, staying)
         if Use.SAVED in uses.kinds and uses.kinds <= {Use.SAVED, Use.READS, Use.STATES}:
             return _Choice(self._host, Safety.UNSAFE, "it is only saved again")
         if Use.FEEDS in uses.kinds:
@@ -188,6 +184,14 @@ class _Chooser:
         place = place_beside(self._program, call, _LOADERS)
         reason = "the other loads here say this place"
         return _Choice(place, Safety.UNSAFE, reason, agrees=True) if place is not None else None
+
+    def _why_it_stays(self, call: ast.Call, uses: Uses) -> str | None:
+        """Why something of what is loaded is used where it lands."""
+        if {Use.KEPT, Use.HANDED} & uses.kinds:
+            return "a tensor from it is kept, and must be where the others are"
+        if Use.MEETS in uses.kinds:
+            return "it meets another tensor, and must be where that is"
+        return "a network in it is kept as it is" if keeps_network(self._program, call) else None
 
     def _is_built(self, call: ast.Call) -> bool:
         """Whether what comes back is a whole module, or an object of the class that makes it of a file.
@@ -254,7 +258,8 @@ class _Chooser:
         Nor one that is None until the code sets it: a load to None puts the tensors where they were saved from.
         """
         statement = self._names.statement(call)
-        found = next((one for one in self._devices.at(statement) if not one.unset), None)
+        known = (one for one in self._devices.at(statement) if not may_be_meta(self._program, one.text, call))
+        found = next((one for one in known if not one.unset), None)
         if found is None or is_unused_default(self._program, found.text, statement):
             return None
         owner = scope.class_around(self._program, call)
