@@ -11,6 +11,59 @@ from devfix_codemods.source import Source
 CODE = "DVF402"
 
 SILENT = {
+    "in the branches of a flag": """
+        import numpy as np
+        import torch
+        class Trainer:
+            def step(self, x):
+                out = self.model(x.to(self.where))
+                if self.is_gpu:
+                    rows = torch.max(out, 1)[1].cpu().data.numpy()
+                else:
+                    rows = torch.max(out, 1)[1].data.numpy()
+                return rows
+            def short(self, x, on_gpu):
+                out = self.model(x)
+                rows = out.detach().numpy() if not on_gpu else out.detach().cpu().numpy()
+                if on_gpu and x.dim() > 1:
+                    out = out.cpu()
+                return rows, out.detach().numpy()
+            def early(self, x):
+                out = self.model(x)
+                if self.use_gpu:
+                    return out.detach().cpu().numpy()
+                return out.detach().numpy()
+    """,
+    "pinned memory": """
+        import numpy as np
+        import torch
+        def read(staged, rows: torch.Tensor, device):
+            rows.to(device)
+            if staged.pinned:
+                return staged.data[:3].numpy()
+            return rows.numpy() if rows.is_pinned() else rows.cpu().numpy()
+    """,
+    "given to a module that is made for it": """
+        import torch
+        from torch import nn
+        def predict(net, x, device):
+            logits = net(x.to(device))
+            rows = torch.nn.Softmax()(logits.cpu().squeeze()).detach().numpy()
+            cost = nn.MSELoss(reduction="none")(logits.cpu()[0], x).detach().numpy()
+            soft = nn.Softmax(dim=-1)
+            return rows, cost, soft(logits.cpu().squeeze()).detach().numpy()
+    """,
+    "given by what gets only what is made on the host": """
+        import numpy as np
+        import torch
+        def evaluate(grid, size):
+            x, y = torch.meshgrid(torch.linspace(0, 1, size), torch.linspace(0, 1, size), indexing="xy")
+            xy = torch.stack([x, y], dim=2).view(-1, 2)
+            rows = np.empty((size, 3))
+            rows[:, 1] = grid(torch.cat((xy, xy[:1])), chunk=3).detach().numpy()
+            rows[:, 2] = grid(xy).squeeze().detach().numpy()
+            return rows
+    """,
     "in a function for the host": """
         import torch
         def _sample_cpu(grid, out):
@@ -948,3 +1001,34 @@ def test_a_lambda_of_the_host(rule, bound: str) -> None:
 def test_a_lambda_of_any_place(rule) -> None:
     program = RUNNERS.format(bound="scan = lambda x: torch.from_numpy(kernel(x.detach().numpy()))")
     assert "kernel(x.detach().cpu().numpy())" in rule.fixed(program)
+
+
+BRANCHES = """
+import torch
+
+
+def predict(net, x, {flag}, device):
+    out = net(x.to(device))
+    if {test}:
+        return out.detach().numpy()
+    return 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "test"),
+    [("on_gpu", "on_gpu"), ("n_gpu", "not n_gpu"), ("multi_gpu", "not multi_gpu"), ("pinned", "not pinned")],
+)
+def test_a_branch_that_does_not_tell_of_the_host(rule, flag: str, test: str) -> None:
+    assert len(rule.findings(BRANCHES.format(flag=flag, test=test))) == 1
+
+
+@pytest.mark.parametrize("made", ["torch.stack([x, torch.ones(3)])", "torch.ones(3).to(device)", "torch.stack(x)"])
+def test_a_call_that_gets_what_may_be_anywhere(rule, made: str) -> None:
+    program = f"""
+        import torch
+        def run(grid, x, device):
+            rows = {made}
+            return grid(rows).detach().numpy()
+    """
+    assert len(rule.findings(program)) == 1

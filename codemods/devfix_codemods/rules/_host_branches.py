@@ -4,12 +4,16 @@ import ast
 import re
 
 from devfix_codemods import scope
+from devfix_codemods.flow.evidence import last_name
 from devfix_codemods.program import Program
 from devfix_codemods.rules._host_literals import is_host_literal
 from devfix_codemods.rules._taken_to_host import goes_to_host
 
 _GUARD = re.compile(r"cuda|device|cpu|\bgpu")
 _PLACE = re.compile(r"\.device\b|\.is_(?:cuda|cpu)\b|\bdevice\.type\b")
+_ASKS = re.compile(r"cuda|device|cpu|gpu")
+_GPU = re.compile(r"(?i)^(?!n_|num_|multi|single|per_).*gpu(?:_available)?$")
+_PINNED = frozenset({"pinned", "is_pinned", "pin_memory"})
 _ELSEWHERE = re.compile(r"cuda|\bmps\b|\.\w*device\b|accelerat|\bgpu|\bget_\w*device")
 
 
@@ -17,8 +21,10 @@ def is_guarded(program: Program, node: ast.AST) -> bool:
     """On a branch that asks where the tensor is, or behind one that refuses, or brings, what is elsewhere."""
     inner, names = node, set(scope.reads(node))
     for around in program.names.ancestors(node):
-        if isinstance(around, ast.If | ast.IfExp) and _GUARD.search(ast.unparse(around.test)):
-            return True
+        if isinstance(around, ast.If | ast.IfExp) and inner is not around.test:
+            holds = inner in around.body if isinstance(around, ast.If) else inner is around.body
+            if _GUARD.search(ast.unparse(around.test)) or _tells_host(around.test, holds=holds):
+                return True
         if isinstance(around, ast.ClassDef):
             return False
         if isinstance(inner, ast.stmt):
@@ -27,6 +33,19 @@ def is_guarded(program: Program, node: ast.AST) -> bool:
                 return True
         inner = around
     return False
+
+
+def _tells_host(test: ast.expr, *, holds: bool) -> bool:
+    """Whether a condition says, by holding or not, that tensors are on the host: `not self.is_gpu`, `x.is_pinned()`."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return _tells_host(inner, holds=not holds)
+        case ast.BoolOp(op=op, values=values):
+            return isinstance(op, ast.And) is holds and any(_tells_host(one, holds=holds) for one in values)
+        case ast.Call(func=asked, args=[]):
+            return _tells_host(asked, holds=holds)
+    name = last_name(test) or ""
+    return name in _PINNED if holds else _GPU.search(name) is not None
 
 
 def _above(program: Program, statement: ast.stmt) -> list[ast.stmt]:
@@ -40,12 +59,12 @@ def _refuses(statement: ast.stmt) -> bool:
         return _PLACE.search(ast.unparse(statement.test)) is not None
     if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Raise | ast.Return):
         return False
-    return _PLACE.search(ast.unparse(statement.test)) is not None
+    return _PLACE.search(ast.unparse(statement.test)) is not None or _tells_host(statement.test, holds=False)
 
 
 def _brings(program: Program, statement: ast.stmt, names: set[str]) -> bool:
     """`if device != "cpu": x = x.cpu()`."""
-    if not isinstance(statement, ast.If) or not _GUARD.search(ast.unparse(statement.test)):
+    if not isinstance(statement, ast.If) or not _ASKS.search(ast.unparse(statement.test)):
         return False
     return any(
         isinstance(one, ast.Assign)

@@ -14,6 +14,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.bindings import Binding
 from devfix_codemods.flow.evidence import Evidence, dotted
+from devfix_codemods.flow.library import is_module_api
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
@@ -156,11 +157,21 @@ class Whereabouts:
             return self._method(node, node.func)
         if isinstance(node.func, ast.Name) and self._gives_plain(node, node.func.id):
             return Made.HOST
+        if self._is_new_module(node.func) and any(self.source(one) is Made.HOST for one in node.args):
+            return Made.HOST  # it works where what it gets is, or fails
         if not isinstance(node.func, ast.Name) or self._is_function(node.func.id):
             return Made.UNKNOWN
         if self._gets_host_batch(node) and self._is_local(node.func):
             return Made.HOST
         return self._of_module(node, node.func) if self._is_module(node.func) else Made.UNKNOWN
+
+    def _is_new_module(self, node: ast.expr) -> bool:
+        """`nn.Softmax(dim=1)`, maybe by a name that nothing else is bound to: it was moved nowhere."""
+        if isinstance(node, ast.Name):
+            owner = self._bindings.owner(node.id, node)
+            found = self._bindings.of(owner, node.id) if owner is not None else []
+            node = found[0].value or node if len(found) == 1 else node
+        return isinstance(node, ast.Call) and is_module_api(tables.canonical(self._names.qualified(node.func) or ""))
 
     def _of_module(self, node: ast.Call, module: ast.expr) -> Made:
         """What a module gives: on the host, if the code around took it there last, or what it is given."""
@@ -180,24 +191,26 @@ class Whereabouts:
     def _gets_host_batch(self, node: ast.Call) -> bool:
         """Whether all that is given was made by torch on the host in the same function: elsewhere the call fails."""
         around = scope.function_around(self._program, node) or self._program.tree
-        return (
-            bool(node.args)
-            and not node.keywords
-            and all(self._is_made_in(around, one) and self.source(one) is Made.HOST for one in node.args)
-        )
+        given = [one for one in scope.given_to(node) if not isinstance(one, ast.Constant)]
+        return bool(given) and all(self._is_made_in(around, one) and self.source(one) is Made.HOST for one in given)
 
     def _is_made_in(self, function: scope.Function | ast.Module, node: ast.expr) -> bool:
-        """`torch.from_numpy(x).float()`, maybe by a name that nothing else is bound to."""
+        """`torch.from_numpy(x).float()`, what is joined of such, maybe by names that nothing else is bound to."""
         while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
-            if isinstance(node, ast.Call) and tables.canonical(self._names.qualified(node.func) or "") in HOST_MAKERS:
+            name = tables.canonical(self._names.qualified(node.func) or "") if isinstance(node, ast.Call) else ""
+            if name in HOST_MAKERS:
                 return True
+            if isinstance(node, ast.Call) and name.startswith("torch.") and node.args:
+                first = node.args[0]
+                parts = first.elts if isinstance(first, ast.List | ast.Tuple) else [first]
+                return bool(parts) and all(self._is_made_in(function, one) for one in parts)
             node = node.func if isinstance(node, ast.Call) else node.value
         if not isinstance(node, ast.Name):
             return False
         found = [one for one in self._bindings.of(function, node.id) if one.node.lineno <= node.lineno]
-        return bool(found) and all(
-            one.value is not None and node.id not in scope.reads(one.value) and self._is_made_in(function, one.value)
-            for one in found
+        values = [one.node.value if isinstance(one.node, ast.Assign) else one.value for one in found]
+        return bool(values) and all(
+            one is not None and node.id not in scope.reads(one) and self._is_made_in(function, one) for one in values
         )
 
     def _is_function(self, name: str) -> bool:

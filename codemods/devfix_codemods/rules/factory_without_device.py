@@ -77,6 +77,7 @@ from devfix_codemods.rules._host_reads import comes_to, is_read_by_private
 from devfix_codemods.rules._legacy_device import Given, given_devices
 from devfix_codemods.rules._met_anywhere import is_number, picks_of_itself
 from devfix_codemods.rules._moved_behind import is_moved_behind
+from devfix_codemods.rules._moved_by_flag import is_moved_by_flag
 from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
 from devfix_codemods.rules._optional import surely_run_before
@@ -251,6 +252,8 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
 def _is_placed(program: Program, meeting: Meeting) -> bool:
     """Whether the code around, or what gets the tensor, has thought of where it belongs."""
     if is_moved_if_asked(program, meeting.misplaced.node) or is_moved_behind(program, meeting):
+        return True
+    if is_moved_by_flag(program, meeting):
         return True
     return is_built_on_host(program, meeting.anchor.node) or is_only_handed_on(program, meeting)
 
