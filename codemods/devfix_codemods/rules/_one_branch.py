@@ -22,13 +22,17 @@ _NO_TENSOR = re.compile(rb"if not (?:torch\.is_tensor|isinstance)\([^\n]*\n(?:[^
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """`name` is moved by `move`, but not where control comes through `node`; `edits` move it there, to `device`."""
+    """`name` is moved by `move`, but not where control comes through `node`; `edits` move it there, to `device`.
+
+    `ways` say, for messages, where it is moved and where it is not.
+    """
 
     name: str
     device: str
     node: ast.stmt | ast.expr
     move: ast.Call
     edits: tuple[Edit, ...]
+    ways: tuple[str, str] = ("on another path", "on this one")
 
 
 def moves_in_one_branch(data: bytes) -> bool:

@@ -3,7 +3,8 @@
 ## What it does
 
 Finds elements of a loader's batch that stay on the host while the model, the loss or the other elements of the same
-batch are on a device, and moves them where their siblings are moved, in the same style.
+batch are on a device, and moves them where their siblings are moved, in the same style. Also finds what one path, or
+one method, moves and another one does not.
 
 ## Why it fails
 
@@ -42,7 +43,7 @@ Any.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.findings import Finding, Fix, Safety, Step
@@ -64,6 +65,7 @@ from devfix_codemods.rules._batch_moves import (
     whole_batch,
 )
 from devfix_codemods.rules._collations import goes_through, is_collated_to_list
+from devfix_codemods.rules._filled_items import fills_mappings, forgotten_items
 from devfix_codemods.rules._inline_moves import inline_moves, moves_inside_calls
 from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moved_in_helper import fix_in_helper
@@ -73,15 +75,11 @@ from devfix_codemods.rules._one_branch import Forgotten, forgotten_moves, moves_
 from devfix_codemods.rules._partial_moves import PartialMove, moves_tuples, partial_moves
 from devfix_codemods.rules._placed_loaders import is_from_placed_loader
 from devfix_codemods.rules._texts import may_be_text
+from devfix_codemods.rules._twin_moves import moves_items, twin_moves
 
 
 def check(program: Program) -> Iterator[Finding]:
-    if moves_tuples(program.source.data):
-        yield from (_of_helper(program, one) for one in partial_moves(program))
-    if moves_in_one_branch(program.source.data) and not program.unit.traits.managed:
-        yield from (_of_branch(program, one) for one in forgotten_moves(program))
-    if moves_inside_calls(program.source.data) and not program.unit.traits.managed:
-        yield from (_of_branch(program, one) for one in inline_moves(program))
+    yield from _by_syntax(program)
     if not program.outline.moves_loop_items:
         return
     groups: dict[tuple[ast.AST, str], list[Meeting]] = {}
@@ -102,6 +100,25 @@ def check(program: Program) -> Iterator[Finding]:
             yield finding
 
 
+def _by_syntax(program: Program) -> Iterator[Finding]:
+    """What other moves in the file tell by themselves."""
+    if moves_tuples(program.source.data):
+        yield from (_of_helper(program, one) for one in partial_moves(program))
+    if program.unit.traits.managed:
+        return
+    for looks, finds in _FORGOTTEN:
+        if looks(program.source.data):
+            yield from (_forgotten(program, one) for one in finds(program))
+
+
+_FORGOTTEN: tuple[tuple[Callable[[bytes], bool], Callable[[Program], Iterator[Forgotten]]], ...] = (
+    (moves_in_one_branch, forgotten_moves),
+    (moves_inside_calls, inline_moves),
+    (moves_items, twin_moves),
+    (fills_mappings, forgotten_items),
+)
+
+
 def _of_helper(program: Program, partial: PartialMove) -> Finding:
     return Finding(
         code=RULE.code,
@@ -112,19 +129,21 @@ def _of_helper(program: Program, partial: PartialMove) -> Finding:
     )
 
 
-def _of_branch(program: Program, one: Forgotten) -> Finding:
+def _forgotten(program: Program, one: Forgotten) -> Finding:
+    there, here = one.ways
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"`{one.name}` is moved to `{one.device}` on another path, and stays where it is on this one",
+        message=f"`{one.name}` is moved to `{one.device}` {there}, and stays where it is {here}",
         span=program.source.span(one.node),
         trail=(Step(program.source.span(one.move), "it is moved here"),),
-        fix=Fix(Safety.UNSAFE, f"Move `{one.name}` to `{one.device}` on this path too", one.edits),
+        fix=Fix(Safety.UNSAFE, f"Move `{one.name}` to `{one.device}` {here} too", one.edits),
     )
 
 
 def _looks(data: bytes) -> bool:
-    return moves_tuples(data) or moves_in_one_branch(data) or moves_loop_items(data)
+    by_syntax = (moves_tuples, moves_in_one_branch, moves_items, fills_mappings)
+    return any(look(data) for look in by_syntax) or moves_loop_items(data)
 
 
 def _moved_in_vain(program: Program, batch: BatchItem) -> bool:
@@ -258,6 +277,8 @@ RULE = Rule(
         (b"oader", b".backward("),
         (b", tuple):", b".to("),
         (b"if not ", b".to("),
+        (b'["', b".to("),
+        (b"['", b".to("),
     ),
     check,
     looks=_looks,

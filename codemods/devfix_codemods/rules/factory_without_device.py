@@ -56,6 +56,7 @@ from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
+from devfix_codemods.rules._beside_moves import beside_moves
 from devfix_codemods.rules._built_on_host import is_built_on_host
 from devfix_codemods.rules._computed_of import is_computed_of
 from devfix_codemods.rules._cuda_only import is_test
@@ -342,7 +343,7 @@ def _bug(program: Program, meetings: list[Meeting], others: list[Meeting]) -> Fi
     if repair is not None and not _at_birth(program, meeting, repair):
         late = joined_before(program, meeting) or is_computed_of(program, meeting)
         alone = not late and not _is_repeated(program, meeting)
-        repair = _everywhere(repairs, others) if alone else None
+        repair = beside_moves(program, meetings) or (_everywhere(repairs, others) if alone else None)
     here = function_around(program, meeting.node)
     near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
     sure = meeting.anchor.value.kind is Kind.TENSOR or may_be_device(meeting.anchor.place)

@@ -24,7 +24,8 @@ numpy reads the host's memory only:
 
 ## Fix safety
 
-Safe: `.cpu()` of a tensor on the host is that tensor itself. Nothing is said of tensors that are made on the host, or
+Safe: `.cpu()` of a tensor on the host is that tensor itself. Unsafe where a loop converts what it goes over, too late
+for its items: that is done before it. Nothing is said of tensors that are made on the host, or
 brought there before; of data in datasets, collate functions and transforms; of files that import another framework
 whose tensors have `.numpy()`, too; and of tests.
 
@@ -51,6 +52,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._asked_types import is_no_tensor
 from devfix_codemods.rules._conversions import conversions_beside, converted, is_moved, is_written_to
+from devfix_codemods.rules._converted_inside import ConvertedInside, converted_inside, converts_inside
 from devfix_codemods.rules._copied_once import copied_before_loop
 from devfix_codemods.rules._host_branches import is_guarded, pins_host
 from devfix_codemods.rules._host_functions import is_for_host, is_in_host_lambda, is_said_of_host
@@ -84,7 +86,24 @@ _SAYS_HOST = re.compile(r"""(["'])device\1\s*:\s*(["'])cpu\2|device\s*=\s*(["'])
 def check(program: Program) -> Iterator[Finding]:
     if _TESTS.search(program.source.path.replace("\\", "/")):
         return
-    yield from _whole_statements(program, dict(_found(program)))
+    if converts_inside(program.source.data):
+        yield from (_of_loop(program, one) for one in converted_inside(program))
+    if reads_on_host(program.source.data):
+        yield from _whole_statements(program, dict(_found(program)))
+
+
+def _looks(data: bytes) -> bool:
+    return reads_on_host(data) or converts_inside(data)
+
+
+def _of_loop(program: Program, one: ConvertedInside) -> Finding:
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{one.name}` is converted while the loop goes over it: the items it gives stay where they are",
+        span=program.source.span(one.statement),
+        fix=Fix(Safety.UNSAFE, f"Convert `{one.name}` before the loop", one.edits),
+    )
 
 
 def _whole_statements(program: Program, found: dict[ast.expr, Finding]) -> Iterator[Finding]:
@@ -361,5 +380,5 @@ RULE = Rule(
         (b"plt", b".to("),
     ),
     check,
-    looks=reads_on_host,
+    looks=_looks,
 )
