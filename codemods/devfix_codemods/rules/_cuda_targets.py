@@ -15,6 +15,7 @@ from devfix_codemods.rules._cuda_kept import ADVICE, is_told_only
 from devfix_codemods.rules._cuda_sites import Site
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._following import device_at
+from devfix_codemods.rules._given_models import is_given_model
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._other_runtimes import may_be_session
@@ -97,6 +98,7 @@ class Targets:
         if self._is_communicated(site, statement):
             return None
         text = self.chosen(statement) or self._given(site, statement) or self._of_first(site)
+        text = text or self._of_own_models.get(site.call)
         return Target(text, Safety.UNSAFE) if text is not None else None
 
     @cached_property
@@ -112,6 +114,17 @@ class Targets:
                 text = device_at(self._undone, meeting, call) if call not in found else None
                 if text is not None and not self._moves_on_the_way(text, call, meeting.node):
                     found[call] = text
+        return found
+
+    @cached_property
+    def _of_own_models(self) -> dict[ast.Call, str]:
+        """For each value that a model gets which the constructor was given: the device of its parameters."""
+        undone = frozenset(one.call for one in self._sites)
+        found: dict[ast.Call, str] = {}
+        for meeting in self._undone.facts.followings:
+            calls = undone.intersection(meeting.misplaced.value.sources)
+            if calls and meeting.anchor.role == "module" and is_given_model(self._program, meeting.anchor.node):
+                found |= dict.fromkeys(calls, f"next({dotted(meeting.anchor.node)}.parameters()).device")
         return found
 
     def _is_communicated(self, site: Site, statement: ast.stmt) -> bool:

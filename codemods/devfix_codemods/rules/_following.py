@@ -18,6 +18,7 @@ from devfix_codemods.flow.places import HOST, UNKNOWN, Place, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import with_argument
+from devfix_codemods.rules._counters import is_counter
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._global_caches import is_kept_globally, is_part_of_cache
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
@@ -326,10 +327,13 @@ def _is_met(name: str, meeting: Meeting) -> bool:
 
 
 def _is_there(program: Program, name: str, node: ast.AST) -> bool:
-    """Whether a tensor under `name` is one where `node` runs: no parameter that may be None, no number or array."""
+    """Whether a tensor under `name` is one where `node` runs, and one that is moved with the rest.
+
+    No parameter that may be None, no number or array, no counter.
+    """
     if may_have_no_device(program, name, node) or not is_always_set(program, name, node):
         return False
-    if _is_replaced(program, name, node):
+    if _is_replaced(program, name, node) or is_counter(program, name):
         return False
     function = scope.function_around(program, node)
     if function is not None and _is_data_for_numpy(program, function, name.partition(".")[0]):
