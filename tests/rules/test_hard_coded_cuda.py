@@ -1232,3 +1232,47 @@ def test_the_type_of_a_device_where_one_is_wanted(rule, line: str) -> None:
 )
 def test_the_type_of_a_device_names_no_card(rule, line: str, after: str) -> None:
     assert after in rule.unchanged_unless_unsafe(TYPED.format(line=line))
+
+
+TEXTS = """
+import torch
+class Runner:
+    def __init__(self, net, device: torch.device, place="cpu"):
+        self.net, self.device, self.place = net, device, place
+    def run(self, x, device, loose: torch.device = "cpu"):
+        own = torch.device(device)
+        {line}
+def make(net, device):
+    return Runner(net, {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("return device == 'cpu'", "device"),
+        ("return self.place == 'cpu'", "device"),
+        ("return loose == 'cpu'", "device"),
+        ("return self.device.type == 'cpu'", "device"),
+        ("return str(self.device) == 'cpu'", "device"),
+        ("return own == 'auto'", "device"),
+        ("return own == device", "device"),
+        ("return self.device == 'cpu'", "'cpu'"),
+        ("return self.device == 'cpu'", "device='cuda' if net else 'cpu'"),
+    ],
+)
+def test_what_may_equal_a_string(rule, line: str, given: str) -> None:
+    assert rule.findings(TEXTS.format(line=line, given=given)) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("return self.device == 'cpu'", "return self.device.type == 'cpu'\n"),
+        ("return 'cuda' != own", "return 'cuda' != own.type\n"),
+        ("return own == 'cuda:1'", "return str(own) == 'cuda:1'\n"),
+    ],
+)
+def test_a_device_equals_no_string(rule, line: str, after: str) -> None:
+    program = TEXTS.format(line=line, given="torch.device(device)") + "# cuda: device == 'cuda'\n"
+    assert after in rule.unchanged_unless_unsafe(program)

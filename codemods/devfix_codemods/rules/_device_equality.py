@@ -10,11 +10,16 @@ from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.flow.bindings import Binding
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._comparisons import is_of_tensor
+from devfix_codemods.rules._callers import arguments
+from devfix_codemods.rules._comparisons import Comparison, asks_tensor_for_cuda, comparisons, is_of_tensor
 from devfix_codemods.rules._device_values import sounds_like_device
 from devfix_codemods.rules._devices import Devices
 
 _COMPARES = re.compile(rb"[!=]=\s*(?:\w+\.)?device\(\s*[\"']\w+[\"']\s*\)|device\(\s*[\"']\w+[\"']\s*\)\s*[!=]=")
+_COMPARES_TEXT = re.compile(
+    rb"device\s*[!=]=\s*[\"'](?:cuda|cpu|mps|xpu|npu)\b|[\"'](?:cuda|cpu|mps|xpu|npu)[\"']\s*[!=]="
+)
+_TYPES = re.compile(r"(?:cuda|mps|xpu|npu)(?::\d+)?$|cpu$")
 _NUMBERED = frozenset({"cuda", "xpu", "npu", "mlu", "musa", "mps"})
 """Types whose tensors say a number with their device, also where the device was asked for without one."""
 
@@ -51,6 +56,36 @@ def compared_without_number(program: Program) -> Iterator[Missed]:
                 yield Missed(node, device, str(literal.value), edits)
             elif _is_given(program, device):
                 yield Missed(node, device, str(literal.value), ())
+
+
+def compared_with_text(program: Program) -> Iterator[Comparison]:
+    """`self.device == "cpu"` of what is a `torch.device`, but for decisions to pin, which DVF403 repairs."""
+    if _COMPARES_TEXT.search(program.source.data) is None:
+        return
+    told = set(asks_tensor_for_cuda(program))
+    for one in comparisons(program, Devices(program), program.tree):
+        statement = program.names.statement(one.node)
+        pins = "pin_memory" in program.source.segment(program.source.span(statement))
+        if one.node in told or pins or dotted(one.device) is None or not _TYPES.match(one.text):
+            continue
+        if not any(_is_given_text(program, each) for each in _parameters(program, one.device)):
+            yield one
+
+
+def _parameters(program: Program, device: ast.expr) -> Iterator[ast.arg]:
+    """The parameters that a name, or an attribute of `self`, keeps as they are."""
+    for one in _bindings(program, device):
+        if isinstance(one.node, ast.arg):
+            yield one.node
+        elif isinstance(one.value, ast.Name):
+            yield from (each.node for each in _bindings(program, one.value) if isinstance(each.node, ast.arg))
+
+
+def _is_given_text(program: Program, parameter: ast.arg) -> bool:
+    """Whether some caller that is known gives a string, whatever the annotation says."""
+    function = scope.function_around(program, parameter)
+    given = arguments(program, function, parameter.arg) if function is not None else []
+    return any(isinstance(one, ast.Constant | ast.IfExp | ast.JoinedStr) for _, one in given)
 
 
 def _literal(program: Program, node: ast.expr) -> ast.Constant | None:

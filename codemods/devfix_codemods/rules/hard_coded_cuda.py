@@ -42,9 +42,9 @@ gets the device that is in scope, or that of a tensor it is given; `if torch.cud
 `self.device` for methods that go to CUDA.
 
 Found as well, with unsafe fixes: `str(device) == "cuda"` and `device == torch.device("cuda")`, which fail for `cuda:0`
-(advice only where a device may be text); `"cuda" in device`, which raises for a `torch.device`; `x.device == "cuda"`
-and `lib.device == "gpu"`, which never hold; a script's `"cuda:1" if … else "cpu"`; and a method `cuda(device=None)`
-that makes `device or 0` of the current card.
+(advice only where a device may be text); `"cuda" in device`, which raises for a `torch.device`; `x.device == "cuda"`,
+`device == "cpu"` of a `torch.device` and `lib.device == "gpu"`, which never hold; a script's `"cuda:1" if … else
+"cpu"`; and a method `cuda(device=None)` that makes `device or 0` of the current card.
 
 Left alone: whatever else asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
 scripts that call what refuses the host in their project, tests and benchmarks, defaults of parameters, process-wide
@@ -89,7 +89,7 @@ from devfix_codemods.rules._cuda_shared import halves, shared_devices, siblings
 from devfix_codemods.rules._cuda_sites import Site, goes_on, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Target, Targets
 from devfix_codemods.rules._cuda_types import followings_by_type
-from devfix_codemods.rules._device_equality import compared_without_number
+from devfix_codemods.rules._device_equality import compared_with_text, compared_without_number
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
@@ -115,7 +115,7 @@ def check(program: Program) -> Iterator[Finding]:
     if is_cuda_only(program):
         return
     yield from _of_texts(program)
-    yield from _of_numbers(program)
+    yield from _of_comparisons(program)
     yield from _of_searches(program)
     yield from _of_tensors_asked(program)
     yield from _of_gpu(program)
@@ -254,14 +254,18 @@ def _of_texts(program: Program) -> Iterator[Finding]:
                 yield _told(program, node, message, fix)
 
 
-def _of_numbers(program: Program) -> Iterator[Finding]:
-    """`device == torch.device("cuda")`, which is False for `cuda:0`."""
+def _of_comparisons(program: Program) -> Iterator[Finding]:
+    """`device == torch.device("cuda")`, which is False for `cuda:0`; `device == "cuda"`, which is False for all."""
     for one in compared_without_number(program):
         fix = Fix(Safety.UNSAFE, "Compare the types", one.edits) if one.edits else None
         message = (
             f"`{text_of(program, one.device)}` may be `{one.kind}:0`, which does not equal a device without a number"
         )
         yield _told(program, one.node, message, fix, "compare the types of the devices")
+    for each in compared_with_text(program):
+        text = text_of(program, each.device)
+        fix = Fix(Safety.UNSAFE, f"Compare the type of `{text}`", (each.edit(program),))
+        yield _told(program, each.node, f"`{text}` is a `torch.device`, which equals no string", fix)
 
 
 def _of_searches(program: Program) -> Iterator[Finding]:
