@@ -1,7 +1,10 @@
 """DVF104: samples of distributions that are on the host, beside tensors that may be elsewhere."""
 
 import pytest
-from devfix_codemods.findings import Safety
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Finding, Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF104"
 
@@ -77,6 +80,33 @@ SILENT = {
 }
 
 
+SILENT["parameters that are numbers meet anything"] = """
+    from torch import nn
+    from torch.distributions import Normal
+    class Flow(nn.Module):
+        def __init__(self, n, scale=0.5):
+            super().__init__()
+            self.net = nn.Linear(n, n)
+            self.prior = Normal(0, scale)
+        def forward(self, x):
+            return self.prior.log_prob(self.net(x))
+"""
+SILENT["parameters made where the tensor is"] = """
+    import torch
+    from torch.distributions import Normal
+    def surprise(x: torch.Tensor):
+        base = Normal(torch.zeros(2, device=x.device), torch.ones(2, device=x.device))
+        return -base.log_prob(x)
+"""
+SILENT["the tensor is on the host as well"] = """
+    import torch
+    from torch.distributions import Normal
+    def curve(n: int):
+        base = Normal(torch.zeros(n), torch.ones(n))
+        return base.log_prob(torch.linspace(-1, 1, n)).exp()
+"""
+
+
 @pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
 def test_is_left_alone(rule, program: str) -> None:
     assert not rule.findings(program)
@@ -107,6 +137,30 @@ FIXED = {
             return weight * x + (1 - weight) * y
         """,
         ".sample((x.size(0), 1)).to(x.device)",
+    ),
+    "of a number by default": (
+        """
+        import torch
+        from torch.distributions import Gumbel
+        class Relaxed(torch.nn.Module):
+            def __init__(self, spread=1.0):
+                super().__init__()
+                self.gumbel = Gumbel(0, spread)
+            def forward(self, logits):
+                logits = torch.log_softmax(logits, -1)
+                return torch.softmax(logits + self.gumbel.sample(logits.shape), -1)
+        """,
+        "logits + self.gumbel.sample(logits.shape).to(logits.device)",
+    ),
+    "asked how likely something is": (
+        """
+        import torch
+        import torch.distributions as D
+        def surprise(x: torch.Tensor):
+            base = D.MultivariateNormal(torch.zeros(2), torch.eye(2))
+            return -base.log_prob(x).mean()
+        """,
+        "base = D.MultivariateNormal(torch.zeros(2, device=x.device), torch.eye(2, device=x.device))",
     ),
     "of tensors that factories put on the host": (
         """
@@ -142,3 +196,41 @@ def test_imports_by_star_bring_tensors(rule) -> None:
                 return self.center + self.spread.sample(self.center.shape)
     """
     assert "self.spread.sample(self.center.shape).to(self.center.device)" in rule.fixed(program)
+
+
+PRIOR = """
+import torch
+from torch import nn
+from torch.distributions import Independent, Laplace
+class Flow({base}):
+    def __init__(self, n, device):
+        super().__init__()
+        self.net = nn.Linear(n, n){moved}
+        self.prior = Independent(Laplace(torch.zeros(n), torch.ones(n)), 1)
+    def score(self, x):
+        {score}
+"""
+
+
+def kept(program: str) -> tuple[Finding, ...]:
+    outcome = check(Source("train.py", program.encode()), Options(frozenset({"DVF203"})))
+    assert isinstance(outcome, Checked)
+    return outcome.findings
+
+
+def test_a_module_that_keeps_one_leaves_it_behind() -> None:
+    (finding,) = kept(PRIOR.format(base="nn.Module", moved="", score="return self.prior.log_prob(self.net(x))"))
+    assert finding.fix is None
+    assert "buffers" in (finding.advice or "")
+
+
+def test_a_class_that_moves_its_model_makes_the_parameters_there_too() -> None:
+    program = PRIOR.format(base="object", moved=".to(device)", score="return self.prior.log_prob(self.net(x))")
+    (finding,) = kept(program)
+    assert finding.fix is not None
+    assert len(finding.fix.edits) == 2
+
+
+def test_a_module_whose_sample_is_moved_may_keep_one() -> None:
+    score = "return self.net(x) - self.prior.rsample((len(x),)).to(x.device)"
+    assert not kept(PRIOR.format(base="nn.Module", moved="", score=score))

@@ -4,10 +4,10 @@ import ast
 import re
 
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.converted import has_dimensions, may_be_tensor
+from devfix_codemods.flow.converted import defaults, has_dimensions, may_be_tensor
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
-from devfix_codemods.flow.facts import Operand
+from devfix_codemods.flow.facts import DISTRIBUTION, Operand
 from devfix_codemods.flow.library import is_metric_api, is_model_factory, is_module_api, is_tokenizer_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.modules import Modules
@@ -22,6 +22,7 @@ from devfix_codemods.flow.values import (
     Object,
     Origin,
     Value,
+    join_sources,
     tensor,
 )
 
@@ -162,13 +163,26 @@ class Api(Modules):
 
     def _distribution(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         """A distribution of numbers, or of tensors that factories put on the host: it samples there."""
-        given = [(one, value) for one, value in arguments.all() if value.kind is not Kind.NONE]
-        if not given or not all(_is_number_or_of_host(value) for _, value in given) or self._sets_parameters():
+        given = [value for _, value in arguments.all() if value.kind is not Kind.NONE and not self._is_number(value)]
+        alone = not arguments.all() or not all(map(_is_of_host, given))
+        if alone or self._sets_parameters():
             return self.unknown_call(node, arguments, state)
-        single = all(value.kind is Kind.NUMBER or value.scalar for _, value in given)
-        return Value(
-            Kind.INSTANCE, UNKNOWN, Origin(Birth.CALL, node), self.new_token(node), qualified=name, scalar=single
-        )
+        made = Value(Kind.INSTANCE, UNKNOWN, Origin(Birth.CALL, node), self.new_token(node), qualified=name)
+        shaped = [value.sources for value in given if not value.scalar]
+        return replace(made, scalar=all(value.scalar for value in given), sources=join_sources(*shaped))
+
+    def _is_number(self, value: Value) -> bool:
+        """A number; or a parameter that is one by default, as it came."""
+        if value.kind is Kind.NUMBER:
+            return True
+        if value.kind is not Kind.UNKNOWN or value.computed or value.origin is None:
+            return False
+        spec = self.names.parent(value.origin.node) if value.origin.birth is Birth.PARAMETER else None
+        function = self.names.parent(spec) if spec is not None else None
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        default = dict(defaults(function)).get(value.origin.name or "")
+        return isinstance(default, ast.Constant) and type(default.value) in {int, float}
 
     def _sets_parameters(self) -> bool:
         """`normal.loc = normal.loc.cuda()` takes a distribution to a device, in whichever part of the file."""
@@ -177,6 +191,14 @@ class Api(Modules):
     def sample(self, node: ast.Call, distribution: Value, arguments: Arguments, state: State) -> Value:
         """What `distribution`, which samples on the host, gives: one number where it is asked for no shape."""
         return self._made_on_host(node, state, scalar=distribution.scalar and not arguments.all())
+
+    def density(self, node: ast.Call, distribution: Value, arguments: Arguments, state: State) -> None:
+        """`normal.log_prob(x)`: parameters that have dimensions must be where `x` is."""
+        held = Value(Kind.TENSOR, HOST, distribution.origin, sources=distribution.sources)
+        function = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        parameters = Operand(function, held, HOST, DISTRIBUTION)
+        given = [Operand(one, value, state.place_of(value)) for one, value in arguments.positional[:1]]
+        self.meet(node, f"`.{ast.unparse(node.func).rpartition('.')[2]}`", [*given, parameters], state, demands=1)
 
     def _host_factory(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         first = arguments.first
@@ -312,11 +334,10 @@ _SETS_PARAMETER = re.compile(
 )
 
 
-def _is_number_or_of_host(value: Value) -> bool:
-    """Of what a distribution gets: a number, a tensor that a factory put on the host, such a distribution."""
+def _is_of_host(value: Value) -> bool:
+    """Of what a distribution gets: a tensor that a factory put on the host, or such a distribution."""
     made = value.kind is Kind.TENSOR and value.place == HOST and bool(value.sources)
-    inner = value.kind is Kind.INSTANCE and tables.is_distribution(value.qualified or "")
-    return made or inner or value.kind is Kind.NUMBER
+    return made or (value.kind is Kind.INSTANCE and tables.is_distribution(value.qualified or ""))
 
 
 def _is_part_of_placed(arguments: Arguments, state: State) -> bool:

@@ -280,6 +280,8 @@ class Calls(Readouts):
             return self._retyped(node, name, base, arguments, state)
         if name in tables.SAMPLING and tables.is_distribution(base.qualified or ""):
             return self.sample(node, base, arguments, state)
+        if name in tables.DENSITIES and base.sources and tables.is_distribution(base.qualified or ""):
+            self.density(node, base, arguments, state)
         if base.kind is not Kind.TENSOR:
             return None
         if name in tables.ACCELERATOR_MOVES:

@@ -81,7 +81,7 @@ def _given(names: Names, function: ast.AST, node: ast.Name) -> Iterator[ast.expr
 
 
 def _of_parameter(function: ast.FunctionDef | ast.AsyncFunctionDef, parameter: ast.arg) -> bool:
-    default = dict(_defaults(function)).get(parameter.arg)
+    default = dict(defaults(function)).get(parameter.arg)
     if isinstance(default, ast.List | ast.Tuple):
         return bool(default.elts)
     return parameter.annotation is not None and _names(parameter.annotation, _CONTAINERS)
@@ -95,7 +95,8 @@ def may_be_tensor(names: Names, node: ast.expr) -> bool:
     return said is not None and _names(said, _TENSORS)
 
 
-def _defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
+def defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    """The names of parameters that have a default, with that."""
     spec = function.args
     given = [*spec.posonlyargs, *spec.args]
     yield from ((one.arg, value) for one, value in zip(reversed(given), reversed(spec.defaults)))

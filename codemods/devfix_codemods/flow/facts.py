@@ -56,6 +56,10 @@ def spelled(place: Place, owners: tuple[tuple[str, str], ...], known: tuple[Devi
     return tuple(DeviceName(text, place, False) for text in found if text not in texts)
 
 
+DISTRIBUTION = "distribution"
+"""The role of the parameters of a distribution, which is asked how likely a tensor is."""
+
+
 @record
 class Operand:
     """One value that takes part in an operation, the expression that gives it, and where it lives there."""

@@ -49,6 +49,10 @@ SAMPLING = frozenset({"sample", "rsample", "sample_n"})
 """Their methods that make tensors."""
 
 
+DENSITIES = frozenset({"log_prob", "cdf", "icdf"})
+"""Those that compute with tensors and their parameters."""
+
+
 def is_distribution(qualified: str) -> bool:
     """`torch.distributions.Normal`, `torch.distributions.normal.Normal`."""
     head, _, last = qualified.rpartition(".")

@@ -13,7 +13,7 @@ from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import AtHand, Meeting, Operand
+from devfix_codemods.flow.facts import DISTRIBUTION, AtHand, Meeting, Operand
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
@@ -133,7 +133,9 @@ def at_births(program: Program, meeting: Meeting) -> Following | None:
 def at_meeting(program: Program, meeting: Meeting) -> Following | None:
     """The repair in the operation itself: `.to(x.device)` behind the host value."""
     node = meeting.misplaced.node
-    if isinstance(node, ast.Starred) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+    if meeting.misplaced.role == DISTRIBUTION or isinstance(node, ast.Starred):
+        return None
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return None
     if is_written(meeting) or _is_said_to_be_number(program, node):
         return None

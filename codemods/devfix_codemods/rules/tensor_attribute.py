@@ -6,7 +6,8 @@ Finds tensors that a class keeps in plain attributes of `self` and that meet, in
 elsewhere: wherever the module was moved, or on the device that the class chose. They are registered as buffers that
 no checkpoint holds, moved where they are used, or made on the class's own device. So are attributes that another
 method means to register as buffers. What is made once, where the first input was, is made again for one elsewhere.
-What begins empty, and grows by what a class with a device is given, goes where that is.
+What begins empty, and grows by what a class with a device is given, goes where that is. A distribution of host tensors
+that a module keeps is told, and not edited.
 
 ## Why it fails
 
@@ -57,7 +58,7 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import Abroad, Meeting
+from devfix_codemods.flow.facts import DISTRIBUTION, Abroad, Meeting
 from devfix_codemods.flow.places import HOST, UNKNOWN
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
@@ -152,6 +153,7 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
     birth = program.source.span(_attributes.births(first)[0])
     other = text_of(program, first.anchor.node)
     fix = _fix(program, kept, meetings) if _helps(program, kept, meetings) else None
+    what = "is a distribution of plain tensors" if _is_distribution(meetings) else "is a plain tensor"
     is_module = _buffers.is_surely_module(program, kept.owner)
     why = "`.to` does not carry it" if is_module else "nothing moves it"
     where = "wherever its module was moved" if is_module else "where the caller has it"
@@ -159,7 +161,7 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"`self.{kept.name}` is a plain tensor, {why}, but it meets `{other}`, which is {where}",
+        message=f"`self.{kept.name}` {what}, {why}, but it meets `{other}`, which is {where}",
         span=_kept_at(program, kept) or birth,
         origin=birth,
         trail=(
@@ -167,8 +169,15 @@ def _finding(program: Program, kept: Kept, meetings: list[Meeting]) -> Finding:
             Step(program.source.span(first.node), f"and meets `{other}` here"),
         ),
         fix=fix,
-        advice=None if fix else _advice(kept, is_module),
+        advice=None if fix else _OF_PARAMETERS if _is_distribution(meetings) else _advice(kept, is_module),
     )
+
+
+def _is_distribution(meetings: list[Meeting]) -> bool:
+    return any(one.misplaced.role == DISTRIBUTION for one in meetings)
+
+
+_OF_PARAMETERS = "keep its parameters as buffers, and build the distribution of them where it is used"
 
 
 def _helps(program: Program, kept: Kept, meetings: list[Meeting]) -> bool:
@@ -216,6 +225,9 @@ def _advice(kept: Kept, is_module: bool) -> str:
 
 def _fix(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
     managed = any(one.context.managed for one in meetings)
+    if _is_distribution(meetings):
+        here = not managed and not _buffers.is_surely_module(program, kept.owner)
+        return _made_there(program, kept, meetings) if here else None
     if meets_host(program, kept):
         return None if managed else _moved(program, kept, meetings)
     if not managed and not _buffers.is_surely_module(program, kept.owner):
