@@ -285,6 +285,94 @@ def test_what_is_converted_may_be_a_number(rule, parameter: str, init: str) -> N
     assert rule.findings(converted(parameter, init)) == ()
 
 
+OTHERS = {
+    "an option of that name": ("self.t = torch.zeros(n.t)", ""),
+    "another class, which moves its own": (
+        "self.t = torch.zeros(3)",
+        "class B:\n    def start(self, device):\n        self.t = self.t.to(device)\n",
+    ),
+    "another class, which asks for its own": (
+        "self.t = torch.zeros(3)",
+        "class B:\n    def start(self, x):\n        assert self.t.device == x.device\n",
+    ),
+    "a guess of the constructor": (
+        "self.t = torch.zeros(3)\n        if hasattr(n, 'data'):\n            self.t = self.t.to(n.data)",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("init", "more"), OTHERS.values(), ids=OTHERS)
+def test_what_does_not_carry_it_along(rule, init: str, more: str) -> None:
+    assert "return x + self.t.to(x.device)" in rule.fixed(module(init, "return x + self.t", more))
+
+
+CARRIED_BY_ANOTHER = {
+    "its base": "class B(A):\n    def start(self, device):\n        self.t = self.t.to(device)\n",
+    "who holds it": "class B:\n    def start(self, device):\n        self.a.t = self.a.t.to(device)\n",
+    "a helper that gets it": "class B(A):\n    def start(self, device):\n        self.t = place(self.t, device)\n",
+}
+
+
+@pytest.mark.parametrize("more", CARRIED_BY_ANOTHER.values(), ids=CARRIED_BY_ANOTHER)
+def test_what_another_class_carries_along(rule, more: str) -> None:
+    assert rule.findings(module("self.t = torch.zeros(3)", "return x + self.t", more)) == ()
+
+
+HELPERS = {
+    "a function": ("self.t = table(n)", "def table(n):\n    return torch.arange(n) * 2.0\n"),
+    "a method": ("self.t = self.make(n)", "    def make(self, n):\n        return torch.hann_window(n)\n"),
+    "a static method, through a name": (
+        "t = self.make(n)\n        self.t = t",
+        "    @staticmethod\n    def make(n):\n        t = torch.zeros(n)\n        return t\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("init", "more"), HELPERS.values(), ids=HELPERS)
+def test_what_a_helper_makes(rule, init: str, more: str) -> None:
+    assert "return x + self.t.to(x.device)" in rule.fixed(module(init, "return x + self.t", more))
+
+
+PLACED_BY_HELPERS = {
+    "on the device it is told": (
+        "self.t = table(n, given.device)",
+        "def table(n, device):\n    return torch.arange(n, device=device)\n",
+    ),
+    "in a branch": (
+        "self.t = table(n)",
+        "def table(n):\n    t = torch.arange(n)\n    if n > 3:\n        t = t.to(place())\n    return t\n",
+    ),
+    "for a parameter": ("self.t = nn.Parameter(table(n))", "def table(n):\n    return torch.zeros(n)\n"),
+    "for a buffer": ("self.register_buffer('t', table(n))", "def table(n):\n    return torch.zeros(n)\n"),
+}
+
+
+@pytest.mark.parametrize(("init", "more"), PLACED_BY_HELPERS.values(), ids=PLACED_BY_HELPERS)
+def test_what_a_helper_places(rule, init: str, more: str) -> None:
+    assert rule.findings(module(init, "return x + self.t", more)) == ()
+
+
+COMPUTED = {
+    "by a part of it": ("y = self.net(x)\n        return y * self.t", "return y * self.t.to(x.device)"),
+    "as a part of a result": ("y = self.net.fit(x)\n        return y.mean + self.t", "y.mean + self.t.to(x.device)"),
+    "by a method of a part": (
+        "y = self.net.fit(x)\n        return y.mean + y.variance.sqrt() * self.t",
+        "return y.mean + y.variance.sqrt() * self.t.to(x.device)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("forward", "after"), COMPUTED.values(), ids=COMPUTED)
+def test_what_unknown_code_computes_of_an_input(rule, forward: str, after: str) -> None:
+    assert after in rule.fixed(module("self.net = n\n        self.t = torch.zeros(3)", forward))
+
+
+def test_what_unknown_code_computes_of_nothing(rule) -> None:
+    init = "self.net = n\n        self.t = torch.zeros(3)"
+    assert rule.findings(module(init, "y = self.net.scale(3)\n        return x, y * self.t")) == ()
+
+
 FIT = "    def fit(self, x):\n        self.register_buffer('t', x.mean(0))\n"
 NO_LATE_BUFFER = {
     "registered from the start": ("self.register_buffer('t', None)", FIT),

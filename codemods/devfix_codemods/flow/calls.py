@@ -8,7 +8,7 @@ from devfix_codemods.flow.expressions import derived, sequence
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.library import returns_tensors
 from devfix_codemods.flow.losses import differentiated_as, is_called_loss, is_own_loss
-from devfix_codemods.flow.machine import Arguments, is_moved
+from devfix_codemods.flow.machine import Arguments, is_moved, is_of_call
 from devfix_codemods.flow.moves import place_of_type
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
 from devfix_codemods.flow.readouts import Readouts
@@ -251,7 +251,10 @@ class Calls(Readouts):
             alone = name in tables.REDUCTIONS or (name == "squeeze" and _has_one_element(base))
             scalar = base.scalar or (alone and bool(base.sources) and not node.args and not node.keywords)
             scalar = scalar and not (name in _WITH_DIMENSIONS and bool(node.args))
-            return replace(base, kind=kind, token=None, const=None, items=None, computed=True, scalar=scalar)
+            origin = _origin_of_part(base, node)
+            return replace(
+                base, kind=kind, origin=origin, token=None, const=None, items=None, computed=True, scalar=scalar
+            )
         if base.kind is Kind.ENCODING:
             return NOTHING
         return self._unknown_method(node, name, arguments, state)
@@ -321,7 +324,7 @@ class Calls(Readouts):
             if function.attr in tables.TENSOR_ONLY_METHODS and not update:
                 operands[0] = replace(operands[0], value=replace(base, kind=Kind.TENSOR))
                 self.meet(node, f"`.{function.attr}`", operands, state)
-            return replace(base, token=None)
+            return replace(base, token=None, origin=_origin_of_part(base, node))
         place = operands[0].place if update else self.meet(node, f"`.{function.attr}`", operands, state)
         return derived(node, place, operands)
 
@@ -375,6 +378,11 @@ def _has_one_element(value: Value) -> bool:
 def _may_be_moved_module(callee: Value) -> bool:
     """Whether something unknown was moved: what can be called as well is a module."""
     return callee.kind is Kind.UNKNOWN and is_moved(callee)
+
+
+def _origin_of_part(base: Value, node: ast.Call) -> Origin | None:
+    """Where the result of a method was born: what unknown code computed has no birth of its own."""
+    return Origin(Birth.OPERATION, node) if is_of_call(base) else base.origin
 
 
 def _with_tensors(arguments: Arguments) -> Place:

@@ -189,7 +189,8 @@ class Expressions(Machine):
         token = f"{base.token}.{node.attr}"
         text = dotted(node)
         kind = Kind.MODULE if text and text in self.module_evidence() else Kind.UNKNOWN
-        place = Symbol(token) if kind is Kind.MODULE else UNKNOWN
+        computed = base.place if token.startswith("call@") else UNKNOWN
+        place = Symbol(token) if kind is Kind.MODULE else computed
         return Value(kind, place, token=token, spelled=text)
 
     # -- subscripts and displays

@@ -76,7 +76,8 @@ class Interest:
             inside = list(walk(statement.value))
             names = {one.id for one in inside if isinstance(one, ast.Name)}
             local = names - given and not names.isdisjoint(own.bindings)
-            if local or any(isinstance(one, ast.Call) and last_name(one.func) in _SEEDS for one in inside):
+            called = {last_name(one.func) for one in inside if isinstance(one, ast.Call)}
+            if local or not called.isdisjoint(_SEEDS) or not called.isdisjoint(self._seeding):
                 found |= set(attributes_set(statement))
         return found
 

@@ -613,8 +613,13 @@ def _is_one(operand: Operand, demanded: bool) -> bool:
     born = value.origin is not None and (
         isinstance(value.origin.node, ast.Call) or (value.origin.birth is Birth.PARAMETER and not value.computed)
     )
-    computed = born and operand.place != UNKNOWN
+    computed = (born or is_of_call(value)) and operand.place != UNKNOWN
     return value.kind in {Kind.TENSOR, Kind.MODULE} or (value.kind is Kind.UNKNOWN and (demanded or computed))
+
+
+def is_of_call(value: Value) -> bool:
+    """Whether unknown code computed a value: where it has a place, of tensors there."""
+    return value.token is not None and value.token.startswith("call@")
 
 
 def attribute_owner(value: Value) -> bool:

@@ -34,7 +34,7 @@ def kept_in(program: Program, meeting: Meeting) -> Kept | None:
     found: set[Kept | None] = set()
     for birth in births(meeting):
         where = scope.function_around(program, birth)
-        owner = scope.class_around(program, birth)
+        owner = scope.class_around(program, birth) or scope.class_around(program, meeting.node)
         if (
             where is None
             or owner is None
@@ -137,10 +137,30 @@ def is_carried_along(program: Program, kept: Kept, made: ast.stmt | None = None)
             if isinstance(method, scope.Function) and method.name in _CARRIERS and _mentions(method, kept.name):
                 return True
     rest = (node for node in ast.walk(program.tree) if node is not made)
-    if any(_moves(node, kept.name) or _asks_where(node, kept.name) for node in rest):
+    if any((_moves(node, kept.name) or _asks_where(node, kept.name)) and _counts(program, kept, node) for node in rest):
         return True
     users = program.project.importing(program.unit) if program.project is not None else ()
     return any(_moves(node, kept.name) for one in users for node in ast.walk(one.source.tree))
+
+
+def _counts(program: Program, kept: Kept, node: ast.AST) -> bool:
+    """Not what another class does with an attribute of its own, nor a guess of the constructor: `if hasattr(net, "x")`.
+
+    A module that is moved after its constructor leaves such a value behind in either case.
+    """
+    owner = scope.class_around(program, node)
+    own = any(own_attribute(one) == kept.name for one in ast.walk(node))
+    if own and owner is not None and owner not in (*lineage(program, kept.owner), *_bases(program, kept.owner)):
+        return False
+    outer, function = program.names.parent(node), scope.function_around(program, node)
+    guessed = isinstance(outer, ast.If) and not outer.orelse and isinstance(outer.test, ast.Call)
+    if not guessed or not isinstance(outer, ast.If) or function is not scope.constructor(kept.owner):
+        return True
+    return not (program.classes.is_module(kept.owner) and ast.unparse(outer.test).startswith("hasattr("))
+
+
+def _bases(program: Program, owner: ast.ClassDef) -> tuple[ast.ClassDef, ...]:
+    return tuple(program.classes.ancestors(owner))
 
 
 def _registers(node: ast.AST, name: str) -> bool:
@@ -168,7 +188,7 @@ def _moves(node: ast.AST, name: str) -> bool:
     """
     if isinstance(node, ast.Assign):
         texts = [dotted(target) or "" for target in node.targets]
-        moved = any(text.endswith(f".{name}") for text in texts) and _has_move(node.value, name)
+        moved = any(text.endswith(f".{name}") and _has_move(node.value, text) for text in texts)
         return moved or any(text.endswith(f".{name}.data") for text in texts)
     match node:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(attr=key), attr="to" | "cuda"))):
@@ -176,17 +196,19 @@ def _moves(node: ast.AST, name: str) -> bool:
         case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=key), _]):
             return key == name
         case ast.Call(func=ast.Name(id="setattr"), args=[_, _, value]):
-            return _has_move(value, name)
+            return _has_move(value, "")
     return False
 
 
-def _has_move(value: ast.expr, name: str) -> bool:
-    """A move; or a call that is given the attribute and hands it back, such as `to_device(x, self.name)`."""
+def _has_move(value: ast.expr, attribute: str) -> bool:
+    """A move; or a call that is given the attribute itself and hands it back, such as `to_device(x, self.name)`."""
     for one in ast.walk(value):
         if isinstance(one, ast.Call):
             moved = isinstance(one.func, ast.Attribute) and one.func.attr in {"to", "cuda", "type_as"}
             moved = moved and not all((dotted(each) or "").endswith(".dtype") for each in scope.given_to(one) or [one])
-            given = one is value and any(isinstance(each, ast.Attribute) and each.attr == name for each in one.args)
+            given = one is value and any(
+                isinstance(each, ast.Attribute) and dotted(each) == attribute for each in one.args
+            )
             if moved or given:
                 return True
     return False

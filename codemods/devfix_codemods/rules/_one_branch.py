@@ -46,7 +46,7 @@ def forgotten_moves(program: Program) -> Iterator[Forgotten]:
     """What one branch of an `if` moves and another leaves where it is."""
     for branch in (one for one in statements(program.tree) if isinstance(one, ast.If)):
         yield from _in_chain(program, branch)
-        if _asks_for_place(branch.test):
+        if asks_for_place(branch.test):
             continue
         yield from _of_tensors(program, branch)
         if (found := _in_else(program, branch)) is not None:
@@ -54,7 +54,7 @@ def forgotten_moves(program: Program) -> Iterator[Forgotten]:
         yield from _in_methods(program, branch)
 
 
-def _asks_for_place(test: ast.expr) -> bool:
+def asks_for_place(test: ast.expr) -> bool:
     """A test that decides whether a move is needed: it names a device, or asks for CUDA."""
     return re.search(r"device|cuda|is_available|cpu\b|gpu", ast.unparse(test)) is not None
 

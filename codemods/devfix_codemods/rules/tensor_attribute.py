@@ -6,8 +6,8 @@ Finds tensors that a class keeps in plain attributes of `self` and that meet, in
 elsewhere: wherever the module was moved, or on the device that the class chose. They are registered as buffers that
 no checkpoint holds, moved where they are used, or made on the class's own device. So are attributes that another
 method means to register as buffers. What is made once, where the first input was, is made again for one elsewhere.
-What begins empty, and grows by what a class with a device is given, goes where that is. A distribution of host tensors
-that a module keeps is told, and not edited.
+What begins empty, and grows by what a class with a device is given, goes where that is; so does what one branch takes
+where another makes a tensor on a device. A distribution of host tensors that a module keeps is told, and not edited.
 
 ## Why it fails
 
@@ -64,6 +64,7 @@ from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following, _looks
 from devfix_codemods.rules._attributes import Kept
+from devfix_codemods.rules._beside_placed import Beside, beside_placed, takes_beside_placed
 from devfix_codemods.rules._caches import Cache, caches
 from devfix_codemods.rules._conditions import exclude_each_other
 from devfix_codemods.rules._cuda_only import is_test
@@ -86,6 +87,7 @@ def check(program: Program) -> Iterator[Finding]:
     yield from (_cached(program, one) for one in caches(program))
     if not program.outline.makes_tensors:
         return
+    beside = {one.kept: one for one in _branches(program)}
     found: dict[Kept, list[Meeting]] = {}
     followings = () if is_test(program) else program.facts.followings  # who runs a test chose the machine
     for meeting in (*program.facts.meetings, *followings):
@@ -98,10 +100,17 @@ def check(program: Program) -> Iterator[Finding]:
     for kept, meetings in found.items():
         if not _attributes.is_carried_along(program, kept):
             yield _finding(program, kept, _by_node(meetings))
+    yield from (_beside(program, one) for kept, one in beside.items() if kept not in found)
     for one in program.facts.abroad:
         there = _attributes.kept_in(program, one.meeting) if concerns(program, one.meeting) else None
         if there is not None and there not in found and not _attributes.is_carried_along(program, there):
             yield _used_elsewhere(program, there, one)
+
+
+def _branches(program: Program) -> Iterator[Beside]:
+    """Not in tests, nor where a framework places values: who runs those chose the machine."""
+    if takes_beside_placed(program.source.data) and not program.unit.traits.managed and not is_test(program):
+        yield from beside_placed(program)
 
 
 def _never_meet(program: Program, meeting: Meeting) -> bool:
@@ -255,6 +264,23 @@ def _registered_late(program: Program, late: Late) -> Finding:
         span=span,
         trail=(Step(span, "it is set here"), Step(there, "and meant to be a buffer here")),
         fix=Fix(Safety.UNSAFE, f"Register `{late.name}` as a buffer from the start", (ReplaceStatement(span, code),)),
+    )
+
+
+def _beside(program: Program, one: Beside) -> Finding:
+    span, made = program.source.span(one.node), program.source.span(one.made)
+    edit = ReplaceExpression(span, f"__node__.to({one.device})")
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`self.{one.kept.name}` is on the host, but the other branch makes its tensor on `{one.device}`",
+        span=span,
+        trail=(Step(made, f"made on `{one.device}` here"),),
+        fix=Fix(
+            Safety.SAFE if one.sure else Safety.UNSAFE,
+            f"Move `self.{one.kept.name}` to `{one.device}` where it is taken",
+            (edit,),
+        ),
     )
 
 
