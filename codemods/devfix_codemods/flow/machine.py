@@ -613,7 +613,8 @@ def _is_one(operand: Operand, demanded: bool) -> bool:
     born = value.origin is not None and (
         isinstance(value.origin.node, ast.Call) or (value.origin.birth is Birth.PARAMETER and not value.computed)
     )
-    computed = (born or is_of_call(value)) and operand.place != UNKNOWN
+    own = isinstance(operand.place, Symbol) and operand.place.token.startswith("self:")
+    computed = operand.place != UNKNOWN and (born or (own and is_of_call(value)))
     return value.kind in {Kind.TENSOR, Kind.MODULE} or (value.kind is Kind.UNKNOWN and (demanded or computed))
 
 
