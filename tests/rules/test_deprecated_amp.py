@@ -596,3 +596,36 @@ def test_a_call_that_gives_the_device_type_already(given: str) -> None:
 def test_a_call_that_says_nothing_of_a_device() -> None:
     program = "from torch.cuda.amp import autocast\ndef f(x, on):\n    with autocast(on):\n        g(x)\n"
     assert "with autocast('cuda', enabled=on):" in fixed(program).replace('"', "'")
+
+
+PUT_OFF = """
+import contextlib
+import torch
+
+
+def context(use, dtype):
+    if use:
+        {comment}
+        manager = torch.cpu.amp.autocast(dtype=dtype)
+    else:
+        manager = contextlib.nullcontext()
+    return manager
+"""
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# torch.amp.autocast('cpu') is preferred, but unavailable\n        # on torch 2.1: we can change this later",
+        "# use torch.amp.autocast once we drop torch 1.9",
+    ],
+)
+def test_a_comment_that_puts_it_off(comment: str) -> None:
+    assert [one.fix for one in findings(PUT_OFF.format(comment=comment))] == [None]
+
+
+@pytest.mark.parametrize(
+    "comment", ["# the same as torch.amp.autocast('cpu')", "# unavailable until 2.1\n        use = 1", "pass"]
+)
+def test_a_comment_that_does_not(comment: str) -> None:
+    assert [one.fix is not None for one in findings(PUT_OFF.format(comment=comment))] == [True]

@@ -366,3 +366,21 @@ def test_a_table_that_a_helper_of_another_file_makes(tmp_path: Path) -> None:
     outcome = check(source, Options(frozenset({CODE})), project)
     assert isinstance(outcome, Checked)
     assert [one.fix for one in outcome.findings] == [None]
+
+
+LIKELY = """
+import torch
+from scores import functional as F
+
+
+def check(scores: torch.Tensor, rows):
+    total = torch.tensor([-1e4] * 3)
+    for row in rows:
+        total = torch.logaddexp(total{more}, F.likely(scores, {given}))
+    return total + scores
+"""
+
+
+def test_what_is_made_for_code_that_is_not_seen_is_left(rule) -> None:
+    found = rule.findings(LIKELY.format(more="", given="torch.tensor(row)"))
+    assert all(one.fix is None or ".to(scores.device)" not in str(one.fix.edits) for one in found)

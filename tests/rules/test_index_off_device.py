@@ -305,3 +305,29 @@ def test_what_is_read_goes_nowhere_else(rule) -> None:
     used = "return torch.zeros(n, n, device=mask.device).masked_scatter_(mask=keep, source=order.t()[mask])"
     after = LOCATORS.format(device=", device=mask.device", used=used)
     assert rule.fixed(LOCATORS.format(device="", used=used)) == after
+
+
+MASKED = """
+import torch
+
+
+def shocks(labels: torch.Tensor, assets, made: torch.Tensor):
+    sizes = torch.zeros((3, assets))
+    rates = {rates}
+    for index in range(3):
+        mask = labels == index
+        sizes[:, mask] = sizes[:, mask] + rates{by}
+    return sizes
+"""
+
+
+@pytest.mark.parametrize(
+    ("rates", "by"), [("0.85 + 0.3 * torch.rand(assets)", "[mask]"), ("torch.rand(3, assets)", "[:, mask]")]
+)
+def test_another_tensor_of_the_host_by_the_same_index(rule, rates: str, by: str) -> None:
+    assert all(one.fix is None for one in rule.findings(MASKED.format(rates=rates, by=by)))
+
+
+@pytest.mark.parametrize(("rates", "by"), [("made + 1", "[mask]"), ("2", "")])
+def test_what_stands_beside_it_stays_no_obstacle(rule, rates: str, by: str) -> None:
+    assert any(one.fix is not None for one in rule.findings(MASKED.format(rates=rates, by=by)))

@@ -56,6 +56,7 @@ positional arguments.
 """
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -98,6 +99,8 @@ def _check(program: Program) -> Iterable[Finding]:
 
 def _findings(program: Program, uses: list[Use], edits: list[Edit]) -> Iterator[Finding]:
     obstacle = next((one.obstacle for one in uses if one.obstacle), None)
+    if obstacle is None and any(_is_put_off(program, one) for one in uses):
+        obstacle = "a comment above it says that it is too early"
     loud = [one for one in uses if not one.silent]
     fix = None if obstacle or len(loud) < len(uses) else _fix(uses, edits)
     for one in loud:
@@ -109,6 +112,22 @@ def _findings(program: Program, uses: list[Use], edits: list[Edit]) -> Iterator[
             fix=fix,
             advice=None if fix else _advice(one.api, obstacle),
         )
+
+
+def _is_put_off(program: Program, use: Use) -> bool:
+    """Whether the comment right above names what takes its place, and says what has to come first."""
+    lines = program.source.text.splitlines()
+    above = program.names.statement(use.node).lineno - 1
+    first = above
+    while first > 0 and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    comment = " ".join(one.strip(" \t#") for one in lines[first:above])
+    return f"torch.amp.{use.api.symbol}" in comment and _TOO_EARLY.search(comment) is not None
+
+
+_TOO_EARLY = re.compile(
+    r"(?i)unavailable|not (?:yet )?(?:available|supported)|until|when we|once we|(?:drop|stop) support|<=? ?\d"
+)
 
 
 def _message(api: _amp.Old) -> str:

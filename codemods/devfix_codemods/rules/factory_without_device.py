@@ -73,7 +73,7 @@ from devfix_codemods.rules._following import (
     with_device,
 )
 from devfix_codemods.rules._half_repairs import without_halves
-from devfix_codemods.rules._host_company import joined_before
+from devfix_codemods.rules._host_company import joined_before, makes_another_on_host
 from devfix_codemods.rules._host_functions import is_for_host
 from devfix_codemods.rules._host_reads import comes_to, is_read_by_private
 from devfix_codemods.rules._legacy_device import Given, given_devices
@@ -343,7 +343,7 @@ def _bug(program: Program, meetings: list[Meeting], others: list[Meeting]) -> Fi
     meeting, repair = min(repairs, key=lambda one: _rank(program, *one))
     if repair is not None and not _at_birth(program, meeting, repair):
         late = joined_before(program, meeting) or is_computed_of(program, meeting)
-        alone = not late and not _is_repeated(program, meeting)
+        alone = not late and not _is_repeated(program, meeting) and not _leaves_another(program, meeting)
         repair = beside_moves(program, meetings) or (_everywhere(repairs, others) if alone else None)
     here = function_around(program, meeting.node)
     near = all(function_around(program, one) is here for one in meeting.misplaced.value.sources)
@@ -431,6 +431,13 @@ def _everywhere(repairs: list[tuple[Meeting, Following | None]], others: list[Me
     edits = tuple(dict.fromkeys(edit for one in found for edit in one.edits))
     safe = all(one.safety is Safety.SAFE for one in found)
     return Following(found[0].device, edits, Safety.SAFE if safe else Safety.UNSAFE)
+
+
+def _leaves_another(program: Program, meeting: Meeting) -> bool:
+    """Whether the statement makes another tensor on the host for code that is not seen: that fails with it as well."""
+    met = (*program.facts.meetings, *program.facts.followings)
+    seen = {call for one in met for call in one.misplaced.value.sources}
+    return makes_another_on_host(program, meeting.node, seen)
 
 
 def _is_repeated(program: Program, meeting: Meeting) -> bool:

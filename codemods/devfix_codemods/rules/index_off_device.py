@@ -325,12 +325,27 @@ def _fix(program: Program, meeting: Meeting) -> Fix | None:
     return Fix(Safety.SAFE, "Bring the index to the host", (ReplaceExpression(span, "__node__.cpu()"),))
 
 
+def _leaves_another(program: Program, meeting: Meeting) -> bool:
+    """Whether the statement indexes another tensor of the host by the same: `x[mask] = x[mask] + y[mask]`."""
+    index, own = ast.dump(meeting.anchor.node), dotted(meeting.misplaced.node)
+    if not isinstance(meeting.anchor.node, ast.Name) or may_be_device(meeting.anchor.place):
+        return False
+    others = [
+        one.value
+        for one in ast.walk(program.names.statement(meeting.node))
+        if isinstance(one, ast.Subscript) and dotted(one.value) not in {own, None}
+        if any(ast.dump(part) == index for part in ast.walk(one.slice))
+    ]
+    where = SureWhereabouts(program) if others else None
+    return where is not None and any(where.source(one) is Made.HOST for one in others)
+
+
 def _fix_where_made(program: Program, meeting: Meeting) -> Fix | None:
     made = births(meeting)
     function = scope.function_around(program, meeting.node)
     local = bool(made) and all(scope.function_around(program, one) is function for one in made)
     sources = meeting.misplaced.value.sources
-    left = makes_another_on_host(program, meeting.node, set(sources))
+    left = makes_another_on_host(program, meeting.node, set(sources)) or _leaves_another(program, meeting)
     found = _following.at_births(program, meeting) if sources and local and not left else None
     return Fix(Safety.SAFE, f"Make the indexed tensor on `{found.device}`", found.edits) if found is not None else None
 
