@@ -72,6 +72,53 @@ def _may_move(program: Program, node: ast.AST) -> bool:
     return not (isinstance(outer, ast.Call) and outer.func is node)
 
 
+def picks_of_given(program: Program, kept: Kept) -> bool:
+    """Whether what is computed of it picks from another attribute, which the class was given: where that is, who knows.
+
+    An index on the host suits each, one on a device only what is there.
+    """
+    return any(
+        _picks_of_given(program, kept, method)
+        for owner in lineage(program, kept.owner)
+        for method in owner.body
+        if isinstance(method, scope.Function)
+    )
+
+
+def _picks_of_given(program: Program, kept: Kept, method: scope.Function) -> bool:
+    made = _computed_of(method, kept.name)
+    tables = (one for one in walk(method) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load))
+    return any(
+        (name := own_attribute(one.value)) not in {None, kept.name}
+        and not made.isdisjoint(scope.reads(one.slice))
+        and _is_given(program, Kept(kept.owner, name or ""))
+        for one in tables
+    )
+
+
+def _computed_of(method: scope.Function, attribute: str) -> set[str]:
+    """The local names that get what is computed of an attribute of `self`."""
+    found = set[str]()
+    statements = [one for one in walk(method) if isinstance(one, ast.Assign)]
+    while more := {name for one in statements if _reads(one, attribute, found) for name in scope.stored(one)} - found:
+        found |= more
+    return found
+
+
+def _reads(statement: ast.Assign, attribute: str, names: set[str]) -> bool:
+    own = (own_attribute(one) for one in walk(statement.value) if isinstance(one, ast.Attribute))
+    return attribute in own or not names.isdisjoint(scope.reads(statement.value))
+
+
+def _is_given(program: Program, kept: Kept) -> bool:
+    """Whether the constructor keeps a parameter as it is."""
+    constructor = scope.constructor(kept.owner)
+    if constructor is None:
+        return False
+    values = [one.value for one in program.bindings.of(constructor, f"self.{kept.name}")]
+    return bool(values) and all(isinstance(one, ast.Name) and one.id in scope.parameters(constructor) for one in values)
+
+
 def meets_host(program: Program, kept: Kept) -> bool:
     """Whether a use goes with what the function around has just taken to the host: there, all are together today."""
     return any(

@@ -69,7 +69,7 @@ from devfix_codemods.rules._caches import Cache, caches
 from devfix_codemods.rules._conditions import exclude_each_other
 from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._growing import grows
-from devfix_codemods.rules._kept_company import fails_anyhow, meets_host
+from devfix_codemods.rules._kept_company import fails_anyhow, meets_host, picks_of_given
 from devfix_codemods.rules._late_buffers import Late, late_buffers
 from devfix_codemods.rules._moved_already import uses_to_move
 from devfix_codemods.rules._moves import device_words, text_of
@@ -191,7 +191,7 @@ _OF_PARAMETERS = "keep its parameters as buffers, and build the distribution of 
 
 def _helps(program: Program, kept: Kept, meetings: list[Meeting]) -> bool:
     """Whether one of the operations works with the tensor moved."""
-    return not all(fails_anyhow(program, kept, one) for one in meetings)
+    return not all(fails_anyhow(program, kept, one) for one in meetings) and not picks_of_given(program, kept)
 
 
 def _kept_at(program: Program, kept: Kept) -> Span | None:
