@@ -495,3 +495,120 @@ def test_what_meets_a_module_of_the_host(rule, built: str) -> None:
 )
 def test_what_meets_another_module(rule, built: str, more: str) -> None:
     assert "x = x.cuda()" in rule.fixed(HOST_MODULE.format(built=built, more=more))
+
+
+ENTRIES_OF_SOMETHING_ELSE = {
+    "modules": """
+        def place(parts, device, model):
+            for name in parts:
+                parts[name].to(device)
+                parts[name].eval()
+            return model(parts)
+    """,
+    "models by name": """
+        def place(models, device, encoder):
+            for name in models.keys():
+                models[name].to(device)
+            return encoder(models)
+    """,
+    "nobody is given them": """
+        def place(parts, device):
+            for name in parts:
+                parts[name].to(device)
+            return parts
+    """,
+    "given to what is no model": """
+        def place(parts, device):
+            for name, part in parts.items():
+                part.to(device)
+            return Trainer(parts)
+    """,
+    "given to a model before": """
+        def place(parts, device, model):
+            model(parts)
+            for name in parts:
+                parts[name].to(device)
+    """,
+    "the entries of another mapping": """
+        def place(parts, names, device, model):
+            for name in names:
+                parts[name].to(device)
+            return model(parts)
+    """,
+    "asked whether it is a module": """
+        def place(parts, device):
+            for name, part in parts.items():
+                if isinstance(part, torch.nn.Module):
+                    part.to(device)
+            return parts
+    """,
+    "asked for another": """
+        def place(part, other, device):
+            if torch.is_tensor(other):
+                part.to(device)
+            return part
+    """,
+    "in the other branch": """
+        def place(part, device):
+            if isinstance(part, torch.Tensor):
+                part = part.to(device)
+            else:
+                part.to(device)
+            return part
+    """,
+}
+
+
+@pytest.mark.parametrize("program", ENTRIES_OF_SOMETHING_ELSE.values(), ids=ENTRIES_OF_SOMETHING_ELSE)
+def test_entries_that_may_be_modules(rule, program: str) -> None:
+    assert rule.findings("        import torch\n" + program) == ()
+
+
+ENTRIES_OF_INPUTS = {
+    "by its keys": (
+        "for sample, _ in loader:\n        for name in sample.keys():\n            {}\n        model(sample)",
+        "sample[name].to(device)",
+        "sample[name] = sample[name].to(device)",
+    ),
+    "where it is elsewhere": (
+        "for name in list(inputs):\n        if inputs[name].device != device:\n            {}\n    model(**inputs)",
+        "inputs[name].to(device)",
+        "inputs[name] = inputs[name].to(device)",
+    ),
+    "by its items": (
+        "for name, one in inputs.items():\n        {}\n    model.generate(inputs['ids'])",
+        "one.to(device)",
+        "inputs[name] = one.to(device)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "before", "after"), ENTRIES_OF_INPUTS.values(), ids=ENTRIES_OF_INPUTS)
+def test_entries_of_what_a_model_is_given(rule, program: str, before: str, after: str) -> None:
+    program = "import torch\ndef run(model, loader, inputs, device):\n    " + program + "\n"
+    assert rule.unchanged_unless_unsafe(program.format(before)) == program.format(after)
+
+
+ASKED = {
+    "an entry by its items": (
+        "for name, one in sample.items():\n        if torch.is_tensor(one):\n            {}\n    return sample",
+        "one.to(device)",
+        "sample[name] = one.to(device)",
+    ),
+    "an entry by its key": (
+        "if name in sample and torch.is_tensor(sample[name]):\n        {}\n    return sample",
+        "sample[name].cuda()",
+        "sample[name] = sample[name].cuda()",
+    ),
+    "a parameter": (
+        "if isinstance(sample, torch.Tensor):\n        {}\n    return sample",
+        "sample.to(device)",
+        "sample = sample.to(device)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "before", "after"), ASKED.values(), ids=ASKED)
+def test_what_was_asked_whether_it_is_a_tensor(rule, program: str, before: str, after: str) -> None:
+    program = "import torch\ndef place(sample, name, device):\n    " + program + "\n"
+    assert rule.fixed(program.format(before)) == program.format(after)

@@ -23,11 +23,11 @@ for `x.type_as(y)`, which only tensors have.
 ## Fix safety
 
 Safe for moves to a device. Unsafe for `type_as`, where only another function says that the parameter is a tensor, for
-moves to the host, where the tensor is also turned into a numpy array (which needs the host), and beside another
-discarded move of something that may be no tensor. A tensor that requires grad gets advice only: its moved copy is no
-leaf. So do the parameters and buffers that a loop goes over: another name for the loop variable moves none of them;
-and a name of the module, which an assignment in a function would hide; what Lightning has placed already; and what
-goes to a module that the function builds and leaves on the host.
+the entries of a mapping that a model is given, for moves to the host, where the tensor is also turned into a numpy
+array (which needs the host), and beside another discarded move of something that may be no tensor. A tensor that
+requires grad gets advice only: its moved copy is no leaf. So do the parameters and buffers that a loop goes over:
+another name for the loop variable moves none of them; and a name of the module, which an assignment in a function would
+hide; what Lightning has placed already; and what goes to a module that the function builds and leaves on the host.
 Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place. So are moves of
 what is on that device already, and moves that are the point themselves: in the body of a `try`, or of a value that is
 never read again, as a loop variable is not once its loop goes on.
@@ -50,7 +50,9 @@ from devfix_codemods.flow.tables import PARAMETER_CLASSES
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._asked_types import is_affirmed
 from devfix_codemods.rules._looks import discards_move
+from devfix_codemods.rules._moved_entries import is_entry_of_inputs, items_of, loop_around
 from devfix_codemods.rules._moves import text_of, within
 from devfix_codemods.rules._needless_moves import is_placed_already, module_on_host
 
@@ -180,7 +182,9 @@ _HELD = frozenset({"parameters", "buffers"})
 
 
 def _is_tensor(program: Program, move: Move) -> bool:
-    return _is_tensor_here(program, move) or _is_tensor_elsewhere(program, move)
+    if _is_tensor_here(program, move) or _is_tensor_elsewhere(program, move):
+        return True
+    return move.value.kind is Kind.UNKNOWN and is_entry_of_inputs(program, move)
 
 
 def _is_tensor_here(program: Program, move: Move) -> bool:
@@ -189,6 +193,8 @@ def _is_tensor_here(program: Program, move: Move) -> bool:
         return True
     if move.value.kind is not Kind.UNKNOWN:
         return False
+    if is_affirmed(program, move.receiver):
+        return True
     name = dotted(move.receiver)
     evidence = program.facts.evidence[move.context.function or program.tree]
     used = evidence.numpy if move.value.batch is None else evidence.tensors | evidence.numpy
@@ -368,18 +374,12 @@ def _target(program: Program, move: Move) -> str | None:
 
 
 def _item_target(program: Program, move: Move, name: str) -> str | None:
-    loop = program.names.parent(program.names.statement(move.node))
-    if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Tuple) or len(loop.target.elts) != 2:
+    loop = loop_around(program, move.node)
+    items = items_of(loop) if loop is not None else None
+    if items is None or items[1] != name:
         return None
-    key, value = loop.target.elts
-    call = loop.iter
-    items = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "items"
-    if not items or not isinstance(key, ast.Name) or not isinstance(value, ast.Name) or value.id != name:
-        return None
-    assert isinstance(call, ast.Call)
-    assert isinstance(call.func, ast.Attribute)
-    owner = dotted(call.func.value)
-    return f"{owner}[{key.id}]" if owner else None
+    owner = dotted(items[2])
+    return f"{owner}[{items[0]}]" if owner else None
 
 
 RULE = Rule("DVF103", "discarded-move", ((b".to(",), (b".cuda(",), (b".cpu(",), (b".type_as(",)), check, looks=_looks)
