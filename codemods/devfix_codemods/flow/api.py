@@ -107,7 +107,7 @@ class Api(Modules):
             return self.generator(node, arguments, state)
         if name == "torch.manual_seed":
             return Value(Kind.GENERATOR, HOST, Origin(Birth.FACTORY, node))
-        if name in {"torch.no_grad", "torch.inference_mode", "torch.save"}:
+        if name in {"torch.no_grad", "torch.inference_mode", "torch.save", "torch.onnx.export"}:
             return NONE
         if name.startswith("torch.") and name.rpartition(".")[2] in {"sigmoid", "softmax", "exp", "log", "sum", "mean"}:
             return self._one_place(node, name, arguments, state)

@@ -14,6 +14,7 @@ from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, ma
 from devfix_codemods.flow.readouts import Readouts
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
+from devfix_codemods.flow.unread import is_unread_module
 from devfix_codemods.flow.values import (
     NONE,
     NOTHING,
@@ -160,6 +161,8 @@ class Calls(Readouts):
         with_device = any(_may_name_device(expression, value) for expression, value in arguments.all())
         for expression, value in arguments.all():
             self._hand_over(expression, value, state, with_device)
+        if is_unread_module(self.names, node, self.frame.evidence) and not with_device:
+            return self.unread_module(node, arguments, state)
         token = self.new_token(node).replace("new", "call", 1)
         place = _with_tensors(arguments)
         return Value(place=place, token=token, computed=with_device, of_host=place == UNKNOWN and _has_host(arguments))

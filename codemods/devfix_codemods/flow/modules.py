@@ -35,6 +35,13 @@ class Modules(Moves):
         state.objects[token] = Object(place, born=origin, attributes=attributes or {})
         return Value(Kind.MODULE, place, origin, token=token)
 
+    def unread_module(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
+        """A module of a class that cannot be read: on the host, unless it is given what lives somewhere."""
+        given = any(value.kind in {Kind.MODULE, Kind.TENSOR, Kind.INSTANCE} for _, value in arguments.all())
+        place = UNKNOWN if given or state.default is not None else HOST
+        built = self.new_module(node, place, state)
+        return replace(built, origin=Origin(Birth.INSTANCE, node))
+
     def _torch_module(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         if "device" in arguments.keywords:
             return self.new_module(node, self.device_of(*arguments.keywords["device"], state), state)
@@ -111,6 +118,8 @@ class Modules(Moves):
         if managed:
             return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{dotted(callee_node) or 'the module'}`", operands, state)
+        if _is_unread(callee):
+            return Value(place=place if may_be_device(place) else UNKNOWN, origin=Origin(Birth.OPERATION, node))
         if not may_be_device(place) and operands[0].place not in {HOST, ANYWHERE}:
             with_module = operands[0].place if isinstance(operands[0].place, Symbol) else UNKNOWN
             return Value(place=with_module, origin=Origin(Birth.OPERATION, node))
@@ -191,7 +200,13 @@ class Modules(Moves):
             return held
         if any(value.kind is Kind.MODULE for _, value in arguments.all()):
             return self.unknown_call(node, arguments, state)
+        if _is_unread(base) and base.token is not None and name not in tables.MODULE_EVIDENCE_METHODS:
+            state.relocate(base.token, UNKNOWN)  # its own method may move it
         return NOTHING
+
+
+def _is_unread(value: Value) -> bool:
+    return value.origin is not None and value.origin.birth is Birth.INSTANCE
 
 
 _CARRIED = "torch.nn.Parameter"

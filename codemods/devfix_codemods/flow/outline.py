@@ -17,6 +17,7 @@ from devfix_codemods.flow.tables import (
     is_distribution,
 )
 from devfix_codemods.flow.tree import stored
+from devfix_codemods.flow.unread import kept_as
 
 
 class Outline:
@@ -116,6 +117,8 @@ class Outline:
         if isinstance(node.func, ast.Name) and node.func.id in local:
             return True
         if self._in_project and self._may_build_elsewhere(node.func):
+            return True
+        if kept_as(self._names, node) is not None:
             return True
         name = self._names.qualified(node.func)
         return name is not None and (is_module_api(canonical(name)) or is_model_factory(name))

@@ -60,6 +60,8 @@ class Birth(Enum):
     PARAMETER = auto()
     OPERATION = auto()
     CALL = auto()
+    INSTANCE = auto()
+    """Of a class that cannot be read, and used as a module."""
 
 
 @record

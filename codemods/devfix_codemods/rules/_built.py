@@ -51,17 +51,20 @@ def _after_device(program: Program, meeting: Meeting, statement: ast.stmt) -> tu
         return None
     name = dotted(statement.targets[0])
     block = scope.block_of(program, statement)
+    used = _used_from(program, meeting, statement)
     for later in block[block.index(statement) + 1 :]:
         if not isinstance(later, ast.Assign) or len(later.targets) != 1:
             continue
         text = dotted(later.targets[0])
         known = [one for one in meeting.devices if one.text == text and one.place == meeting.anchor.place]
-        if (
-            known
-            and name is not None
-            and text is not None
-            and later.lineno < program.names.statement(meeting.node).lineno
-        ):
+        if known and name is not None and text is not None and later.lineno < used.lineno:
             insert = InsertStatement(program.source.span(later), "after", f"{name}.to({text})")
             return Mover(f".to({text})", text), (insert,)
     return None
+
+
+def _used_from(program: Program, meeting: Meeting, statement: ast.stmt) -> ast.stmt:
+    """Where the function of `statement` uses a module: itself, or by a call of the function that does."""
+    around = scope.function_around(program, statement)
+    calls = (one for one in (*meeting.context.sites, meeting.node) if scope.function_around(program, one) is around)
+    return program.names.statement(next(calls, meeting.node))

@@ -32,7 +32,8 @@ tensors on cuda:0 (when checking argument in method wrapper_CUDA_addmm)`.
 ## Fix safety
 
 Safe: the call fails today wherever the device is not the host, and where it is, the move does nothing. Unsafe where a
-`device` must be declared first, and where a class is moved in its constructor.
+`device` must be declared first, where a class is moved in its constructor, and for objects of a class that cannot be
+read, which are modules by their use: such a constructor may have moved them.
 
 ## Since torch
 
@@ -47,7 +48,7 @@ from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST
-from devfix_codemods.flow.values import Birth
+from devfix_codemods.flow.values import Birth, Origin
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division
 from devfix_codemods.rules._built import is_metric, joins_moved, move_where_built
@@ -81,13 +82,13 @@ def _that_meet(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
         origin = meeting.misplaced.value.origin
         if meeting.misplaced.role != "module" or meeting.misplaced.place != HOST or not insertable(meeting.context):
             continue
-        if origin is None or origin.birth is not Birth.MODULE or is_metric(program, origin.node):
+        if origin is None or origin.birth not in _BUILT or is_metric(program, origin.node):
             continue
         if _division.is_weight(meeting) or joins_moved(program, origin.node):
             continue
         if origin.node not in seen:
             seen.add(origin.node)
-            yield _finding(program, meeting, origin.node)
+            yield _finding(program, meeting, origin)
     yield from _abroad(program, seen)
 
 
@@ -203,11 +204,16 @@ def _of_fresh(program: Program, fresh: FreshModule) -> Finding:
     )
 
 
-def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
+_BUILT = frozenset({Birth.MODULE, Birth.INSTANCE})
+
+
+def _finding(program: Program, meeting: Meeting, origin: Origin) -> Finding:
     name = text_of(program, meeting.misplaced.node)
     anchor = text_of(program, meeting.anchor.node)
-    fix = move_where_built(program, meeting, birth)
-    built = program.source.span(birth)
+    fix = move_where_built(program, meeting, origin.node)
+    if fix is not None and origin.birth is Birth.INSTANCE:
+        fix = Fix(Safety.UNSAFE, fix.title, fix.edits)  # its constructor may move it
+    built = program.source.span(origin.node)
     return Finding(
         code=RULE.code,
         name=RULE.name,
@@ -236,6 +242,7 @@ RULE = Rule(
         (b"nn", b".to("),
         (b"nn", b".cuda("),
         (b"models", b".to("),
+        (b"models.", b"device=device"),
         (b"torchaudio", b"transforms"),
         (b"quantization.observer",),
         (b"__main__", b"device", b"odel"),
