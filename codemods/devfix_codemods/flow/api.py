@@ -239,9 +239,9 @@ class Api(Modules):
                 operands.append(Operand(expression, value, state.place_of(value)))
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
-        if "input" in arguments.keywords and not arguments.keywords["input"][1].scalar:
-            expression, value = arguments.keywords["input"]
-            operands.insert(0, Operand(expression, value, state.place_of(value)))
+        named = [arguments.keywords[one] for one in tables.TENSOR_KEYWORDS if one in arguments.keywords]
+        others = [Operand(one, value, state.place_of(value)) for one, value in named if not value.scalar]
+        operands = [*others, *operands] if "input" in arguments.keywords else [*operands, *others]
         if not operands and arguments.first.scalar:
             return replace(arguments.first, origin=Origin(Birth.OPERATION, node), token=None)
         place = self.meet(node, f"`{name}`", operands, state, demands=_demands(name))

@@ -25,6 +25,7 @@ class Functions(Calls):
         self.interest = root.interest
         self._annotations: dict[ast.expr, Kind] = {}
         self.observed: dict[tuple[ast.AST, str], Value] = {}
+        self.followed: set[ast.AST] = set()
         self._placed_by: dict[Function, set[str]] = {}
 
     def method_of(self, value: Value, name: str) -> ast.AST | None:
@@ -112,6 +113,7 @@ class Functions(Calls):
         """Run a body in a frame of its own; its effects on objects reach the caller."""
         caller = self.frame
         caller.env = state.env
+        self.followed.add(definition)
         context = self.context_of(definition, symbolic=False)
         if site is not None:
             context = replace(context, sites=(*caller.context.sites, site))

@@ -56,6 +56,20 @@ class Interest:
         """Whether running `definition` by itself can give a fact."""
         return self._everything or self._matters(definition)
 
+    def closures(self) -> list[Function]:
+        """Functions inside others, which those may hand out, where running them can give a fact."""
+        return [
+            one
+            for one in self._evidence
+            if isinstance(one, Function) and self._seeds_here(self._evidence[one])
+            if isinstance(self._scope_around(one), Function)
+        ]
+
+    def _scope_around(self, definition: Function) -> ast.AST | None:
+        """What `definition` stands in: a module, a class or a function."""
+        scopes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        return next((one for one in self._names.ancestors(definition) if isinstance(one, scopes)), None)
+
     def methods(self, methods: dict[str, Function]) -> dict[str, Function]:
         """Those of a class's methods that are worth running, with its `__init__` if there are any."""
         if self._everything:

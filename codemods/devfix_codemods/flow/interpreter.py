@@ -23,7 +23,7 @@ from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_dev
 from devfix_codemods.flow.project import Entry, Project
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, add_merged_objects, join_objects, join_states
-from devfix_codemods.flow.tree import stored
+from devfix_codemods.flow.tree import declared, stored
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
 
@@ -78,6 +78,9 @@ class Interpreter(Across):
                 self._run_entry(entry, base)
         for node in self.root.source.tree.body:
             self._roots(node, base)
+        for definition in self.interest.closures():
+            if definition not in self.followed:
+                self._run_closure(definition, base.copy())
 
     asks_callers = True
 
@@ -172,6 +175,16 @@ class Interpreter(Across):
         with self.at(self.home_of(definition)):
             env = self.symbolic_parameters(definition, receiver, place)
             return self._run_at_home(definition, env, state, symbolic=True)
+
+    def _run_closure(self, definition: Function, state: State) -> None:
+        """Run a function that another one hands out. What it sees of that one is not known, nor is who calls it."""
+        env: dict[str, Value] = {}
+        for outer in self.root.names.ancestors(definition):
+            if isinstance(outer, Function):
+                hidden = {*self.evidence(outer).bindings, *(one.arg for one in declared(outer))}
+                env.update(dict.fromkeys(hidden, NOTHING))
+        env |= self.symbolic_parameters(definition, None, UNKNOWN)
+        self._run_at_home(definition, env, state, symbolic=True)
 
     def _run_at_home(
         self, definition: Function, env: dict[str, Value], state: State, *, symbolic: bool

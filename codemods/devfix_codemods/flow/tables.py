@@ -82,6 +82,11 @@ ONE_PLACE = frozenset(
 )
 """Functions whose tensor arguments must be on one device."""
 
+TENSOR_KEYWORDS = tuple(
+    "input condition other index indices mask src source mat1 mat2 batch1 batch2 tensor1 tensor2 vec".split()
+)
+"""The names by which those take tensors, in the order of the parameters."""
+
 SEQUENCE_FUNCTIONS = frozenset(
     f"torch.{name}"
     for name in "cat concat concatenate stack hstack vstack dstack column_stack row_stack block_diag meshgrid".split()
