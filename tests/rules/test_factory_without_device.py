@@ -1423,3 +1423,45 @@ def test_the_tensor_that_tells_another_its_device_is_made_elsewhere(rule, beside
             return torch.matmul(x, weight)
     """
     assert "rows = torch.zeros(n, device=x.device)" in rule.fixed(program)
+
+
+GIVEN_TOGETHER = {
+    "a sum that a helper adds to": (
+        "def add(total, x):\n    total += x.sum(0).mean()\n    return total\n",
+        "return add({}, x)",
+        "torch.tensor(0.0{})",
+    ),
+    "a mask that a helper multiplies with": (
+        "def masked(x, mask=None):\n    if mask is not None:\n        x = x * mask\n    return x\n",
+        "mask = {}\n    return masked(x, mask=mask)",
+        "torch.ones(3{})",
+    ),
+    "rows that a helper joins": (
+        "def joined(x, more):\n    rows = more.unsqueeze(0)\n    return torch.cat([x, rows])\n",
+        "first = joined(x, {})\n    return first",
+        "torch.arange(3{})",
+    ),
+}
+
+
+@pytest.mark.parametrize(("helper", "line", "made"), GIVEN_TOGETHER.values(), ids=GIVEN_TOGETHER)
+def test_what_a_helper_gets_together_with_a_tensor_goes_with_it(rule, helper: str, line: str, made: str) -> None:
+    before, after = made.format(""), made.format(", device=x.device")
+    program = f"import torch\n{helper}def run(x: torch.Tensor):\n    {line}\n"
+    assert rule.fixed(program.format(before)) == program.format(after)
+
+
+@pytest.mark.parametrize(
+    ("helper", "line"),
+    [
+        ("mask = mask.to(x.device)\n    return x * mask", "return helper(x, torch.ones(3))"),
+        ("return x[mask]", "return helper(x, torch.arange(3))"),
+        ("return x * mask", "return helper(x, torch.tensor(3.0))"),
+        ("return torch.relu(x) * mask", "lengths = torch.ones(3)\n    return helper(x, lengths)"),
+        ("return table * mask", "return helper(x, torch.ones(3))"),
+        ("return x * mask.to(x)", "mask = torch.ones(3)\n    return helper(x, mask)"),
+    ],
+)
+def test_what_a_helper_places_or_takes_from_the_host_stays(rule, helper: str, line: str) -> None:
+    program = f"import torch\ndef helper(x, mask):\n    {helper}\ndef run(x: torch.Tensor):\n    {line}\n"
+    assert rule.findings(program) == ()

@@ -72,6 +72,7 @@ from devfix_codemods.rules._following import (
     root_name,
     with_device,
 )
+from devfix_codemods.rules._given_together import is_given_with
 from devfix_codemods.rules._half_repairs import without_halves
 from devfix_codemods.rules._host_company import joined_before, makes_another_on_host
 from devfix_codemods.rules._host_functions import is_for_host
@@ -237,7 +238,8 @@ def _concerns(program: Program, meeting: Meeting, where: Callable[[], SureWherea
         return False
     if "." in (dotted(meeting.misplaced.node) or "") or _under_construction(program, meeting):
         return False
-    if _passed_in(program, meeting) and not (may_be_device(meeting.anchor.place) and _takes_as_is(meeting)):
+    taken = may_be_device(meeting.anchor.place) and _takes_as_is(meeting)
+    if _passed_in(program, meeting) and not taken and not is_given_with(program, meeting):
         return False
     if _move_discarded(program, meeting) or _moved_by_maker(program, meeting):
         return False
