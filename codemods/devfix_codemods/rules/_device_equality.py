@@ -19,6 +19,7 @@ _COMPARES = re.compile(rb"[!=]=\s*(?:\w+\.)?device\(\s*[\"']\w+[\"']\s*\)|device
 _COMPARES_TEXT = re.compile(
     rb"device\s*[!=]=\s*[\"'](?:cuda|cpu|mps|xpu|npu)\b|[\"'](?:cuda|cpu|mps|xpu|npu)[\"']\s*[!=]="
 )
+_GUARDS = re.compile(rb"\w\.device\s*[!=]=\s*[\"']cpu[\"']")
 _TYPES = re.compile(r"(?:cuda|mps|xpu|npu)(?::\d+)?$|cpu$")
 _NUMBERED = frozenset({"cuda", "xpu", "npu", "mlu", "musa", "mps"})
 """Types whose tensors say a number with their device, also where the device was asked for without one."""
@@ -70,6 +71,40 @@ def compared_with_text(program: Program) -> Iterator[Comparison]:
             continue
         if not any(_is_given_text(program, each) for each in _parameters(program, one.device)):
             yield one
+
+
+def guards_of_moves(program: Program) -> Iterator[ast.Attribute]:
+    """`model.device` of `if model.device == "cpu": model.to(device)`: the guard of a move of that object."""
+    if not guards_by_text(program.source.data):
+        return
+    devices = Devices(program)
+    for node in ast.walk(program.tree):
+        match node:
+            case ast.If(test=test, body=body) | ast.IfExp(test=test, body=body):
+                parts = body if isinstance(body, list) else [body]
+            case _:
+                continue
+        for one in ast.walk(test):
+            match one:
+                case ast.Compare(
+                    left=ast.Attribute(attr="device", value=owner) as device,
+                    ops=[ast.Eq() | ast.NotEq()],
+                    comparators=[ast.Constant(value="cpu")],
+                ) if dotted(owner) not in {None, "self"} and not devices.is_torch_device(device):
+                    if any(_is_move(each, dotted(owner)) for part in parts for each in ast.walk(part)):
+                        yield device
+
+
+def guards_by_text(data: bytes) -> bool:
+    """The device of something is compared with the text of the host."""
+    return _GUARDS.search(data) is not None
+
+
+def _is_move(node: ast.AST, owner: str | None) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="to" | "cuda" | "cpu", value=moved)):
+            return dotted(moved) == owner
+    return False
 
 
 def _parameters(program: Program, device: ast.expr) -> Iterator[ast.arg]:

@@ -43,7 +43,8 @@ gets the device that is in scope, or that of a tensor it is given; `if torch.cud
 
 Found as well, with unsafe fixes: `str(device) == "cuda"` and `device == torch.device("cuda")`, which fail for `cuda:0`
 (advice only where a device may be text); `"cuda" in device`, which raises for a `torch.device`; `x.device == "cuda"`,
-`device == "cpu"` of a `torch.device` and `lib.device == "gpu"`, which never hold; a script's `"cuda:1" if … else
+`device == "cpu"` of a `torch.device`, or where it guards a move, and `lib.device == "gpu"`, which never hold;
+`device = y.device.type` that is only given as a device; a script's `"cuda:1" if … else
 "cpu"`; and a method `cuda(device=None)` that makes `device or 0` of the current card.
 
 Left alone: whatever else asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
@@ -89,14 +90,19 @@ from devfix_codemods.rules._cuda_shared import halves, shared_devices, siblings
 from devfix_codemods.rules._cuda_sites import Site, goes_on, placed_on, sites
 from devfix_codemods.rules._cuda_targets import Managed, Target, Targets
 from devfix_codemods.rules._cuda_types import followings_by_type
-from devfix_codemods.rules._device_equality import compared_with_text, compared_without_number
+from devfix_codemods.rules._device_equality import (
+    compared_with_text,
+    compared_without_number,
+    guards_by_text,
+    guards_of_moves,
+)
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._omitted_devices import omissions
 from devfix_codemods.rules._streams import makes_streams, other_streams
 from devfix_codemods.rules._tensor_asked import that_ask_a_tensor
-from devfix_codemods.rules._type_as_device import gives_types, types_as_devices
+from devfix_codemods.rules._type_as_device import gives_types, names_of_types, types_as_devices
 
 _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
 _ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
@@ -109,6 +115,7 @@ _COMPARES = re.compile(rb"str\([\w.]*device\)\s*[!=]=")
 def check(program: Program) -> Iterator[Finding]:
     found = list(sites(program))
     literals = list(constants(program))
+    yield from _of_guards(program)
     if is_test(program):
         return
     yield from _of_types_as_devices(program)
@@ -268,6 +275,19 @@ def _of_comparisons(program: Program) -> Iterator[Finding]:
         yield _told(program, each.node, f"`{text}` is a `torch.device`, which equals no string", fix)
 
 
+def _of_guards(program: Program) -> Iterator[Finding]:
+    """`if model.device == "cpu": model.to(device)`, which is False for every `torch.device`."""
+    for device in guards_of_moves(program):
+        text = text_of(program, device)
+        fix = Fix(
+            Safety.UNSAFE,
+            f"Compare the text of `{text}`",
+            (ReplaceExpression(program.source.span(device), f"str({text})"),),
+        )
+        message = f"`{text}` of what can be moved is a `torch.device`, which equals no string: this decides nothing"
+        yield _told(program, device, message, fix)
+
+
 def _of_searches(program: Program) -> Iterator[Finding]:
     """`"cuda" in device`, which raises where the caller gives a `torch.device`."""
     if _SEARCHES.search(program.source.data) is None:
@@ -346,6 +366,11 @@ def _of_types_as_devices(program: Program) -> Iterator[Finding]:
         message = f"the type of `{text}` names no card: this is the current one, whatever that of `{text}` is"
         edit = ReplaceExpression(program.source.span(one), text)
         yield _told(program, one, message, Fix(Safety.UNSAFE, f"Give `{text}` itself", (edit,)))
+    for one, by_torch in names_of_types(program):
+        text = text_of(program, one.value)
+        message = f"the type of `{text}` names no card, and is given as a device: the current one, whatever `{text}` is"
+        edit = ReplaceExpression(program.source.span(one), text if by_torch else f"str({text})")
+        yield _told(program, one, message, Fix(Safety.UNSAFE, f"Keep the number of `{text}`", (edit,)))
 
 
 def _of_omissions(program: Program) -> Iterator[Finding]:
@@ -384,7 +409,9 @@ def _short(text: str) -> str:
 
 
 def _looks(data: bytes) -> bool:
-    return spells_cuda(data) or makes_streams(data) or gives_types(data) or _ASKS_FOR_GPU.search(data) is not None
+    if spells_cuda(data) or makes_streams(data) or gives_types(data) or guards_by_text(data):
+        return True
+    return _ASKS_FOR_GPU.search(data) is not None
 
 
 RULE = Rule(
@@ -399,6 +426,7 @@ RULE = Rule(
         (b"gpu", b".device"),
         (b"cuda.Stream()", b"self.device"),
         (b"device.type",),
+        (b".device", b"cpu", b".to("),
     ),
     check,
     looks=_looks,
