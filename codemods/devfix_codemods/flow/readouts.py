@@ -26,10 +26,11 @@ METHODS_FIRST = re.compile(
 )
 """Functions that call the method of that name: wherever a tensor is, it answers itself or takes no such arguments.
 A list has none."""
-_PLOTS = frozenset(
+PLOTS = frozenset(
     {"imshow", "plot", "scatter", "hist", "hist2d", "bar", "boxplot", "violinplot", "stackplot", "errorbar", "semilogx"}
     | {"semilogy", "loglog", "quiver", "contour", "contourf", "pcolormesh", "fill_between"}
 )
+"""Functions of `matplotlib.pyplot`, and methods of its axes."""
 _TENSORS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 
 
@@ -42,7 +43,7 @@ class Readouts(Draws):
         """`x.numpy()`, and `axes.plot(x)` of an object of which nothing is known."""
         if function.attr == "numpy" and "force" not in arguments.keywords:
             self._note(node, "numpy", function.value, base, state)
-        elif function.attr in _PLOTS and base.kind is Kind.UNKNOWN:
+        elif function.attr in PLOTS and base.kind is Kind.UNKNOWN:
             self._note_all(node, function.attr, arguments, state)
 
     def note_api_readout(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:

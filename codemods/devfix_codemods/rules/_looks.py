@@ -154,8 +154,14 @@ def reads_on_host(data: bytes) -> bool:
         _ARGUMENT.search(data) is not None
         or b"sentence_transformers" in data
         or b"pack_padded_sequence(" in data
+        or may_plot_tensors(data)
         or ((b"numpy" in data or b"matplotlib" in data) and moves_loop_items(data))
     )
+
+
+def may_plot_tensors(data: bytes) -> bool:
+    """Plots stand beside gradients, or beside the word for what they may be given."""
+    return b"matplotlib" in data and (b".grad." in data or b"Tensor" in data)
 
 
 _ARGUMENT = re.compile(rb"\bnp\.\w+\([^()\n]*\.(?:detach\(|data\b)")

@@ -4,7 +4,8 @@
 
 Finds `.numpy()`, functions of numpy and plots on tensors that are on a device, or may be: what a model gives, what a
 function is given, what is detached. Puts `.cpu()` before, or one copy above a loop that reads part after part. Lists
-of such tensors are copied one by one. The lengths of `pack_padded_sequence` are read on the host too.
+of such tensors are copied one by one, and gradients where they are collected for a plot. The lengths of
+`pack_padded_sequence` are read on the host too.
 
 ## Why it fails
 
@@ -57,8 +58,9 @@ from devfix_codemods.rules._copied_once import copied_before_loop
 from devfix_codemods.rules._host_branches import is_guarded, pins_host
 from devfix_codemods.rules._host_functions import is_for_host, is_in_host_lambda, is_said_of_host
 from devfix_codemods.rules._lengths import lengths_off_host, packs
-from devfix_codemods.rules._looks import reads_on_host
+from devfix_codemods.rules._looks import may_plot_tensors, reads_on_host
 from devfix_codemods.rules._moves import text_of
+from devfix_codemods.rules._plots import plotted
 from devfix_codemods.rules._said_host import sounds_like_host
 from devfix_codemods.rules._whereabouts import Made, Whereabouts
 
@@ -185,11 +187,14 @@ def _is_moved_tensor(readout: Readout) -> bool:
 def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
     """Tensors of which no flow is needed to say that they may be on a device, and what reads them."""
     calls = [one for one in program.names.calls if converted(one) is not None or _reads_arguments(program, one)]
-    packing = packs(program)
+    packing, plots = packs(program), may_plot_tensors(program.source.data)
     imported = _imports(program)
-    if not (calls or packing) or imported & _OTHER_FRAMEWORKS:
+    if not (calls or packing or plots) or imported & _OTHER_FRAMEWORKS:
         return
     whereabouts, classes = Whereabouts(program), program.unit.classes
+    for one, reader in plotted(program, whereabouts):
+        if not _is_data(program, classes, one) and not _is_settled(program, one) and not sounds_like_host(one):
+            yield one, reader
     for lengths in lengths_off_host(program, packing, whereabouts):
         if not _is_settled(program, lengths) and not sounds_like_host(lengths):
             yield lengths, "`pack_padded_sequence`"
@@ -378,6 +383,8 @@ RULE = Rule(
         (b"np.", b".to("),
         (b"plt", b".cuda("),
         (b"plt", b".to("),
+        (b"matplotlib", b".grad."),
+        (b"matplotlib", b"Tensor"),
     ),
     check,
     looks=_looks,

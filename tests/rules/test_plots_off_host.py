@@ -1,0 +1,131 @@
+"""DVF402: plots of gradients, and of what a model's method is given."""
+
+import pytest
+
+CODE = "DVF402"
+
+HEAD = """
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from torch import nn
+
+
+"""
+
+SILENT = {
+    "gradients as numbers": """
+def show(net):
+    norms = []
+    for one in net.parameters():
+        norms.append(one.grad.norm().item())
+    plt.plot(norms)
+""",
+    "gradients brought to the host": """
+def show(net):
+    norms = [one.grad.norm().cpu() for one in net.parameters()]
+    plt.plot(norms)
+""",
+    "gradients that are replaced by numbers": """
+def show(net):
+    norms = [one.grad.norm() for one in net.parameters()]
+    norms = [one.item() for one in norms]
+    plt.plot(norms)
+""",
+    "gradients that nobody plots": """
+def norms(net):
+    found = [one.grad.norm() for one in net.parameters()]
+    return torch.stack(found)
+""",
+    "gradients as arrays": """
+def show(weight):
+    plt.hist(weight.grad.cpu().numpy().ravel())
+""",
+    "another module's gradients": """
+import jax
+
+def show(f, x):
+    plt.plot(jax.grad(f)(x))
+""",
+    "another kind of plot": """
+def show(story, weight):
+    story.plot(weight.grad.norm())
+""",
+    "in a function of no model": """
+def show(ax, image: torch.Tensor):
+    ax.imshow(image)
+""",
+    "in a dataset": """
+class Fields(torch.utils.data.Dataset):
+    def show(self, image: torch.Tensor):
+        plt.imshow(image)
+""",
+    "in a class of its own": """
+class Painter:
+    def show(self, image: torch.Tensor):
+        plt.imshow(image)
+""",
+    "made on the host": """
+class Net(nn.Module):
+    def show(self, count: int):
+        steps = torch.arange(count)
+        plt.plot(steps, torch.stack([steps, steps])[0])
+""",
+    "brought to the host": """
+class Net(nn.Module):
+    def show(self, image: torch.Tensor):
+        image = image.cpu()
+        plt.imshow(image.permute(1, 2, 0))
+""",
+    "who knows what": """
+class Net(nn.Module):
+    def show(self, image):
+        plt.imshow(image)
+""",
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_nothing_to_say(rule, program: str) -> None:
+    assert rule.findings(HEAD + program) == ()
+
+
+REPAIRED = {
+    "one.grad.norm().cpu()": """
+def show(net):
+    norms = []
+    for one in net.parameters():
+        norms.append(one.grad.norm())
+    plt.plot(norms)
+""",
+    "one.grad.abs().max().cpu()": """
+def show(named):
+    highest = [one.grad.abs().max() for _, one in named if one.grad is not None]
+    figure, ax = plt.subplots()
+    ax.bar(np.arange(len(highest)), highest, lw=1)
+""",
+    "weight.grad.flatten().cpu()": """
+def show(weight):
+    plt.hist(weight.grad.flatten(), bins=20)
+""",
+    "image.permute(1, 2, 0).cpu()": """
+class Net(nn.Module):
+    def show(self, image: torch.Tensor):
+        plt.imshow(image.permute(1, 2, 0))
+""",
+    'torch.cat([sample["past"], sample["future"]]).cpu()': """
+class Net(nn.Module):
+    def show(self, sample: dict[str, torch.Tensor], axes):
+        axes[0].plot(torch.cat([sample["past"], sample["future"]]), label="seen")
+""",
+    'sample["past"][0].mean(-1).cpu()': """
+class Net(Forecaster):
+    def show(self, sample: dict[str, torch.Tensor], ax):
+        ax.plot(sample["past"][0].mean(-1))
+""",
+}
+
+
+@pytest.mark.parametrize(("repaired", "program"), REPAIRED.items(), ids=REPAIRED)
+def test_copied_to_the_host(rule, repaired: str, program: str) -> None:
+    assert repaired in rule.fixed(HEAD + program)
