@@ -1147,6 +1147,48 @@ SILENT = {
 }
 
 
+SPLIT = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader
+    class Tagger(nn.Module):
+        def __init__(self, tokens, device):
+            super().__init__()
+            self.tokens, self.net, self.device = tokens, nn.Linear(3, 3), device
+        def forward(self, kinds, rows):
+            ids = [{read} for one in range(len(rows))]
+            return self.net(torch.tensor(ids).to(self.device)), kinds
+    def run(model, loader, device):
+        for batch in loader:
+            kinds, rows = batch["kind"], batch["rows"]
+            kinds = kinds.to(device)
+            model(kinds, rows)
+    def main(data, tokens, device):
+        model = Tagger(tokens, device)
+        model.to(device)
+        run(model, DataLoader(data), device)
+"""
+
+
+TEXTS = ["rows[one].split(' ')", "'[CLS] ' + rows[one]", "self.tokens.tokenize(rows[one])", "[r.strip() for r in rows]"]
+
+
+@pytest.mark.parametrize("read", TEXTS)
+def test_what_the_model_reads_as_text(rule, read: str) -> None:
+    assert rule.findings(SPLIT.format(read=read)) == ()
+
+
+def test_what_the_loop_reads_as_text(rule) -> None:
+    program = SPLIT.format(read="1").replace(
+        "model(kinds, rows)", "model(kinds, rows)\n            f(rows[0].split('/'))"
+    )
+    assert rule.findings(program) == ()
+
+
+def test_what_the_model_reads_as_numbers(rule) -> None:
+    assert "rows = rows.to(device" in rule.fixed(SPLIT.format(read="rows[one].sum()"), unsafe=True)
+
+
 @pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
 def test_is_silent(rule, program: str) -> None:
     assert rule.findings(program) == ()

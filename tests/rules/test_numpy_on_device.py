@@ -1032,3 +1032,24 @@ def test_a_call_that_gets_what_may_be_anywhere(rule, made: str) -> None:
             return grid(rows).detach().numpy()
     """
     assert len(rule.findings(program)) == 1
+
+
+GIVEN_BACK = """
+    import numpy as np
+    import torch
+    def as_tensor(x, device):
+        if {asks}:
+            return x
+        try:
+            return torch.as_tensor(np.asarray(x))
+        except ValueError:
+            return torch.as_tensor(x)
+    def run(device):
+        y = torch.zeros(3, device=device)
+        return as_tensor(y, device) + as_tensor([1.0], device)
+"""
+
+
+@pytest.mark.parametrize("asks", ["isinstance(x, torch.Tensor)", "torch.is_tensor(x)"])
+def test_tensors_that_were_given_back_before(rule, asks: str) -> None:
+    assert rule.findings(GIVEN_BACK.format(asks=asks)) == ()

@@ -16,6 +16,10 @@ def module(init: str, forward: str, more: str = "", base: str = "nn.Module") -> 
 
 
 SILENT = {
+    "asked for its type": (
+        "self.t = torch.zeros(3)",
+        "return x + 1 if self.t.data.type() == x.data.type() else x",
+    ),
     "a buffer": ("self.register_buffer('t', torch.zeros(3))", "return x + self.t"),
     "a buffer that a base registers empty": (
         "self.register_empty_buffer('t')\n        self.t = torch.zeros(3)",

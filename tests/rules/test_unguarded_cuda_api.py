@@ -11,6 +11,19 @@ from devfix_codemods.source import Source
 CODE = "DVF502"
 
 SILENT = {
+    "a loop over what is on CUDA": """
+        import torch
+        def wait(stages, device):
+            for one in {stage.device for stage in stages if stage.device.type == "cuda"}:
+                torch.cuda.synchronize(one)
+    """,
+    "a loop over a name for what is on CUDA": """
+        import torch
+        def wait(stages, device):
+            cards = [stage.device for stage in stages if stage.device.type == "cuda"]
+            for one in cards:
+                torch.cuda.synchronize(one)
+    """,
     "what does nothing without CUDA": """
         import torch
         def free(device):

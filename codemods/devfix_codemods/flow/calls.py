@@ -305,6 +305,8 @@ class Calls(Readouts):
             return replace(tensor(state.place_of(other), Origin(Birth.MOVE, node)), sources=other.sources)
         if name == "type_as":
             return None
+        if name == "type" and not node.args and not node.keywords and base.kind is Kind.TENSOR:
+            return Value(Kind.STRING)
         place = place_of_type(arguments) if base.kind is Kind.TENSOR or base.batch is not None else None
         if place == HOST and base.kind is not Kind.TENSOR:
             return None  # what a loader gives is there already

@@ -72,10 +72,21 @@ def is_denied(program: Program, name: str, node: ast.AST) -> bool:
         return False
     around = {node, *program.names.ancestors(node)}
     return any(
-        not around.isdisjoint(one.others) and not _is_bound_before(name, one.others, around)
+        (not around.isdisjoint(one.others) and not _is_bound_before(name, one.others, around))
+        or _has_left(program, one, name, around)
         for one in _questions(program, function, name)
         if one.is_plain
     )
+
+
+def _has_left(program: Program, question: "_Question", name: str, around: set[ast.AST]) -> bool:
+    """Whether tensors have left the function before: `if isinstance(x, torch.Tensor): return x`."""
+    owner = question.owner
+    if not isinstance(owner, ast.If) or not scope.leaves(owner.body if question.tensor else owner.orelse):
+        return False
+    block = scope.block_of(program, owner)
+    below = block[block.index(owner) + 1 :]
+    return not around.isdisjoint(below) and not _is_bound_before(name, [*question.others, *below], around)
 
 
 def _is_bound_before(name: str, branch: Sequence[ast.stmt | ast.expr], around: set[ast.AST]) -> bool:

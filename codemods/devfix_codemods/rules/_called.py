@@ -87,11 +87,20 @@ def class_of(program: Program, node: ast.Name) -> ast.ClassDef | None:
     bindings = program.bindings
     owner = bindings.owner(node.id, node)
     found = bindings.of(owner, node.id) if owner is not None else []
+    found = [one for one in found if not _moves_itself(one.value, node.id)]
     if len(found) != 1:
         return None
     value, said = found[0].value, found[0].annotation
     named = value.func if said is None and isinstance(value, ast.Call) else said
     return named_class(program, named) if named is not None else None
+
+
+def _moves_itself(value: ast.expr | None, name: str) -> bool:
+    """`model = model.to(device)`"""
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=moved), attr="to" | "cuda" | "cpu" | "eval" | "train")):
+            return moved == name
+    return False
 
 
 def _attribute_class(program: Program, node: ast.expr) -> ast.ClassDef | None:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from devfix_codemods import scope
@@ -111,8 +111,21 @@ def _asks(program: Program, outer: ast.AST, inner: ast.AST, words: re.Pattern[st
         case ast.match_case():
             return True
         case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
-            tests = [test for part in parts for test in part.ifs]
+            tests = _filters(parts)
+        case ast.For(iter=items) if inner is not items:
+            tests = _filters_of(program, items)
     return any(says(program, one, words) or compares_chosen(program, one, words) for one in tests)
+
+
+def _filters(parts: Sequence[ast.comprehension]) -> list[ast.expr]:
+    return [test for part in parts for test in part.ifs]
+
+
+def _filters_of(program: Program, items: ast.expr) -> list[ast.expr]:
+    """What holds for all that a loop goes over: `{one.device for one in parts if one.device.type == "cuda"}`."""
+    around = scope.function_around(program, items) or program.tree
+    made = scope.given_last(around, items.id, items.lineno) if isinstance(items, ast.Name) else items
+    return _filters(made.generators) if isinstance(made, ast.ListComp | ast.SetComp | ast.GeneratorExp) else []
 
 
 def _takes_to_host(node: ast.expr) -> bool:

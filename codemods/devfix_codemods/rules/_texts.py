@@ -8,6 +8,9 @@ from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tables import sounds_like_text
 from devfix_codemods.program import Program
+from devfix_codemods.rules._called import called_object, class_of
+from devfix_codemods.rules._callers import arguments
+from devfix_codemods.rules._moving_helpers import items_of
 
 _STRINGS = re.compile(r"\bstr\b")
 _ENCODERS = re.compile(
@@ -21,6 +24,11 @@ def may_be_text(program: Program, name: str, call: ast.AST) -> bool:
         return False
     if isinstance(call, ast.Call) and _names_text(call):
         return True
+    around = scope.function_around(program, call)
+    if around is not None and _reads_text(around, name):
+        return True
+    if isinstance(call, ast.Call) and any(_reads_text(one, each) for one, each in _run_with(program, call, name)):
+        return True
     given = [one for one in program.names.calls if _gets(one, name)]
     if any(_ENCODERS.search(dotted(one.func) or "") for one in given):
         return True
@@ -28,6 +36,53 @@ def may_be_text(program: Program, name: str, call: ast.AST) -> bool:
     if any(_is_text(one, name) for one in functions):
         return True
     return any(_takes_text(program, functions, one, name) for one in given)
+
+
+def _run_with(program: Program, call: ast.Call, name: str) -> Iterator[tuple[scope.Function, str]]:
+    """What runs as the model that `call` calls, with the parameter that gets `name`: a caller may say its class."""
+    found = called_object(program, call)
+    function = scope.function_around(program, call)
+    methods = [found[1]] if found is not None else []
+    name_of_model = call.func.id if isinstance(call.func, ast.Name) else ""
+    if found is None and function is not None and name_of_model in scope.parameters(function):
+        for where, model in arguments(program, function, name_of_model):
+            owner = class_of(where, model) if isinstance(model, ast.Name) else None
+            forward = where.classes.methods(owner).get("forward") if owner is not None else None
+            methods += [forward] if forward is not None else []
+    yield from ((one, each) for one in methods for each in parameters_of(one, call, name))
+
+
+def _reads_text(function: scope.Function, name: str) -> bool:
+    """Whether a function reads what it is given, or an item of it, as a string: `x[i].split(" ")`, `"[CLS]" + x[i]`."""
+    names = items_of(function, name)
+    for one in ast.walk(function):
+        match one:
+            case ast.Call(func=ast.Attribute(value=value, attr=attr), args=given):
+                if _root(value) in names and (
+                    attr in _OF_STRINGS or (attr in _WITH_TEXT and any(map(_is_string, given)))
+                ):
+                    return True
+                if _ENCODERS.search(attr) and any(_root(each) in names for each in given):
+                    return True
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                if any(_is_string(first) and _root(other) in names for first, other in ((left, right), (right, left))):
+                    return True
+    return False
+
+
+_OF_STRINGS = frozenset(
+    {"strip", "lstrip", "rstrip", "lower", "upper", "startswith", "endswith", "splitlines", "title"}
+)
+_WITH_TEXT = frozenset({"split", "rsplit", "replace", "find", "partition", "join"})
+
+
+def _root(node: ast.expr) -> str | None:
+    inner = scope.indexed(node)
+    return inner.id if isinstance(inner, ast.Name) else None
+
+
+def _is_string(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _gets(call: ast.Call, name: str) -> bool:
