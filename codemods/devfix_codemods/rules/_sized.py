@@ -1,7 +1,8 @@
 """Factories on the host whose arguments or neighbours say where their tensor belongs, though nothing there meets it.
 
 `torch.ones(x.shape[0])` takes its size from a tensor, `torch.zeros(n, dtype=x.dtype)` its dtype: what is made to fit an
-input of a module's `forward`, or what the program moved, goes with it, as a choice. Anywhere else it may be on the host
+input of a module's `forward`, or what the program moved, or is filled with the tensor and replaces it, goes with it, as
+a choice. Anywhere else it may be on the host
 on purpose, as may `torch.zeros(3)` beside `torch.ones(3, device=device)`: a third of those read in libraries were. That
 is told, not edited.
 """
@@ -31,6 +32,7 @@ from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._places_taken import taken_place
 from devfix_codemods.rules._rebuilt import device_of_first, wanted_device
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
+from devfix_codemods.rules._taken_over import takes_over
 from devfix_codemods.rules._whereabouts import Made
 
 
@@ -98,6 +100,7 @@ def _told(program: Program) -> Iterator[Sized]:
                     not reason.startswith(_FIT)
                     or _is_moved(program, call, device)
                     or _is_for_input(program, function, call, device)
+                    or takes_over(program, function, call, device.removesuffix(".device"))
                 )
                 yield Sized(call, reason, Following(device, (edit,), Safety.UNSAFE) if sure else None)
 

@@ -33,10 +33,10 @@ Factories know nothing of the tensors around them. As soon as the caller's tenso
 
 Safe: a tensor that must be where another one is follows that one, which changes nothing where both are on the host.
 Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its parts, its
-size or its dtype tell where it belongs: the latter two that of an input of a module's `forward`, or of a tensor that
-the program moved. What fits another tensor, or has neighbours on a device, is told without an edit. 0-dim tensors in
-arithmetic, indices, values on the way to numpy, datasets, collate functions, attributes of `self`, and tests that
-choose no device, are left alone.
+size or its dtype tell where it belongs: the latter two that of an input of a module's `forward`, of a tensor that the
+program moved, or of one that it is filled with and then replaces. What fits another tensor, or has neighbours on a
+device, is told without an edit. 0-dim tensors in arithmetic, indices, values on the way to numpy, datasets, collate
+functions, attributes of `self`, and tests that choose no device, are left alone.
 
 ## Since torch
 
