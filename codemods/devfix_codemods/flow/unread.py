@@ -14,8 +14,6 @@ _NO_MODULE = re.compile(
 )
 """Names of what has methods like those of a module and places itself, its parts or its inputs."""
 
-_PACKAGES = frozenset({"models", "networks", "nets", "nn"})
-
 _OPTIONS = re.compile(
     r"(?i)args?|opts?|options?|cfg|conf|config\w*|hparams|hps?|params?|flags|settings?|\w+_args|\w+_cfg"
 )
@@ -23,15 +21,9 @@ _OPTIONS = re.compile(
 
 
 def is_unread_module(names: Names, node: ast.Call, evidence: Evidence) -> bool:
-    """`net = Net(10)` of an imported class, or `net = net_class()`, with `net.parameters()` in the same scope.
-
-    Of a package of models, `zoo.models.Net`, it is enough that the object is called.
-    """
+    """`net = Net(10)` of an imported class, or `net = net_class()`, with `net.parameters()` in the same scope."""
     name = kept_as(names, node)
-    if name is None or evidence.bindings.get(name) != 1:
-        return False
-    *packages, _ = (names.imported(node.func) or "").split(".")
-    return name in evidence.modules or (name in evidence.applied and not _PACKAGES.isdisjoint(packages))
+    return name is not None and evidence.bindings.get(name) == 1 and name in evidence.modules
 
 
 def kept_as(names: Names, node: ast.Call) -> str | None:
