@@ -71,6 +71,14 @@ def given_last(around: ast.AST, name: str, line: int) -> ast.expr | None:
     return found.value if found is not None and alone else None
 
 
+def computed_of(assigned: Sequence[ast.Assign], names: Set[str]) -> set[str]:
+    """`names`, and those that the assignments compute of them."""
+    found = set(names)
+    while more := {each for one in assigned if found & set(reads(one.value)) for each in stored(one)} - found:
+        found |= more
+    return found
+
+
 def changes(node: ast.AST, name: str) -> Iterator[ast.Name]:
     """Where `name` is assigned or deleted inside `node`."""
     for one in walk(node):

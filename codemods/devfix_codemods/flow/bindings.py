@@ -58,6 +58,11 @@ class Bindings:
                 return None
             scope, first = self.scope(scope), False
 
+    def seen(self, key: str, at: ast.AST) -> list[Binding]:
+        """Everything that binds `key` in the scope whose bindings a read at `at` sees."""
+        owner = self.owner(key, at)
+        return self.of(owner, key) if owner is not None else []
+
     def reaching(self, found: list[Binding], at: ast.AST) -> list[Binding]:
         """The last binding that certainly precedes `at` and all that may come after it; without such a one, all."""
         certain = [one for one in found if self.dominates(one, at)]

@@ -58,8 +58,7 @@ def _looked_up(program: Program, node: ast.expr) -> ast.expr:
     """The value of a name that its function, or the file, binds once."""
     if not isinstance(node, ast.Name):
         return node
-    owner = program.bindings.owner(node.id, node)
-    found = program.bindings.of(owner, node.id) if owner is not None else []
+    found = program.bindings.seen(node.id, node)
     values = [one.value for one in found if not isinstance(one.node, ast.arg)]
     return values[0] if len(found) == 1 and len(values) == 1 and values[0] is not None else node
 
@@ -102,8 +101,7 @@ def is_cuda_or_host(program: Program, device: ast.expr) -> bool:
         around = program.bindings.class_of(device)
         found = program.bindings.of_class(around, text) if around is not None else []
     else:
-        owner = program.bindings.owner(text, device)
-        found = program.bindings.of(owner, text) if owner is not None else []
+        found = program.bindings.seen(text, device)
     return bool(found) and all(one.value is not None and _is_choice(program, one.value) for one in found)
 
 

@@ -187,8 +187,7 @@ class Devices:
             case ast.Call(func=ast.Name(id="next"), args=[ast.Call(func=ast.Attribute(attr="parameters")), *_]):
                 return True
             case ast.Name(id=name):
-                scope = self.bindings.owner(name, node)
-                found = self.bindings.of(scope, name) if scope else []
+                found = self.bindings.seen(name, node)
                 return len(found) == 1 and self._is_type(found[0].annotation, "torch.Tensor")
         return False
 

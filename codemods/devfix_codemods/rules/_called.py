@@ -84,10 +84,7 @@ def class_of(program: Program, node: ast.Name) -> ast.ClassDef | None:
     """The class of the project whose instance a name is: as in `called_method`."""
     if node.id == "self":
         return scope.class_around(program, node)
-    bindings = program.bindings
-    owner = bindings.owner(node.id, node)
-    found = bindings.of(owner, node.id) if owner is not None else []
-    found = [one for one in found if not _moves_itself(one.value, node.id)]
+    found = [one for one in program.bindings.seen(node.id, node) if not _moves_itself(one.value, node.id)]
     if len(found) != 1:
         return None
     value, said = found[0].value, found[0].annotation

@@ -185,6 +185,5 @@ def _bindings(program: Program, device: ast.expr) -> list[Binding]:
     if text.startswith("self."):
         around = bindings.class_of(device)
         return bindings.of_class(around, text) if around is not None else []
-    owner = bindings.owner(text, device)
-    found = bindings.of(owner, text) if owner is not None else []
+    found, owner = bindings.seen(text, device), bindings.owner(text, device)
     return bindings.reaching(found, device) if owner is bindings.scope(device) else found

@@ -98,16 +98,13 @@ def _picks_of_given(program: Program, kept: Kept, method: scope.Function) -> boo
 
 def _computed_of(method: scope.Function, attribute: str) -> set[str]:
     """The local names that get what is computed of an attribute of `self`."""
-    found = set[str]()
-    statements = [one for one in walk(method) if isinstance(one, ast.Assign)]
-    while more := {name for one in statements if _reads(one, attribute, found) for name in scope.stored(one)} - found:
-        found |= more
-    return found
+    assigned = [one for one in walk(method) if isinstance(one, ast.Assign)]
+    first = {name for one in assigned if _reads(one, attribute) for name in scope.stored(one)}
+    return scope.computed_of(assigned, first)
 
 
-def _reads(statement: ast.Assign, attribute: str, names: set[str]) -> bool:
-    own = (own_attribute(one) for one in walk(statement.value) if isinstance(one, ast.Attribute))
-    return attribute in own or not names.isdisjoint(scope.reads(statement.value))
+def _reads(statement: ast.Assign, attribute: str) -> bool:
+    return any(own_attribute(one) == attribute for one in walk(statement.value) if isinstance(one, ast.Attribute))
 
 
 def _is_given(program: Program, kept: Kept) -> bool:

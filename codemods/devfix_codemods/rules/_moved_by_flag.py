@@ -23,22 +23,13 @@ def is_moved_by_flag(program: Program, meeting: Meeting) -> bool:
         if scope.function_around(program, one) is function
         for each in scope.stored(program.names.statement(one))
     }
-    names = _before(assigned, {name}) & _after(assigned, made)
+    names = _before(assigned, {name}) & scope.computed_of(assigned, made)
     return any(not names.isdisjoint(scope.stored(one)) and _is_by_flag(program, one) for one in assigned)
 
 
 def _before(assigned: list[ast.Assign], names: set[str]) -> set[str]:
     """`names`, and those from which they were computed."""
     while more := {each for one in assigned if scope.stored(one) & names for each in scope.reads(one.value)} - names:
-        names = names | more
-    return names
-
-
-def _after(assigned: list[ast.Assign], names: set[str]) -> set[str]:
-    """`names`, and those that were computed of them."""
-    while (
-        more := {each for one in assigned if names & set(scope.reads(one.value)) for each in scope.stored(one)} - names
-    ):
         names = names | more
     return names
 

@@ -41,8 +41,7 @@ def _values(program: Program, name: str, at: ast.expr) -> Iterator[tuple[Unit, a
     """What a name, or an attribute in the class around and those it derives from, is bound to; each with its file."""
     owner = scope.class_around(program, at)
     if not name.startswith("self."):
-        around = program.bindings.owner(name, at)
-        found = program.bindings.of(around, name) if around is not None else []
+        found = program.bindings.seen(name, at)
         yield from ((program.unit, one.node.value) for one in found if isinstance(one.node, ast.Assign))
     elif owner is not None:
         for each in (owner, *program.classes.ancestors(owner)):

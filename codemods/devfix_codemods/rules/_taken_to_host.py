@@ -60,8 +60,7 @@ def goes_to_host(program: Program, call: ast.Call) -> bool:
     given = scope.given_to(call)
     if moves_to_host(call) or not given or not isinstance(given[0], ast.Name):
         return moves_to_host(call)
-    owner = program.bindings.owner(given[0].id, given[0])
-    found = program.bindings.of(owner, given[0].id) if owner is not None else []
+    found = program.bindings.seen(given[0].id, given[0])
     return bool(found) and all(one.value is not None and is_host_literal(one.value) for one in found)
 
 

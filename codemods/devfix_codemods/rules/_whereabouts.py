@@ -168,8 +168,7 @@ class Whereabouts:
     def _is_new_module(self, node: ast.expr) -> bool:
         """`nn.Softmax(dim=1)`, maybe by a name that nothing else is bound to: it was moved nowhere."""
         if isinstance(node, ast.Name):
-            owner = self._bindings.owner(node.id, node)
-            found = self._bindings.of(owner, node.id) if owner is not None else []
+            found = self._bindings.seen(node.id, node)
             node = found[0].value or node if len(found) == 1 else node
         return isinstance(node, ast.Call) and is_module_api(tables.canonical(self._names.qualified(node.func) or ""))
 
@@ -280,8 +279,7 @@ class Whereabouts:
         """`y.to(x.device)`, `d = get_device(x); y.to(d)`, where `x` is surely on the host."""
         target = scope.given_to(node)[0] if len(scope.given_to(node)) == 1 else None
         if isinstance(target, ast.Name):
-            owner = self._bindings.owner(target.id, target)
-            found = self._bindings.of(owner, target.id) if owner is not None else []
+            found = self._bindings.seen(target.id, target)
             target = found[0].value if len(found) == 1 else None
         match target:
             case ast.Attribute(value=tensor, attr="device"):
@@ -326,8 +324,7 @@ class Whereabouts:
             case ast.BinOp(left=left, right=right):
                 return any(self._is_library_made(one, named=named) for one in (left, right))
             case ast.Name(id=name) if named:
-                owner = self._bindings.owner(name, node)
-                found = self._bindings.of(owner, name) if owner is not None else []
+                found = self._bindings.seen(name, node)
                 return any(one.value is not None and self._is_library_made(one.value, named=False) for one in found)
         return False
 
