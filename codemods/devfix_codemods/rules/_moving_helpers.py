@@ -56,7 +56,7 @@ def is_moved_on_the_way(program: Program, meeting: Meeting, birth: ast.AST) -> b
         if function is None or function is home:
             return False
         read = {name for one in nodes for name in scope.reads(one)}
-        came = [one for one in _taken(program, function, call) if not read.isdisjoint(items_of(function, one[0]))]
+        came = [one for one in _taken(program, function, call) if not read.isdisjoint(item_names(function, one[0]))]
         if any(_moves_parameter(program, function, name, _DEPTH) for name, _ in came):
             return True
         nodes = [one for _, taken in came for one in taken]
@@ -81,7 +81,7 @@ def _taken(program: Program, function: scope.Function, call: ast.Call) -> Iterat
 
 
 def _moves_parameter(program: Program, function: scope.Function, name: str, depth: int) -> bool:
-    parts = items_of(function, name)
+    parts = item_names(function, name)
     return any(
         _is_move_of(program, one, parts) or (isinstance(one, ast.Call) and _is_given_away(program, one, parts, depth))
         for one in walk(function)
@@ -147,7 +147,7 @@ def _called(program: Program, call: ast.Call) -> tuple[Program, scope.Function] 
     return called_function(program, call) or called_method(program, call) or called_object(program, call)
 
 
-def items_of(function: scope.Function, name: str) -> set[str]:
+def item_names(function: scope.Function, name: str) -> set[str]:
     """The names of a parameter and of its items; not of what it is unpacked into, which may be moved one by one."""
     found = {name}
     while more := {each for targets, value in _bound(function) if _is_of(value, found) for each in targets} - found:

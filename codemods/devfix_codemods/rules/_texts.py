@@ -10,7 +10,7 @@ from devfix_codemods.flow.tables import sounds_like_text
 from devfix_codemods.program import Program
 from devfix_codemods.rules._called import called_object, class_of
 from devfix_codemods.rules._callers import arguments
-from devfix_codemods.rules._moving_helpers import items_of
+from devfix_codemods.rules._moving_helpers import item_names
 
 _STRINGS = re.compile(r"\bstr\b")
 _ENCODERS = re.compile(
@@ -54,7 +54,7 @@ def _run_with(program: Program, call: ast.Call, name: str) -> Iterator[tuple[sco
 
 def _reads_text(function: scope.Function, name: str) -> bool:
     """Whether a function reads what it is given, or an item of it, as a string: `x[i].split(" ")`, `"[CLS]" + x[i]`."""
-    names = items_of(function, name)
+    names = item_names(function, name)
     for one in ast.walk(function):
         match one:
             case ast.Call(func=ast.Attribute(value=value, attr=attr), args=given):
