@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import gc
 import importlib.util
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -207,6 +209,25 @@ def errors_of(case: Case) -> tuple[str, ...]:
 
     built_for_cuda = "on" in case.about and torch.version.cuda is not None
     return (case.about["error"], *(("No CUDA GPUs are available", "Found no NVIDIA driver") if built_for_cuda else ()))
+
+
+def test_what_is_forgotten_holds_no_cycles() -> None:
+    """Workers do not collect them: each would keep its files in memory for thousands of others."""
+    project = Project(DiskFiles(str(CORPUS)), room=0)
+    options = Options(frozenset(rule.code for rule in all_rules()), unsafe=True)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        for path in (*CLEAN, *(case.before for case in CASES)):
+            check(Source(str(path), path.read_bytes()), options, project)
+        gc.collect()
+        kept = Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not {name: times for name, times in kept.items() if name.startswith(("ast.", "devfix"))}
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -5,6 +5,7 @@ Used where only the difference between "surely on the host" and "maybe not" matt
 
 import ast
 import re
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -55,9 +56,9 @@ _STEPS = 3000
 
 
 class Whereabouts:
-    """Answers for the expressions of one file; `others` are those for the files that it asks, which may ask it."""
+    """Answers for the expressions of one file. Those of the file at `home` keep those of the files that it asks."""
 
-    def __init__(self, program: Program, others: "dict[Unit, Whereabouts] | None" = None) -> None:
+    def __init__(self, program: Program, home: "Whereabouts | None" = None) -> None:
         self._program = program
         self._names = program.names
         self._bindings = program.bindings
@@ -66,8 +67,9 @@ class Whereabouts:
         self._steps = 0
         self._arguments: dict[ast.AST, Made] = {}
         self._brings: dict[ast.AST, bool] = {}
-        self._others: dict[Unit, Whereabouts] = {} if others is None else others
-        self._others[program.unit] = self
+        # A cycle would keep the file for good: workers of the CLI collect none.
+        self._home: Whereabouts = weakref.proxy(self) if home is None else home
+        self._others: dict[Unit, Whereabouts] = {}
 
     _again = Made.UNKNOWN
     _depth = 12
@@ -447,9 +449,12 @@ class Whereabouts:
         )
 
     def _elsewhere(self, program: Program) -> "Whereabouts":
-        if program.unit not in self._others:
-            type(self)(program, self._others)
-        return self._others[program.unit]
+        home = self._home
+        if program.unit is home._program.unit:
+            return home
+        if program.unit not in home._others:
+            home._others[program.unit] = type(self)(program, home)
+        return home._others[program.unit]
 
     def is_on_host(self, node: ast.expr) -> bool:
         """Whether a tensor, or all that a list collects, is surely on the host."""
