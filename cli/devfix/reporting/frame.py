@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from devfix_codemods.source import Span
 
@@ -64,7 +65,7 @@ def marks_of(problem: Problem) -> list[Mark]:
 def fix_frame(text: str, edits: Iterable[Replacement], width: int, cells: Sequence[Cell] = ()) -> list[Line]:
     """The lines that the repair takes away and those that it brings, each with its number in its own file or cell."""
     before, after = split_lines(text), split_lines(apply(text, edits))
-    opcodes = difflib.SequenceMatcher(None, before, after).get_opcodes()
+    opcodes = _opcodes(before, after)
     starts = _cells_after(cells, opcodes)
     gutter = len(str(max(len(before), len(after))))
     frame: list[Line] = []
@@ -85,6 +86,21 @@ def fix_frame(text: str, edits: Iterable[Replacement], width: int, cells: Sequen
     return frame
 
 
+def _opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
+    """What became of the lines. Only those between the first and the last one that changed are compared."""
+    shorter = min(len(before), len(after))
+    head = next((at for at in range(shorter) if before[at] != after[at]), shorter)
+    most = shorter - head
+    tail = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
+    old, new = len(before) - tail, len(after) - tail
+    changed = difflib.SequenceMatcher(None, before[head:old], after[head:new]).get_opcodes()
+    return [
+        ("equal", 0, head, 0, head),
+        *((tag, i + head, i_end + head, j + head, j_end + head) for tag, i, i_end, j, j_end in changed),
+        ("equal", old, len(before), new, len(after)),
+    ]
+
+
 def _cells_after(cells: Sequence[Cell], opcodes: Iterable[Opcode]) -> dict[int | None, tuple[int, int]]:
     """The lines at which each cell begins before and after, by its number; what comes before a cell stays."""
     return {
@@ -97,7 +113,7 @@ def _cells_after(cells: Sequence[Cell], opcodes: Iterable[Opcode]) -> dict[int |
 
 def apply(text: str, edits: Iterable[Replacement]) -> str:
     """`text` with the replacements made; those beyond its end, of a file that shrank meanwhile, are left out."""
-    starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
+    starts = _starts(text)
     inside = [edit for edit in edits if edit.span.end_line <= len(starts)]
     for edit in sorted(inside, key=lambda edit: edit.span.start, reverse=True):
         start = starts[edit.span.line - 1] + edit.span.column
@@ -106,9 +122,16 @@ def apply(text: str, edits: Iterable[Replacement]) -> str:
     return text
 
 
+def _starts(text: str) -> list[int]:
+    """Where each line begins."""
+    if "\r" in text:
+        return [0, *(end.end() for end in _LINE_END.finditer(text))]
+    return list(accumulate((len(line) + 1 for line in text.split("\n")[:-1]), initial=0))
+
+
 def split_lines(text: str) -> list[str]:
     """The lines as the parser counts them: a form feed ends none."""
-    return _LINE_END.split(text)
+    return _LINE_END.split(text) if "\r" in text else text.split("\n")
 
 
 def _gap(lines: Sequence[str], previous: int, number: int, shown: int, gutter: int, width: int) -> list[Line]:

@@ -114,6 +114,7 @@ def test_without_the_file_the_trail_is_still_told() -> None:
 @pytest.mark.parametrize(
     ("edits", "after"),
     [
+        ([], "a\r\nc\r\n"),
         ([Replacement(Span(1, 0, 1, 1), "b")], "b\r\nc\r\n"),
         ([Replacement(Span(2, 0, 2, 0), "x\r\n")], "a\r\nx\r\nc\r\n"),
         ([Replacement(Span(1, 0, 2, 0), "")], "c\r\n"),
@@ -123,6 +124,8 @@ def test_without_the_file_the_trail_is_still_told() -> None:
 )
 def test_edits_are_applied_where_they_say(edits: list[Replacement], after: str) -> None:
     assert apply("a\r\nc\r\n", edits) == after
+    plain_edits = [Replacement(edit.span, edit.text.replace("\r\n", "\n")) for edit in edits]
+    assert apply("a\nc\n", plain_edits) == after.replace("\r\n", "\n")
 
 
 def test_a_fix_shows_the_lines_that_it_changes() -> None:
@@ -134,6 +137,21 @@ def test_a_fix_shows_the_lines_that_it_changes() -> None:
         "10   line10",
         "11 + new",
     ]
+
+
+@pytest.mark.parametrize(
+    ("edit", "shown"),
+    [
+        (Replacement(Span(1, 0, 1, 0), "a\n"), ["2   a", "3 + a"]),
+        (Replacement(Span(4, 0, 4, 0), "b\n"), ["4   b", "5 + b"]),
+        (Replacement(Span(2, 0, 3, 0), ""), ["2 - a"]),
+        (Replacement(Span(1, 0, 4, 1), "c"), ["1 - a", "2 - a", "3 - b", "4 - b", "1 + c"]),
+        (Replacement(Span(1, 0, 1, 0), ""), []),
+    ],
+    ids=["one more", "one more at the end", "one less", "all others", "nothing"],
+)
+def test_a_fix_among_equal_lines(edit: Replacement, shown: list[str]) -> None:
+    assert plain(fix_frame("a\na\nb\nb", [edit], 80)) == shown
 
 
 def test_advice_stands_where_no_fix_does() -> None:
