@@ -1189,6 +1189,58 @@ def test_what_the_model_reads_as_numbers(rule) -> None:
     assert "rows = rows.to(device" in rule.fixed(SPLIT.format(read="rows[one].sum()"), unsafe=True)
 
 
+READER = """
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+from torch.utils.data import DataLoader
+def collate(rows):
+    words, order, ls = stack(rows)
+    {collates}
+    return words, order, ls
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(50, 8)
+        self.rnn = nn.GRU(8, 8, batch_first=True)
+    def forward(self, words, order, ls=None):
+        seen = self.embed(words)
+        {packs}
+        return self.rnn(seen)[1][0][order]
+def train(net, loader, device, criterion):
+    for words, order, ls in loader:
+        words, order = words.to(device), order.to(device)
+        loss = criterion(net(words, order, {given}), order)
+        loss.backward()
+def main(data, device):
+    net = Reader()
+    net.to(device)
+    train(net, DataLoader(data, collate_fn=collate), device, nn.CrossEntropyLoss())
+"""
+
+
+def _reader(packs: str, collates: str = "pass", given: str = "ls") -> str:
+    return READER.format(packs=packs, collates=collates, given=given)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        _reader("seen = pack_padded_sequence(seen, ls, batch_first=True)"),
+        _reader("seen = nn.utils.rnn.pack_padded_sequence(seen, lengths=ls, batch_first=True)"),
+        _reader("seen = pack_padded_sequence(seen, ls)", given="ls=ls"),
+        _reader("seen = seen * ls if ls is not None else seen", "ls = ls if ls[0] is not None else None"),
+        _reader("seen = seen * ls if ls is not None else seen", "if bare:\n        ls = None"),
+    ],
+)
+def test_what_the_model_needs_on_the_host_or_may_lack(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+def test_what_the_model_needs_beside_its_input(rule) -> None:
+    assert "        ls = ls.to(device)\n" in rule.fixed(_reader("seen = seen * ls[:, None, None]"))
+
+
 @pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
 def test_is_silent(rule, program: str) -> None:
     assert rule.findings(program) == ()

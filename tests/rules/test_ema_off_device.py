@@ -17,6 +17,25 @@ SILENT = {
             for e, p in zip(ema.parameters(), model.parameters()):
                 e.data.mul_(decay).add_(p.data, alpha=1 - decay)
     """,
+    "channels that are scaled and shifted": """
+        import torch
+        MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+        def show(model, loader, use_gpu, mean=None, std=None):
+            if mean is None or std is None:
+                mean = MEAN
+                std = STD
+            for data in loader:
+                images = data["image"]
+                if use_gpu:
+                    images = images.cuda()
+                out = model(images)
+                if use_gpu:
+                    images, out = images.cpu(), out.cpu()
+                for j in range(out.size(0)):
+                    image = images[j, ...]
+                    for channel, m, s in zip(image, mean, std):
+                        channel.mul_(s).add_(m).clamp_(0, 1)
+    """,
     "ema before move both moved": """
         import torch
         from copy import deepcopy

@@ -18,6 +18,14 @@ SILENT = {
         for x in data:
             trainer.fit(x)
     """,
+    "wanted in both places": """
+        import torch
+        def compare(model, x):
+            for device in ("cpu", "cuda"):
+                model = model.to(device)
+                for one in (x.cuda(), x.cpu(), x.half().cuda(), x.half().cpu()):
+                    print(model.infer(one.float().to(device)))
+    """,
     "under a condition": """
         import torch
         def f(x, use_cuda):

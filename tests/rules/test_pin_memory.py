@@ -34,6 +34,17 @@ SILENT = {
         other = DataLoader(data, pin_memory=device.type == "cuda")
         third = DataLoader(data, pin_memory=False)
     """,
+    "for other accelerators as well": """
+        import torch
+        from torch.utils.data import DataLoader
+        loader = DataLoader(data, pin_memory=True)
+        if hasattr(torch, "accelerator"):
+            device = torch.accelerator.current_accelerator().type
+        else:
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        for x in loader:
+            model(x.to(device))
+    """,
     "a loader's user decides": """
         import torch
         from torch.utils.data import DataLoader

@@ -47,6 +47,7 @@ SILENT = {
     ),
     "a number": ("self.t = torch.tensor(2.0)", "return x * self.t"),
     "something that may be a number": ("self.t = torch.tensor(n)", "return x * self.t"),
+    "a power of a number": ("self.t = torch.tensor(2.0)", "return x * self.t.pow(2).add(self.t)"),
     "a number that stays one": ("self.t = torch.tensor(n).float().squeeze()", "return x * self.t"),
     "never met": ("self.t = torch.zeros(3)", "return x, self.t"),
     "only its shape": ("self.t = torch.zeros(3)", "return x.view(self.t.shape) * self.t.size(0)"),
@@ -95,7 +96,43 @@ def test_silent(rule, init: str, forward: str) -> None:
     assert rule.findings(module(init, forward)) == ()
 
 
+BUFFERS = """
+from typing import Generic, TypeVar
+import torch
+from torch import nn
+T = TypeVar("T")
+class Tensors(nn.Module):
+    def __setattr__(self, name, value):
+        if isinstance(value, torch.Tensor):
+            {sets}
+        else:
+            super().__setattr__(name, value)
+class Operator(Generic[T], Tensors):
+    pass
+class Book(Operator{types}):
+    def __init__(self):
+        super().__init__()
+        self.pages = torch.tensor([])
+    def append(self, page: torch.Tensor):
+        self.pages = torch.cat((self.pages, page))
+    def forward(self, x: torch.Tensor):
+        return x @ self.pages
+"""
+
+
+@pytest.mark.parametrize("types", ["", "[torch.Tensor]", "[tuple[int, str]]"])
+def test_a_base_makes_buffers_of_tensors(rule, types: str) -> None:
+    assert rule.findings(BUFFERS.format(sets="self.register_buffer(name, value)", types=types)) == ()
+
+
+def test_a_base_that_only_looks_at_what_is_set(rule) -> None:
+    sets = "object.__setattr__(self, name, value.detach())"
+    assert rule.findings(BUFFERS.format(sets=sets, types="[int]")) != ()
+
+
 DIMENSIONS = {
+    "a power of several": ("self.t = torch.tensor([2.0])", "return x - self.t.pow(2)"),
+    "a number and something unknown": ("self.t = torch.tensor(n)", "return x - self.t.mul(n)[None, :]"),
     "a view": ("self.t = torch.tensor(n).view(1, 3, 1, 1)", "return x - self.t"),
     "one more dimension": ("self.t = torch.tensor(n).float().unsqueeze(-1)", "return x - self.t"),
     "new dimensions by an index": ("self.t = torch.tensor(n)[:, None, None]", "return x - self.t"),

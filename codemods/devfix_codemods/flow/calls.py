@@ -331,7 +331,8 @@ class Calls(Readouts):
                 self.meet(node, f"`.{function.attr}`", operands, state)
             return replace(base, token=None, origin=_origin_of_part(base, node))
         place = operands[0].place if update else self.meet(node, f"`.{function.attr}`", operands, state)
-        return derived(node, place, operands)
+        plain = all(value.scalar or value.kind is Kind.NUMBER for _, value in arguments.all())
+        return replace(derived(node, place, operands), scalar=base.scalar and plain)
 
     def _pairs(self, name: str, base: Value, node: ast.Call) -> Value:
         if base.kind is Kind.ENCODING or base.batch is not None:

@@ -73,7 +73,7 @@ class ClassTable:
             imported = (
                 self._table(one)._names.qualified(base)
                 for one in (definition, *self.ancestors(definition))
-                for base in one.bases
+                for base in _bases(one)
             )
             names = (tables.canonical(name) for name in imported if name is not None)
             self._named_bases[definition] = (*self.bases(definition), *names)
@@ -84,7 +84,7 @@ class ClassTable:
         if definition not in self._ancestors:
             found = [definition]
             for one in found:
-                parents = map(self._table(one)._parent, one.bases)
+                parents = map(self._table(one)._parent, _bases(one))
                 found += [parent for parent in parents if parent is not None and parent not in found]
             self._ancestors[definition] = found[1:]
         return self._ancestors[definition]
@@ -132,7 +132,7 @@ class ClassTable:
             return table.methods(definition)
         found: dict[str, Function] = {}
         self._methods[definition] = found
-        for base in reversed(definition.bases):
+        for base in reversed(_bases(definition)):
             if (parent := self._parent(base)) is not None:
                 found.update(self.methods(parent))
         found.update(
@@ -145,7 +145,7 @@ class ClassTable:
             return []
         seen.add(definition)
         found: list[str] = []
-        for base in definition.bases:
+        for base in _bases(definition):
             if (parent := self._parent(base)) is not None:
                 found.extend(self._table(parent)._walk(parent, seen))
             else:
@@ -168,6 +168,11 @@ _ADDING = frozenset(
     {"register_buffer", "register_parameter", "register_module", "add_module", "Parameter", "setattr", "__dict__"}
 )
 """Names by which modules get tensors and parts otherwise than by an assignment."""
+
+
+def _bases(definition: ast.ClassDef) -> list[ast.expr]:
+    """What a class derives from; of a generic class with types, `Operator[Tensor]`, the class."""
+    return [one.value if isinstance(one, ast.Subscript) else one for one in definition.bases]
 
 
 def _is_torch_module(qualified: str) -> bool:

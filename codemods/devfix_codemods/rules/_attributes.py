@@ -125,13 +125,23 @@ def assignments(program: Program, kept: Kept) -> Iterator[ast.stmt]:
                 yield node
 
 
+def _makes_buffers(owner: ast.ClassDef) -> bool:
+    """Whether a class makes a buffer of whatever tensor an attribute gets, in its `__setattr__`."""
+    setters = (one for one in owner.body if isinstance(one, scope.Function) and one.name == "__setattr__")
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in {"register_buffer", "_buffers"}
+        for one in setters
+        for node in ast.walk(one)
+    )
+
+
 def is_carried_along(program: Program, kept: Kept, made: ast.stmt | None = None) -> bool:
     """Whether the attribute is a buffer on some path, or somebody moves it by hand: the class itself, or its user.
 
     What the statement `made`, which makes it, does to its value does not count.
     """
     for one in (*lineage(program, kept.owner), *program.classes.ancestors(kept.owner)):
-        if any(_registers(node, kept.name) for node in ast.walk(one)):
+        if any(_registers(node, kept.name) for node in ast.walk(one)) or _makes_buffers(one):
             return True
         for method in one.body:
             if isinstance(method, scope.Function) and method.name in _CARRIERS and _mentions(method, kept.name):

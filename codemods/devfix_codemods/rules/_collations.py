@@ -19,13 +19,24 @@ _LIST_MAKERS = frozenset({"list", "tuple", "sorted", "len"})
 
 def is_collated_to_list(program: Program, meeting: Meeting, birth: ast.AST) -> bool:
     """Whether a collate function, here or where this file and its callers have their data from, gives a list there."""
+    return any(_is_list(function, part) for function, part in _collated(program, meeting, birth))
+
+
+def may_be_collated_to_none(program: Program, meeting: Meeting, birth: ast.AST) -> bool:
+    """Whether such a collate function gives None there, at least for some data."""
+    return any(_may_be_none(function, part) for function, part in _collated(program, meeting, birth))
+
+
+def _collated(program: Program, meeting: Meeting, birth: ast.AST) -> Iterator[tuple[scope.Function, ast.expr]]:
+    """What each collate function in sight gives as the element."""
     batch = meeting.misplaced.value.batch
     if batch is None or len(batch.path) != 1:
-        return False
+        return
     around = program.names.parent(birth)
     count = len(around.elts) if isinstance(around, (ast.Tuple, ast.List)) else None
-    functions = (function for unit in _units(program) for function in _collate_functions(unit))
-    return any(_is_list(one, part) for one in functions for part in _parts(one, batch.path[0], count))
+    for unit in _units(program):
+        for function in _collate_functions(unit):
+            yield from ((function, part) for part in _parts(function, batch.path[0], count))
 
 
 def goes_through(program: Program, meeting: Meeting, name: str) -> bool:
@@ -96,6 +107,15 @@ def _is_list(function: scope.Function, value: ast.expr | None) -> bool:
             given = list(_given(function, name))
             return bool(given) and all(not isinstance(one, ast.Name) and _is_list(function, one) for one in given)
     return isinstance(value, (ast.List, ast.Tuple, ast.ListComp))
+
+
+def _may_be_none(function: scope.Function, value: ast.expr | None) -> bool:
+    match value:
+        case ast.Name(id=name):
+            return any(not isinstance(one, ast.Name) and _may_be_none(function, one) for one in _given(function, name))
+        case ast.IfExp(body=body, orelse=other):
+            return any(isinstance(one, ast.Constant) and one.value is None for one in (body, other))
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _given(function: scope.Function, name: str) -> Iterator[ast.expr | None]:

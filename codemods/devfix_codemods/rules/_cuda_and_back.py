@@ -23,6 +23,21 @@ def comes_back(program: Program, site: Site, device: str) -> bool:
     return False
 
 
+def is_one_of_both(program: Program, site: Site) -> bool:
+    """`(x.cuda(), x.cpu())`: the code wants it in both places."""
+    around = program.names.parent(site.call)
+    if site.receiver is None or not isinstance(around, (ast.Tuple, ast.List)):
+        return False
+    receiver = ast.dump(site.receiver)
+    return any(
+        isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Attribute)
+        and one.func.attr == "cpu"
+        and ast.dump(one.func.value) == receiver
+        for one in around.elts
+    )
+
+
 def is_remembered(program: Program, site: Site) -> bool:
     """`before = x.device` above `x = x.cuda()`: `before` is where it was, and never where it is to go."""
     moved = dotted(site.receiver) if site.receiver is not None else None

@@ -27,7 +27,7 @@ def may_be_text(program: Program, name: str, call: ast.AST) -> bool:
     around = scope.function_around(program, call)
     if around is not None and _reads_text(around, name):
         return True
-    if isinstance(call, ast.Call) and any(_reads_text(one, each) for one, each in _run_with(program, call, name)):
+    if isinstance(call, ast.Call) and any(_reads_text(one, each) for one, each in run_with(program, call, name)):
         return True
     given = [one for one in program.names.calls if _gets(one, name)]
     if any(_ENCODERS.search(dotted(one.func) or "") for one in given):
@@ -38,7 +38,7 @@ def may_be_text(program: Program, name: str, call: ast.AST) -> bool:
     return any(_takes_text(program, functions, one, name) for one in given)
 
 
-def _run_with(program: Program, call: ast.Call, name: str) -> Iterator[tuple[scope.Function, str]]:
+def run_with(program: Program, call: ast.Call, name: str) -> Iterator[tuple[scope.Function, str]]:
     """What runs as the model that `call` calls, with the parameter that gets `name`: a caller may say its class."""
     found = called_object(program, call)
     function = scope.function_around(program, call)

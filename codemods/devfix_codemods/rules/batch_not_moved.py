@@ -64,9 +64,10 @@ from devfix_codemods.rules._batch_moves import (
     sibling_moves,
     whole_batch,
 )
-from devfix_codemods.rules._collations import goes_through, is_collated_to_list
+from devfix_codemods.rules._collations import goes_through, is_collated_to_list, may_be_collated_to_none
 from devfix_codemods.rules._filled_items import fills_mappings, forgotten_items
 from devfix_codemods.rules._inline_moves import inline_moves, moves_inside_calls
+from devfix_codemods.rules._lengths import is_packed_by_model
 from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moved_in_helper import fix_in_helper
 from devfix_codemods.rules._moves import copied_suffix, device_words, enters_call, insertable, text_of
@@ -182,7 +183,10 @@ def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
         return True  # a list or a mapping, here or in a sibling function
     if may_be_text(program, name, meeting.node) or goes_through(program, meeting, name):
         return True
-    if is_collated_to_list(program, meeting, birth_node(meeting)):
+    if is_packed_by_model(program, meeting.node, name):
+        return True
+    birth = birth_node(meeting)
+    if is_collated_to_list(program, meeting, birth) or may_be_collated_to_none(program, meeting, birth):
         return True
     return sounds_like_text(name) or sounds_like_length(name) or not _has_counterpart(program, meeting, name)
 

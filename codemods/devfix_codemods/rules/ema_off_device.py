@@ -38,6 +38,7 @@ Any.
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
@@ -74,6 +75,8 @@ def _may_differ(update: Update) -> bool:
     """Whether the program places the shadow by itself, and nothing takes the live weight along."""
     if update.context.managed or update.live_place == update.shadow_place:
         return False
+    if _is_scaled_beside(update) or _follows_already(update):
+        return False
     if update.live_place in update.visited or isinstance(update.live_place, Host):
         return False  # the program has taken care of the live weight
     if may_be_device(update.live_place):
@@ -81,6 +84,25 @@ def _may_differ(update: Update) -> bool:
         return any(relation(place, update.live_place) is Relation.DIFFERENT for place in places)
     placed = isinstance(update.shadow_place, Host) or may_be_device(update.shadow_place) or bool(update.visited)
     return placed and update.live_place != UNKNOWN
+
+
+def _is_scaled_beside(update: Update) -> bool:
+    """`for x, m, s in zip(…): x.mul_(s).add_(m)`: both are of the loop, and no average has a decay for each weight."""
+    function = update.node.func
+    scaled = function.value if isinstance(function, ast.Attribute) else None
+    if update.loop is None or not isinstance(scaled, ast.Call):
+        return False
+    of_loop = scope.stored(update.loop.target)
+    factors = {one.id for one in scope.given_to(scaled) if isinstance(one, ast.Name)}
+    return not factors.isdisjoint(of_loop)
+
+
+def _follows_already(update: Update) -> bool:
+    """`live.to(shadow.device)`"""
+    match update.live:
+        case ast.Call(func=ast.Attribute(attr="to")) as move:
+            return f"{dotted(update.shadow)}.device" in {dotted(one) for one in scope.given_to(move)}
+    return False
 
 
 def _finding(program: Program, update: Update) -> Finding:

@@ -80,7 +80,7 @@ from devfix_codemods.rules._comparisons import (
     compares_with_cards,
     searched,
 )
-from devfix_codemods.rules._cuda_and_back import comes_back, is_remembered
+from devfix_codemods.rules._cuda_and_back import comes_back, is_one_of_both, is_remembered
 from devfix_codemods.rules._cuda_asked import asked, moved_to, takes_cuda_where_it_is
 from devfix_codemods.rules._cuda_kept import ADVICE, kept
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
@@ -132,7 +132,7 @@ def check(program: Program) -> Iterator[Finding]:
     yield from _of_omissions(program)
     yield from _of_later_cards(program)
     yield from _of_options(program)
-    found = [one for one in found if not is_remembered(program, one)]
+    found = [one for one in found if not is_remembered(program, one) and not is_one_of_both(program, one)]
     open_sites = [one for one in found if not is_guarded(program, one.call)]
     if open_sites:
         yield from _of_sites(program, open_sites)

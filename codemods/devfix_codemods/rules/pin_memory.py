@@ -151,6 +151,8 @@ def _always_on(program: Program, devices: Devices, call: ast.Call) -> Iterator[F
     value = _keyword(call)
     if condition is None or value is None or is_guarded(program, call) or is_test(program) or _is_managed(program):
         return
+    if _OTHER_ACCELERATORS.search(program.source.data):
+        return  # to pin for CUDA alone would leave those out
     edit = ReplaceExpression(program.source.span(value), condition)
     yield _found(
         program,
@@ -158,6 +160,10 @@ def _always_on(program: Program, devices: Devices, call: ast.Call) -> Iterator[F
         "the loader pins memory without an accelerator too: torch warns and pins nothing",
         Fix(Safety.UNSAFE, f"Pin only where `{condition}`", (edit,)),
     )
+
+
+_OTHER_ACCELERATORS = re.compile(rb"\btorch\.(?:accelerator|xpu|npu)\b|is_torch_(?:xpu|npu)_available")
+"""Code that also runs on what pins memory as CUDA does."""
 
 
 def _condition(program: Program, devices: Devices, node: ast.AST) -> str | None:
