@@ -1498,3 +1498,54 @@ def test_what_is_filled_with_a_tensor_and_replaces_it_goes_with_it_as_a_choice(r
 @pytest.mark.parametrize("lines", KEPT.values(), ids=KEPT)
 def test_what_does_not_replace_the_tensor_it_fits_is_not_moved(rule, lines: tuple[str, ...]) -> None:
     assert all(one.fix is None for one in rule.findings(_grown(lines)))
+
+
+MET = """
+    import torch
+    def search(x: torch.Tensor, read, dims):
+        low, high = torch.aminmax(x)
+        best = torch.full(low.shape, 9.0)
+        for i in range(3):
+            found = read(x, read(low))
+            found -= x
+            found.abs_()
+            error = torch.sum(found, 0)
+            {met}
+        return best
+"""
+
+
+def test_what_fits_a_tensor_and_meets_another_goes_with_the_first_as_a_choice(rule) -> None:
+    worse = "worse = error < best\n            best[worse] = error[worse]"
+    fixed = rule.unchanged_unless_unsafe(MET.format(met=worse))
+    assert "best = torch.full(low.shape, 9.0, device=low.device)" in fixed
+    for met in ("best = best * 2", "error = error[best]", "best += torch.ones(3)", "best = read(error, best)"):
+        assert not any(rule.safeties(MET.format(met=met)))
+
+
+PAIRS = {
+    "a triangle": ("torch.linalg.solve_triangular(x, {}, upper=True)", "torch.eye(3)"),
+    "a system": ("torch.linalg.solve(x, {})", "torch.ones(3)"),
+    "a complex number": ("torch.polar({}, x)", "torch.tensor(1.0)"),
+    "an imaginary number": ("torch.complex(x, {})", "torch.tensor(0.0)"),
+}
+
+
+@pytest.mark.parametrize(("line", "made"), PAIRS.values(), ids=PAIRS)
+def test_what_takes_pairs_needs_them_in_one_place(rule, line: str, made: str) -> None:
+    head = "import torch\ndef f(x: torch.Tensor):\n    return "
+    fixed = made.removesuffix(")") + ", device=x.device)"
+    assert rule.fixed(f"{head}{line.format(made)}\n") == f"{head}{line.format(fixed)}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.hypot(x, torch.tensor(1.0))",
+        "x * torch.polar(torch.tensor(1.0), torch.tensor(2.0))",
+        "torch.complex(torch.ones(3), torch.zeros(3)).numpy()",
+        "torch.linalg.solve(torch.eye(3), torch.ones(3))",
+    ],
+)
+def test_pairs_of_numbers_may_be_on_the_host(rule, line: str) -> None:
+    assert rule.findings(f"import torch\ndef f(x: torch.Tensor):\n    return {line}\n") == ()

@@ -317,3 +317,25 @@ def test_states_that_each_caller_has_on_the_host(rule, lines: str) -> None:
 )
 def test_states_of_which_some_caller_does_not_say(rule, lines: str) -> None:
     assert 'torch.set_rng_state(states["torch"].cpu())' in rule.fixed(RESTORED.format(lines=lines))
+
+
+KEPT_BY_SOLVER = """
+    import torch
+    class Solver:
+        def __init__(self, device: torch.device):
+            self.device = device
+            self.gen = torch.Generator(device=device)
+        def first(self, n):
+            return torch.randn(n, generator=self.gen, device={device})
+        def again(self, x):
+            x.data += torch.randn(x.shape, generator=self.gen) * 0.1
+"""
+
+
+def test_a_draw_that_is_right_already_hinders_no_repair(rule) -> None:
+    fixed = rule.unchanged_unless_unsafe(KEPT_BY_SOLVER.format(device="self.device"))
+    assert "torch.randn(x.shape, generator=self.gen, device=self.device) * 0.1" in fixed
+
+
+def test_a_draw_on_another_device_speaks_against_the_generator(rule) -> None:
+    assert not any(rule.safeties(KEPT_BY_SOLVER.format(device='"cuda:1"')))

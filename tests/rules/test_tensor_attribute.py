@@ -672,3 +672,26 @@ def test_what_may_be_a_parameter_becomes_a_buffer_where_it_is_none(rule) -> None
 def test_what_is_made_a_parameter_later_is_no_buffer_before(rule) -> None:
     later = "self.slope = Tensor([slope])\n        if learnable:\n            self.slope = nn.Parameter(self.slope)"
     assert all(one is None for one in rule.safeties(LEARNT.format(branches=later)))
+
+
+OF_ELSEWHERE = """
+    import torch
+    from torch import nn
+    from library import Transform
+    class Sigmoid(Transform):
+        def __init__(self, t, learn=False):
+            super().__init__()
+            if learn:
+                self.t = {learnt}
+            else:
+                self.t = torch.Tensor([t])
+        def forward(self, x: torch.Tensor):
+            return torch.sigmoid(x * self.t) - self.t * x / (x + self.t) - x * self.t
+"""
+
+
+def test_parameters_tell_a_module_of_another_file(rule) -> None:
+    fixed = rule.unchanged_unless_unsafe(OF_ELSEWHERE.format(learnt="nn.Parameter(torch.Tensor([t]))"))
+    assert 'self.register_buffer("t", torch.Tensor([t]), persistent=False)' in fixed
+    for other in ("read(t)", "nn.MSELoss()"):
+        assert not any(rule.safeties(OF_ELSEWHERE.format(learnt=other)))

@@ -235,7 +235,7 @@ class Api(Modules):
         for index, (expression, value) in enumerate(arguments.positional):
             if index == 0 and name in tables.SEQUENCE_FUNCTIONS:
                 operands.extend(self._parts(expression, value, state))
-            elif not (value.scalar and name not in tables.SEQUENCE_FUNCTIONS) and not _are_numbers(expression):
+            elif not (value.scalar and name not in tables.NO_SCALARS) and not _are_numbers(expression):
                 operands.append(Operand(expression, value, state.place_of(value)))
         if "tensors" in arguments.keywords:
             operands.extend(self._parts(*arguments.keywords["tensors"], state))
@@ -248,7 +248,8 @@ class Api(Modules):
         last = name.rpartition(".")[2]
         alone = last in tables.REDUCTIONS and len(arguments.positional) == 1 and not arguments.keywords
         result = derived(node, place, operands)
-        return replace(result, scalar=alone and bool(result.sources))
+        numbers = name not in tables.SEQUENCE_FUNCTIONS and all(one.value.scalar for one in operands)
+        return replace(result, scalar=(alone and bool(result.sources)) or (numbers and bool(operands)))
 
     def _note_uses(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:
         """What calls that give no tensor need of those they get."""

@@ -76,7 +76,9 @@ ONE_PLACE = frozenset(
         "where masked_select gather scatter scatter_add scatter_reduce index_select index_add index_copy index_reduce "
         "take take_along_dim bucketize searchsorted isin "
         "eq ne lt le gt ge equal allclose isclose logical_and logical_or logical_xor bitwise_and bitwise_or "
-        "cosine_similarity pairwise_distance addcmul addcdiv logaddexp "
+        "cosine_similarity pairwise_distance addcmul addcdiv logaddexp logaddexp2 hypot copysign xlogy floor_divide "
+        "complex polar vdot triangular_solve cholesky_solve linalg.solve linalg.solve_triangular linalg.lstsq "
+        "linalg.lu_solve linalg.ldl_solve linalg.cross linalg.vecdot special.xlogy "
         "concat concatenate cat stack hstack vstack dstack column_stack row_stack block_diag cartesian_prod meshgrid"
     ).split()
 )
@@ -93,6 +95,9 @@ SEQUENCE_FUNCTIONS = frozenset(
 ) | {PAD_SEQUENCE}
 """Those that take the tensors as one sequence, and where not even a 0-dim tensor may be elsewhere."""
 
+NO_SCALARS = SEQUENCE_FUNCTIONS | {"torch.complex", "torch.polar"}
+"""All where not even a 0-dim tensor may be elsewhere."""
+
 SAME_PLACE = frozenset(
     f"torch.{name}"
     for name in (
@@ -101,10 +106,11 @@ SAME_PLACE = frozenset(
         "permute movedim swapaxes flatten ravel cumsum cumprod repeat_interleave tile diag diagonal diag_embed sum "
         "mean std var prod norm max min amax amin argmax argmin argsort nonzero unique logical_not bitwise_not isnan "
         "isinf isfinite nan_to_num t rot90 atleast_1d atleast_2d broadcast_to expand_copy view_as_real "
-        "view_as_complex complex polar any all conj real imag angle topk sort median quantile bincount "
+        "view_as_complex any all conj real imag angle topk sort median quantile bincount "
         "bernoulli poisson multinomial unbind chunk split reciprocal erfinv expm1 special.logit logit "
-        "digamma lgamma "
-        "linalg.norm linalg.inv linalg.pinv linalg.svd linalg.solve linalg.cholesky linalg.det fft.fft fft.ifft "
+        "digamma lgamma aminmax kthvalue mode cummax cummin std_mean var_mean unique_consecutive histc diff trace "
+        "count_nonzero cov corrcoef nansum nanmean nanmedian nanquantile sinc masked_fill "
+        "linalg.norm linalg.inv linalg.pinv linalg.svd linalg.cholesky linalg.det fft.fft fft.ifft "
         "linalg.qr linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svdvals linalg.lu linalg.slogdet "
         "linalg.matrix_exp linalg.matrix_norm linalg.vector_norm linalg.matrix_power logdet inverse "
         "special.erfinv special.erf special.erfc special.expit special.digamma special.gammaln special.entr "
@@ -165,7 +171,9 @@ TENSOR_FUNCTIONS = (ONE_PLACE | SAME_PLACE | LOSS_FUNCTIONS | _FUNCTIONAL_ON_TEN
 """Functions whose first argument, or the elements of it, can be nothing but tensors."""
 
 TENSOR_PAIRS = LOSS_FUNCTIONS | frozenset(
-    f"torch.{name}" for name in "matmul mm bmm mv dot inner outer cdist cross kron dist allclose".split()
+    f"torch.{name}"
+    for name in "matmul mm bmm mv dot inner outer cdist cross kron dist allclose complex polar vdot triangular_solve "
+    "cholesky_solve linalg.solve linalg.solve_triangular linalg.lstsq linalg.lu_solve linalg.cross".split()
 )
 """Those whose second argument is a tensor as well."""
 

@@ -6,8 +6,9 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, ReplaceStatement
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.library import is_module_api
 from devfix_codemods.program import Program
-from devfix_codemods.rules._attributes import Kept, assignments, lineage, targets
+from devfix_codemods.rules._attributes import Kept, assignments, lineage, own_attribute, targets
 
 SINCE = (1, 6)
 """The torch that brought `persistent=` to `register_buffer`."""
@@ -16,14 +17,34 @@ _MODULES_OF_OTHERS = ("LightningModule", "PreTrainedModel", "ModelMixin", "Messa
 
 
 def is_surely_module(program: Program, owner: ast.ClassDef) -> bool:
-    """Derived from `torch.nn.Module` for certain: by its bases, or because it registers buffers of its own."""
+    """Derived from `torch.nn.Module` for certain: by its bases, or because it registers buffers or parts of its own."""
     for base in program.classes.named_bases(owner):
         if base in tables.MODULE_BASES or base.startswith("torch.nn.") or base.endswith(_MODULES_OF_OTHERS):
             return True
-    return any(
+    return _has_parts(program, owner) or any(
         isinstance(node, ast.Call) and dotted(node.func) in {"self.register_buffer", "self.register_parameter"}
         for node in ast.walk(owner)
     )
+
+
+def _has_parts(program: Program, owner: ast.ClassDef) -> bool:
+    """Whether a class with a base elsewhere and a `forward` sets up that base first, then parameters or layers."""
+    constructor = scope.constructor(owner)
+    if constructor is None or not program.classes.is_module(owner):
+        return False
+    return any(
+        isinstance(one, ast.Assign)
+        and isinstance(one.value, ast.Call)
+        and _is_part(program.names.qualified(one.value.func) or "")
+        and any(own_attribute(each) is not None for each in targets(one))
+        and is_after_super(constructor, one)
+        for one in ast.walk(constructor)
+    )
+
+
+def _is_part(name: str) -> bool:
+    """A parameter or a layer. A loss may be kept by what is no module."""
+    return name == "torch.nn.Parameter" or (is_module_api(name) and not name.endswith("Loss"))
 
 
 def as_buffer(program: Program, kept: Kept) -> tuple[Edit, ...] | None:

@@ -29,6 +29,7 @@ from devfix_codemods.rules._host_on_purpose import is_random, runs_on_the_host, 
 from devfix_codemods.rules._host_reads import gives_number, is_handed_out, is_tested
 from devfix_codemods.rules._loss_sums import is_sum, repaired_sum
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
+from devfix_codemods.rules._parts_of_inputs import is_part_of_input
 from devfix_codemods.rules._places_taken import taken_place
 from devfix_codemods.rules._rebuilt import device_of_first, wanted_device
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
@@ -38,11 +39,15 @@ from devfix_codemods.rules._whereabouts import Made
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """A factory, what says where its tensor belongs, and the edit that puts it there."""
+    """A factory, what says where its tensor belongs, and the edit that puts it there.
+
+    `likely` is the edit for one that only fits another tensor, once it is known to meet what lives elsewhere.
+    """
 
     call: ast.Call
     reason: str
     repair: Following | None
+    likely: Following | None = None
 
 
 def forgotten(program: Program) -> Iterator[Sized]:
@@ -102,7 +107,8 @@ def _told(program: Program) -> Iterator[Sized]:
                     or _is_for_input(program, function, call, device)
                     or takes_over(program, function, call, device.removesuffix(".device"))
                 )
-                yield Sized(call, reason, Following(device, (edit,), Safety.UNSAFE) if sure else None)
+                repair = Following(device, (edit,), Safety.UNSAFE)
+                yield Sized(call, reason, repair if sure else None, repair if reason.startswith(_FIT) else None)
 
 
 def _asked_for(program: Program, function: scope.Function, call: ast.Call) -> Sized | None:
@@ -154,7 +160,10 @@ def _is_moved(program: Program, call: ast.Call, device: str) -> bool:
 def _is_for_input(program: Program, function: scope.Function, call: ast.Call, device: str) -> bool:
     """Whether it is made for the `forward` of a module, with the size or the dtype of what that is given."""
     owner, root = scope.class_around(program, call), device.partition(".")[0]
-    if owner is None or is_random(call) or not _is_input(program, function, root):
+    if owner is None or is_random(call):
+        return False
+    tensor = ast.parse(device.removesuffix(".device"), mode="eval").body
+    if not _is_input(program, function, root) and not is_part_of_input(program, function, tensor):
         return False
     name = tables.canonical(program.names.qualified(call.func) or "")
     listed = any(isinstance(one, (ast.List, ast.ListComp)) for each in call.args for one in ast.walk(each))
@@ -218,7 +227,9 @@ def _measured(program: Program, function: scope.Function, node: ast.AST, call: a
     match node:
         case ast.Call(func=ast.Attribute(value=owner, attr="size" | "numel" | "dim")):
             sure = _is_tensor(program, function, owner, call)
-        case ast.Call(func=ast.Name(id="len"), args=[ast.expr() as owner]) | ast.Attribute(value=owner, attr="shape"):
+        case ast.Attribute(value=owner, attr="shape"):
+            sure = _is_tensor(program, function, owner, call) or is_part_of_input(program, function, owner)
+        case ast.Call(func=ast.Name(id="len"), args=[ast.expr() as owner]):
             sure = _is_tensor(program, function, owner, call)
         case ast.Attribute(value=owner, attr="dtype"):
             sure = _is_tensor(program, function, owner, call) or _has_dtype_of_torch(
@@ -235,7 +246,13 @@ def _measured(program: Program, function: scope.Function, node: ast.AST, call: a
         or SureWhereabouts(program).source(owner) is Made.HOST
     ):
         return None
-    return ast.unparse(owner)
+    return _spelled(program, owner)
+
+
+def _spelled(program: Program, node: ast.expr) -> str:
+    """An expression as it stands in the source, with its own quotes."""
+    text = program.source.segment(program.source.span(node))
+    return ast.unparse(node) if "\n" in text else text
 
 
 def _stands_in(program: Program, function: scope.Function, node: ast.expr) -> bool:

@@ -33,10 +33,11 @@ Factories know nothing of the tensors around them. As soon as the caller's tenso
 
 Safe: a tensor that must be where another one is follows that one, which changes nothing where both are on the host.
 Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its parts, its
-size or its dtype tell where it belongs: the latter two that of an input of a module's `forward`, of a tensor that the
-program moved, or of one that it is filled with and then replaces. What fits another tensor, or has neighbours on a
-device, is told without an edit. 0-dim tensors in arithmetic, indices, values on the way to numpy, datasets, collate
-functions, attributes of `self`, and tests that choose no device, are left alone.
+size or its dtype tell where it belongs: the latter two that of an input of a module's `forward`, or of a part of one,
+of a tensor that the program moved, of one that it is filled with and then replaces, or of one beside another tensor
+that it meets. What only fits another tensor, or has neighbours on a device, is told without an edit. 0-dim tensors in
+arithmetic, indices, values on the way to numpy, datasets, collate functions, attributes of `self`, and tests that
+choose no device, are left alone.
 
 ## Since torch
 
@@ -113,8 +114,11 @@ def check(program: Program) -> Iterator[Finding]:
     hints = {} if on_purpose else {one.call: one for one in forgotten(program) if not _is_for_host(program, one.call)}
     repaired = {one.span for one in told if one.fix is not None}
     spans = {program.source.span(one): one for one in hints}
+    met = {one.span for one in told}
     yield from (one for one in told if one.fix is not None or one.span not in spans)
-    yield from (_hinted(program, one) for span, call in spans.items() if span not in repaired for one in [hints[call]])
+    for span, call in spans.items():
+        if span not in repaired:
+            yield _hinted(program, hints[call], met=span in met)
     if facts.collectives and not _by_gloo(program):
         yield from (_collective(program, one) for one in facts.collectives if one.misplaced.value.sources not in found)
 
@@ -160,15 +164,17 @@ def _unbound(program: Program, unbound: Unbound) -> Finding:
     )
 
 
-def _hinted(program: Program, hint: Sized) -> Finding:
+def _hinted(program: Program, hint: Sized, *, met: bool) -> Finding:
+    """What fits a tensor goes with it as a choice, if it was also `met` by one that lives elsewhere."""
     made, span = text_of(program, hint.call.func), program.source.span(hint.call)
+    repair = hint.repair or (hint.likely if met else None)
     return Finding(
         code=RULE.code,
         name=RULE.name,
         message=f"`{made}(…)` {hint.reason}, and makes its tensor on the host",
         span=span,
         trail=(Step(span, "made here, on the host"),),
-        fix=_fix_of_hint(made, hint.repair) if hint.repair is not None else None,
+        fix=_fix_of_hint(made, repair) if repair is not None else None,
         advice=f"give `{made}` the device of what its tensor goes with",
     )
 

@@ -154,6 +154,8 @@ def _fix(program: Program, draw: Draw, birth: ast.Call) -> Fix | None:
     ]
     if canonical(program.names.qualified(birth.func) or "") not in GENERATORS:
         return None  # the host's default generator
+    if isinstance(draw.place, Host) and not draw.samples:
+        shared = [one for one in shared if one.place != draw.generator.place]  # those that draw there are right
     if not all(_alike(draw, one) for one in shared):
         return None
     if draw.samples and _is_for_generators(program, birth):
