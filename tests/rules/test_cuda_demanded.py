@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from textwrap import dedent
 
 import pytest
-from devfix_codemods.engine import check
+from devfix_codemods.engine import check, rewrite
 from devfix_codemods.findings import Finding
 from devfix_codemods.flow.project import Project
-from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.outcomes import Changed, Checked, Options
 from devfix_codemods.source import Source
 
 from ..flow.conftest import InMemory
@@ -28,6 +28,47 @@ def findings(lib: str, call: str = CALL, script: str = SCRIPT, more: Mapping[str
     outcome = check(source, Options(frozenset({"DVF501"})), Project(files))
     assert isinstance(outcome, Checked), outcome
     return list(outcome.findings)
+
+
+LIBRARY = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x
+
+
+def _test():
+    net = Net().cuda()
+    x = torch.zeros(3).cuda()
+    {line}
+    print(net(x))
+
+
+if __name__ == "__main__":
+    _test()
+"""
+
+
+def _in_library(line: str, user: str) -> str | None:
+    """What becomes of a file with a test of its own, beside the file `user`; None where nothing does."""
+    files = InMemory({"/p/lib/net.py": LIBRARY.format(line=line), "/p/lib/user.py": user})
+    source = Source("/p/lib/net.py", files.read("/p/lib/net.py") or b"")
+    outcome = rewrite(source, Options(frozenset({"DVF501"}), unsafe=True), project=Project(files))
+    return outcome.data.decode() if isinstance(outcome, Changed) else None
+
+
+def test_a_file_that_others_import_chooses_no_device_for_them() -> None:
+    assert "\n\ndevice = torch.device(" in (_in_library("pass", "import torch\n") or "")
+    local = _in_library("pass", "from lib.net import Net\n") or ""
+    assert "def _test():\n    device = torch.device(" in local
+    assert "\n\ndevice =" not in local
+
+
+def test_a_function_that_measures_a_card_keeps_it() -> None:
+    assert _in_library("torch.cuda.synchronize()", "from lib.net import Net\n") is None
 
 
 def refusing(*lines: str) -> str:

@@ -896,6 +896,42 @@ def test_modules_called_where_they_are_built_that_need_no_move(rule, body):
     assert rule.findings("import torch\nfrom torch import nn\ndef test_f(x):\n    nn.Linear(3, 4)(x)\n") == ()
 
 
+def test_modules_that_are_called_one_after_the_other_go_together(rule):
+    fixed = rule.fixed("""
+        import torchaudio
+        def reduce(noisy, threshold=0.2):
+            spectrum = torchaudio.transforms.Spectrogram()(noisy)
+            kept = spectrum * (spectrum > threshold)
+            return torchaudio.transforms.GriffinLim()(kept)
+    """)
+    assert "Spectrogram().to(noisy.device)(noisy)" in fixed
+    assert "GriffinLim().to(kept.device)(kept)" in fixed
+
+
+OFFLOADED = """
+    import torch
+    from torch import nn
+
+    def offload(net, device):
+        for one in net.modules():
+            one.home = device
+        return net
+
+    def run(x):
+        device = torch.device("cuda", 0)
+        net = nn.Linear(3, 3)
+        {before}
+        {after}
+        return net(x.to(device))
+"""
+
+
+@pytest.mark.parametrize("after", ["net = offload(net, device)", "net.eval()"])
+def test_what_the_code_has_taken_to_the_host_itself(rule, after: str) -> None:
+    before = 'net.to(device)\n        print(net(x.to(device)))\n        net.to("cpu")'
+    assert rule.findings(OFFLOADED.format(before=before, after=after)) == ()
+
+
 def test_module_called_where_it_is_built_goes_where_its_input_is(rule):
     fixed = rule.fixed("""
         from torch import nn

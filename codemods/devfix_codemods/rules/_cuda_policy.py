@@ -23,6 +23,9 @@ _NEEDS_CUDA = re.compile(
 """What code for the host does not do: processes on several cards, half precision, trainers of cards, choices made for
 the process."""
 
+_WAITS = re.compile(r"\btorch\.cuda\.(?:synchronize|max_memory_\w+|memory_\w+|reset_\w*stats|get_device_\w+)\(")
+"""What a function that measures a card asks of it."""
+
 _OF_MODULES = frozenset({"eval", "train", "load_state_dict", "parameters", "requires_grad_", "state_dict"})
 
 
@@ -49,6 +52,12 @@ class Policy:
         if binding is None or edit is None:
             return None
         return Fix(Safety.UNSAFE, "Take CUDA only where it is there", (*binding, edit))
+
+    @cached_property
+    def _is_imported(self) -> bool:
+        """Whether other files of the project import this one for the functions and classes that it defines."""
+        project = self._program.project
+        return project is not None and any(True for _ in project.importing(self._program.unit))
 
     @property
     def allows_constants(self) -> bool:
@@ -99,6 +108,8 @@ class Policy:
         function = scope.function_around(self._program, site.call)
         if function is None or function.name == "__init__" or _names_device(function) or self._chooses(function):
             return None
+        if _WAITS.search(ast.unparse(function)):
+            return None
         own = [one for one in self._left if scope.function_around(self._program, one.call) is function]
         both = len(own) > 1 and any(self._is_model(one) for one in own)
         return self._above_first(function.body, own) if both else None
@@ -107,6 +118,8 @@ class Policy:
         guard = _main_guard(self._program)
         if self._chooses(self._program.tree) or not any(self._is_central(one) for one in self._left):
             return None
+        if self._is_imported and not any(one.call.lineno >= guard.lineno for one in self._left if guard is not None):
+            return None  # a line at its top would run for those that import it
         if guard is not None and all(_within(one, guard.body) for one in self._left):
             return None if _names_device(self._program.tree) else self._above_first(guard.body, self._left)
         runs = guard is not None or _runs(self._program)

@@ -54,12 +54,31 @@ def called_at_once(program: Program) -> Iterator[FreshModule]:
             yield FreshModule(ast.unparse(build.func), build, call, given.id)
 
 
-def _comes_from_outside(program: Program, function: scope.Function, name: str) -> bool:
-    """Whether all that binds a name takes it from a parameter, or from a call of a part of `self`."""
+def _comes_from_outside(program: Program, function: scope.Function, name: str, depth: int = 3) -> bool:
+    """Whether all that binds a name takes it from a parameter, or from a call of a part of `self`.
+
+    What such a module gave, and what is computed of it, comes from there too.
+    """
     known = set(scope.parameters(function)) - {"self", "cls"}
     values = [_bound_to(program, one) for one in scope.changes(function, name)]
-    given = all(value is not None and _is_given(value, known | {name}) for value in values)
+    given = all(
+        value is not None
+        and (_is_given(value, known | {name}) or (depth > 0 and _follows(program, function, value, name, depth)))
+        for value in values
+    )
     return given and (name in known or bool(values))
+
+
+def _follows(program: Program, function: scope.Function, value: ast.expr, name: str, depth: int) -> bool:
+    """`nn.Linear(3, 4)(x)`, `x * (x > 0)`, with an `x` that comes from outside."""
+    match value:
+        case ast.BinOp(left=left, right=right):
+            return any(_follows(program, function, one, name, depth) for one in (left, right))
+        case ast.Call(func=ast.Call() as build, args=[first, *_]) if holds_tensors(program, build):
+            return _follows(program, function, first, name, depth)
+        case ast.Name(id=other):
+            return other != name and _comes_from_outside(program, function, other, depth - 1)
+    return False
 
 
 def _bound_to(program: Program, node: ast.Name) -> ast.expr | None:

@@ -84,12 +84,18 @@ def _that_meet(program: Program, seen: set[ast.AST]) -> Iterator[Finding]:
             continue
         if origin is None or origin.birth not in _BUILT or is_metric(program, origin.node):
             continue
-        if _division.is_weight(meeting) or joins_moved(program, origin.node):
+        if _division.is_weight(meeting) or joins_moved(program, origin.node) or _is_taken_to_host(program, meeting):
             continue
         if origin.node not in seen:
             seen.add(origin.node)
             yield _finding(program, meeting, origin)
     yield from _abroad(program, seen)
+
+
+def _is_taken_to_host(program: Program, meeting: Meeting) -> bool:
+    """Whether the code itself has brought the module to the host: a move where it is built changes nothing there."""
+    token = meeting.misplaced.value.token
+    return token is not None and any(one.value.token == token and one.target == HOST for one in program.facts.moves)
 
 
 def _following(program: Program) -> Iterator[FreshModule]:
