@@ -222,6 +222,8 @@ class Functions(Calls):
         kind = self.annotation_kind(parameter.annotation)
         if kind is Kind.SEQUENCE:
             return Value(kind)  # a list of something: `.to` is none of its methods
+        if kind is Kind.STRING and _says_device(parameter.arg):
+            return value  # the name of a device
         return replace(value, kind=kind) if kind is not Kind.UNKNOWN else value
 
     def annotation_kind(self, node: ast.expr) -> Kind:
@@ -289,9 +291,10 @@ class Functions(Calls):
         is_module = name in evidence.modules
         kind = self.annotation_kind(parameter.annotation) if parameter.annotation is not None else Kind.UNKNOWN
         origin = Origin(Birth.PARAMETER, parameter, name)
-        if kind is Kind.DEVICE or (kind is Kind.UNKNOWN and _says_device(name)):
+        if kind is Kind.DEVICE or (kind in {Kind.UNKNOWN, Kind.STRING} and _says_device(name)):
             qualified = "torch.device" if kind is Kind.DEVICE and _only_device(parameter) else None
-            return Value(Kind.DEVICE, token=token, denotes=Symbol(f"{token}#{name}", chosen=True), qualified=qualified)
+            kind = Kind.STRING if kind is Kind.STRING else Kind.DEVICE
+            return Value(kind, token=token, denotes=Symbol(f"{token}#{name}", chosen=True), qualified=qualified)
         if is_module or kind is Kind.MODULE:
             return Value(Kind.MODULE, Symbol(token), origin, token=token)
         if kind is Kind.UNKNOWN and evidence.is_tensor(name, parameter.lineno):

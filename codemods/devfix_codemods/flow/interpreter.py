@@ -225,14 +225,17 @@ class Interpreter(Across):
         if (constructor := methods.pop("__init__", None)) is not None:
             state = self._run_symbolic(constructor, receiver, UNKNOWN, state) or state
         if self.classes.may_be_module(definition):
-            self._live_with_itself(token, state)
+            self._live_with_itself(token, state, surely=is_module or self.classes.is_managed(definition))
         self._run_methods(token, receiver, list(methods.values()), is_module, state)
 
-    def _live_with_itself(self, token: str, state: State) -> None:
-        """What a module holds lives where the module lives, whichever place that is."""
+    def _live_with_itself(self, token: str, state: State, *, surely: bool) -> None:
+        """What a module holds lives where the module lives, whichever place that is.
+
+        Where the class only may be one, what its constructor moved is where it was moved.
+        """
         known = state.objects.get(token)
         if known is not None and known.moved is None:
-            state.relocate(token, Symbol(token))
+            state.relocate(token, Symbol(token), keeps_moved=not surely)
 
     def _run_methods(self, token: str, receiver: Value, methods: list[Function], is_module: bool, state: State) -> None:
         """Run the methods. Where one leaves something new in `self`, all run again with it: that run counts."""

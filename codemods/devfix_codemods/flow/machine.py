@@ -315,7 +315,7 @@ class Machine:
         """
         if all(one.role != "module" for one in operands):
             self.facts.tensors.update(name for one in operands if (name := one.value.identity) is not None)
-        anchor = self._anchor(operands)
+        anchor = self._anchor(operands) or self._beside_moved(operands, state)
         sure = [one for index, one in enumerate(operands) if _is_one(one, index < demands)]
         followed = anchor or next(filter(_lives_with_another, sure), None) or next(filter(_is_elsewhere, sure), None)
         if followed is not None:
@@ -397,6 +397,14 @@ class Machine:
         chosen = [one for one in operands if may_be_device(one.place)]
         moved = [one for one in chosen if one.role != "module"]
         return next(iter(moved or chosen), None)
+
+    def _beside_moved(self, operands: list[Operand], state: State) -> Operand | None:
+        """The operand that is where other elements of a batch were moved, of which an element is here as it came."""
+        places: set[Place] = set()
+        for one in operands:
+            if one.value.batch is not None and not is_moved(one.value):
+                places |= state.moved.get(one.value.batch.token, frozenset())
+        return next((one for one in operands if one.place in places - {HOST, UNKNOWN}), None)
 
     def _differs(self, operand: Operand, anchor: Operand, state: State) -> bool:
         if operand.value.kind in _NEVER_MEETS:

@@ -47,15 +47,15 @@ class State:
             return self.objects[value.token].place
         return value.place
 
-    def relocate(self, token: str, place: Place, **changes: object) -> None:
-        """Move the object and every object inside it."""
+    def relocate(self, token: str, place: Place, *, keeps_moved: bool = False, **changes: object) -> None:
+        """Move the object and every object inside it. `keeps_moved` leaves those alone that were moved themselves."""
         seen: set[str] = set()
         pending = [token]
         self._disturb(token.split("|") if "|" in token else ())
         while pending:
             current = pending.pop()
             known = self.objects.get(current)
-            if current in seen or known is None:
+            if current in seen or known is None or (keeps_moved and known.moved is not None):
                 continue
             seen.add(current)
             own = changes if current == token else {}

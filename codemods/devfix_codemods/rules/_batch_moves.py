@@ -7,7 +7,8 @@ from typing import Literal
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Fix, Safety
-from devfix_codemods.flow.facts import Meeting, Move
+from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.facts import Meeting, Move, Operand
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.values import BatchItem, Kind, Value
 from devfix_codemods.program import Program
@@ -65,7 +66,7 @@ def element_fix(
     if not batch.path and only_passed_on(meeting) and not any(not only_passed_on(one) for one in meetings):
         return _mapping_fix(program, meeting, mover)
     if mover is None:
-        return None
+        return _to_the_tensors(program, meetings, moves)
     name = name_of(program, meeting)
     edits = _edits(program, meeting, meetings, batch, moves, mover)
     if edits is None:
@@ -74,6 +75,22 @@ def element_fix(
         f", as `{text_of(program, moves[-1].receiver)}` is" if moves else ""
     )
     return Fix(max(mover.safety, _safety(meetings, moves), key=list(Safety).index), title, (*mover.edits, *edits))
+
+
+def _to_the_tensors(program: Program, meetings: list[Meeting], moves: list[Move]) -> Fix | None:
+    """The element moved in each operation to the tensor that it meets, where no name says where that is."""
+    if not all(isinstance(one.misplaced.node, ast.Name) and _is_named_tensor(one.anchor) for one in meetings):
+        return None
+    edits = tuple(
+        ReplaceExpression(program.source.span(one.misplaced.node), f"__node__.to({dotted(one.anchor.node)}.device)")
+        for one in meetings
+    )
+    title = f"Move `{name_of(program, meetings[0])}` to the device of `{dotted(meetings[0].anchor.node)}`"
+    return Fix(_safety(meetings, moves), title, edits)
+
+
+def _is_named_tensor(operand: Operand) -> bool:
+    return operand.value.kind is Kind.TENSOR and dotted(operand.node) is not None
 
 
 def whole_batch(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Fix | None:

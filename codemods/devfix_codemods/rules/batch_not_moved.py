@@ -238,19 +238,23 @@ def _finding(program: Program, meetings: list[Meeting], whole: set[str]) -> Find
     trail = [Step(origin, f"`{name}` comes from the loader here, on the host")]
     trail.extend(_sibling_step(program, one) for one in moves[-1:])
     anchor = text_of(program, meeting.anchor.node)
-    trail.append(
-        Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {device_words(meeting)}, here")
-    )
+    trail.append(Step(program.source.span(meeting.misplaced.node), f"it meets `{anchor}`, {_where(meeting)}, here"))
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"`{name}` stays on the host, but meets `{anchor}` {device_words(meeting)} in {meeting.operation}",
+        message=f"`{name}` stays on the host, but meets `{anchor}` {_where(meeting)} in {meeting.operation}",
         span=program.source.span(meeting.node),
         origin=origin,
         trail=tuple(trail),
         fix=fix,
         advice=None if fix else f"move `{name}` to the device of `{anchor}` before this line",
     )
+
+
+def _where(meeting: Meeting) -> str:
+    """Where the element should be, in words."""
+    chosen = may_be_device(meeting.anchor.place)
+    return device_words(meeting) if chosen else "where others of its batch are moved"
 
 
 def _sibling_step(program: Program, move: Move) -> Step:
