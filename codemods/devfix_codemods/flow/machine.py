@@ -412,6 +412,8 @@ class Machine:
         if relation(operand.place, anchor.place) is Relation.DIFFERENT:
             return True
         batch = operand.value.batch
+        if batch is None and _is_lent(operand, anchor.place, state):
+            return True
         if batch is None or operand.place in {anchor.place, UNKNOWN} or is_moved(operand.value):
             return False
         if anchor.role == "module" and batch.loaded and operand.place == Symbol(batch.token):
@@ -590,6 +592,14 @@ _NEVER_MEETS = frozenset(
         Kind.GENERATOR,
     }
 )
+
+
+def _is_lent(operand: Operand, place: Place, state: State) -> bool:
+    """Whether a tensor of the host was copied to `place` for another use, and is here as it was."""
+    value = operand.value
+    if not isinstance(operand.node, ast.Name) or value.kind is not Kind.TENSOR or value.scalar:
+        return False
+    return operand.place != place and place in state.lent.get(operand.node.id, ())
 
 
 def _lives_with_another(operand: Operand) -> bool:

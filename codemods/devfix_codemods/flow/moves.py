@@ -56,6 +56,8 @@ class Moves(Expressions):
             return self.left_on_host(node, state)
         if base.kind is Kind.UNKNOWN and base.token in state.objects:
             return self._move_object(node, base, target, state)
+        if used and isinstance(function.value, ast.Name):
+            state.lent[function.value.id] = state.lent.get(function.value.id, frozenset()) | {target}
         if base.batch is not None:
             state.moved[base.batch.token] = state.moved.get(base.batch.token, frozenset()) | {target}
         if base.kind in PLACELESS and base.kind is not Kind.ARRAY:

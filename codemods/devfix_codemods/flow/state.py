@@ -19,7 +19,8 @@ class State:
 
     `env` are the names of the current frame. `objects` is the heap: the mutable side of modules and instances, by
     token. `moved` tells, for each batch, to which places elements of it have been moved. `default` is where factories
-    put their tensors (`with torch.device(…)`, `torch.set_default_device`), None for the host.
+    put their tensors (`with torch.device(…)`, `torch.set_default_device`), None for the host. `lent` tells where copies
+    of what a name holds have been put: `net(x.to(device))`.
     """
 
     env: dict[str, Value] = field(default_factory=dict)
@@ -27,9 +28,12 @@ class State:
     moved: dict[str, frozenset[Place]] = field(default_factory=dict)
     devices: dict[str, Place] = field(default_factory=dict)
     default: Place | None = None
+    lent: dict[str, frozenset[Place]] = field(default_factory=dict)
 
     def copy(self) -> "State":
-        return State(dict(self.env), dict(self.objects), dict(self.moved), dict(self.devices), self.default)
+        return State(
+            dict(self.env), dict(self.objects), dict(self.moved), dict(self.devices), self.default, dict(self.lent)
+        )
 
     def entering(self, env: dict[str, Value]) -> "State":
         """The state in which a callee starts: names of its own, the same objects."""
@@ -38,6 +42,7 @@ class State:
     def bind(self, name: str, value: Value) -> None:
         """Give `name` a value; device expressions that start at the name mean something else from now on."""
         self.env[name] = value
+        self.lent.pop(name, None)
         for text in [text for text in self.devices if text == name or text.startswith(f"{name}.")]:
             del self.devices[text]
 
@@ -109,6 +114,7 @@ def join_states(first: State | None, second: State | None) -> State | None:
     for batch in first.moved | second.moved:
         joined.moved[batch] = first.moved.get(batch, frozenset()) | second.moved.get(batch, frozenset())
     joined.devices = {text: place for text, place in first.devices.items() if second.devices.get(text) == place}
+    joined.lent = {name: places & second.lent.get(name, frozenset()) for name, places in first.lent.items()}
     return joined
 
 

@@ -4,7 +4,8 @@
 
 Finds elements of a loader's batch that stay on the host while the model, the loss or the other elements of the same
 batch are on a device, and moves them where their siblings are moved, in the same style. Also finds what one path, or
-one method, moves and another one does not.
+one method, moves and another one does not, and tensors of which only a copy is moved, for a call, before they meet what
+the call gave.
 
 ## Why it fails
 
@@ -68,6 +69,7 @@ from devfix_codemods.rules._collations import goes_through, is_collated_to_list,
 from devfix_codemods.rules._filled_items import fills_mappings, forgotten_items
 from devfix_codemods.rules._inline_moves import inline_moves, moves_inside_calls
 from devfix_codemods.rules._lengths import is_packed_by_model
+from devfix_codemods.rules._lent import lends, lent_tensors
 from devfix_codemods.rules._looks import moves_loop_items
 from devfix_codemods.rules._moved_in_helper import fix_in_helper
 from devfix_codemods.rules._moves import copied_suffix, device_words, enters_call, insertable, text_of
@@ -117,6 +119,7 @@ _FORGOTTEN: tuple[tuple[Callable[[bytes], bool], Callable[[Program], Iterator[Fo
     (moves_inside_calls, inline_moves),
     (moves_items, twin_moves),
     (fills_mappings, forgotten_items),
+    (lends, lent_tensors),
 )
 
 
@@ -143,7 +146,7 @@ def _forgotten(program: Program, one: Forgotten) -> Finding:
 
 
 def _looks(data: bytes) -> bool:
-    by_syntax = (moves_tuples, moves_in_one_branch, moves_items, fills_mappings)
+    by_syntax = (moves_tuples, moves_in_one_branch, moves_items, fills_mappings, lends)
     return any(look(data) for look in by_syntax) or moves_loop_items(data)
 
 
