@@ -79,7 +79,7 @@ def element_fix(
 
 def _to_the_tensors(program: Program, meetings: list[Meeting], moves: list[Move]) -> Fix | None:
     """The element moved in each operation to the tensor that it meets, where no name says where that is."""
-    if not all(isinstance(one.misplaced.node, ast.Name) and _is_named_tensor(one.anchor) for one in meetings):
+    if not all(isinstance(one.misplaced.node, ast.Name) and _is_unchosen(one.anchor) for one in meetings):
         return None
     edits = tuple(
         ReplaceExpression(program.source.span(one.misplaced.node), f"__node__.to({dotted(one.anchor.node)}.device)")
@@ -89,8 +89,10 @@ def _to_the_tensors(program: Program, meetings: list[Meeting], moves: list[Move]
     return Fix(_safety(meetings, moves), title, edits)
 
 
-def _is_named_tensor(operand: Operand) -> bool:
-    return operand.value.kind is Kind.TENSOR and dotted(operand.node) is not None
+def _is_unchosen(operand: Operand) -> bool:
+    """Whether an operand is a tensor with a name, and lives where another value does."""
+    named = operand.value.kind is Kind.TENSOR and dotted(operand.node) is not None
+    return named and not may_be_device(operand.place)
 
 
 def whole_batch(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Fix | None:
