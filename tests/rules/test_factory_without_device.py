@@ -1549,3 +1549,25 @@ def test_what_takes_pairs_needs_them_in_one_place(rule, line: str, made: str) ->
 )
 def test_pairs_of_numbers_may_be_on_the_host(rule, line: str) -> None:
     assert rule.findings(f"import torch\ndef f(x: torch.Tensor):\n    return {line}\n") == ()
+
+
+DECIDED = "import torch\ndef {name}(x: torch.Tensor, a):\n    {line}\n    return a\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("test_full", "full = torch.equal(x, torch.ones(x.shape))"),
+        ("check", "assert torch.equal(x, torch.ones(x.shape))"),
+        ("check", "self.assertTrue(torch.equal(x, torch.ones(x.shape)))"),
+        ("check", "full = torch.equal(a.x, torch.ones(3))"),
+        ("check", "x = a.read(3); full = torch.allclose(x.cpu(), torch.ones(3))"),
+    ],
+)
+def test_what_is_expected_may_be_on_the_host(rule, name: str, line: str) -> None:
+    assert not any(rule.safeties(DECIDED.format(name=name, line=line)))
+
+
+def test_what_decides_is_compared_where_it_is(rule) -> None:
+    program = DECIDED.format(name="scale", line="full = torch.equal(x, torch.ones(x.shape))")
+    assert "torch.equal(x, torch.ones(x.shape, device=x.device))" in rule.fixed(program)

@@ -92,7 +92,7 @@ from devfix_codemods.rules._surely_host import is_on_host_in_any_case
 from devfix_codemods.rules._tensor_asked import is_moved_if_asked
 from devfix_codemods.rules._unbound_devices import Unbound, unbound_devices
 from devfix_codemods.rules._whereabouts import Made
-from devfix_codemods.scope import function_around
+from devfix_codemods.scope import function_around, parameters
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -274,7 +274,16 @@ def _is_test(program: Program, meeting: Meeting) -> bool:
     compares = meeting.operation.strip("`").rpartition(".")[2] in {"allclose", "isclose", "equal"}
     tests = function is not None and function.name.startswith("test")
     tests = tests or (owner is not None and any(one.endswith("TestCase") for one in program.classes.named_bases(owner)))
+    compares = compares and not (_decides(program, meeting) and not tests)
     return (compares and tests) or ((compares or tests) and not may_be_device(meeting.anchor.place))
+
+
+def _decides(program: Program, meeting: Meeting) -> bool:
+    """Whether the program goes by what a comparison of a parameter says: `full = torch.equal(x, torch.ones(3))`."""
+    function, name = meeting.context.function, dotted(meeting.anchor.node)
+    statement = program.names.statement(meeting.node)
+    given = function is not None and name in parameters(function)
+    return given and isinstance(statement, ast.Assign | ast.If | ast.Return) and not is_test(program)
 
 
 def _is_element(program: Program, meeting: Meeting) -> bool:
