@@ -27,7 +27,7 @@ _LEGACY = {
     "Byte": "uint8",
     "Bool": "bool",
 }
-_PLACED = tables.FACTORIES | tables.LIKE_FACTORIES | {"torch.as_tensor", "torch.asarray"}
+_PLACED = tables.FACTORIES | tables.LIKE_FACTORIES | tables.GENERATORS | {"torch.as_tensor", "torch.asarray"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,8 @@ def _by_factory(program: Program, call: ast.Call) -> Site | None:
         if not is_new:
             return None
     literal = next((one.value for one in call.keywords if one.arg == "device"), None)
+    if literal is None and name in tables.GENERATORS:
+        literal = next(iter(call.args), None)
     if literal is None and name in tables.FACTORIES:
         out = next((one.value for one in call.keywords if one.arg == "out"), None)
         return Site(call, None, out) if out is not None and _is_empty_on_cuda(program, out) else None

@@ -19,6 +19,7 @@ from devfix_codemods.rules._given_models import is_given_model
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._optional import may_be_none
 from devfix_codemods.rules._other_runtimes import may_be_session
+from devfix_codemods.rules._taken_back import came_from
 from devfix_codemods.rules._tensor_words import sounds_like_model
 
 
@@ -91,15 +92,22 @@ class Targets:
         self._is_managed_file = program.unit.traits.managed
 
     def of(self, site: Site) -> Target | None:
-        """The tensor it meets, else a device in scope, else a tensor or a model that the function is given."""
+        """The tensor it meets, else a device in scope, else a tensor or a model that the function is given.
+
+        What was computed on the host of such a tensor goes back to where that is.
+        """
         if site.call in self._met:
             return Target(self._met[site.call], Safety.SAFE)
         statement = self._program.names.statement(site.call)
         if self._is_communicated(site, statement):
             return None
         text = self.chosen(statement) or self._given(site, statement) or self._of_first(site)
-        text = text or self._of_own_models.get(site.call)
+        text = text or self._taken_back(site) or self._of_own_models.get(site.call)
         return Target(text, Safety.UNSAFE) if text is not None else None
+
+    def _taken_back(self, site: Site) -> str | None:
+        name = came_from(self._program, site)
+        return f"{name}.device" if name is not None else None
 
     @cached_property
     def _met(self) -> dict[ast.Call, str]:

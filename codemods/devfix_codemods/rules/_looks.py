@@ -21,7 +21,7 @@ _RUNS = (b".backward(", b".eval()", b".train()", b"optim.", b"with torch.no_grad
 _CUDA = re.compile(
     rb"\.cuda\(|(?:\.to\(|device\(|(?:device|dev)(?:\s*:[\w.\[\]|\s]+)?\s*=)\s*(?:torch\.device\(\s*)?[\"']cuda"
     rb"|torch\.cuda\.\w*Tensor|device\)?\s*[!=]=\s*[\"']cuda|device[\"']\s*:\s*(?:torch\.device\()?[\"']cuda"
-    rb"|[\"']cuda[\"'] (?:not )?in |\.type\([\w.]+\.type\(\)\)",
+    rb"|Generator\(\s*(?:torch\.device\(\s*)?[\"']cuda|[\"']cuda[\"'] (?:not )?in |\.type\([\w.]+\.type\(\)\)",
     re.IGNORECASE,
 )
 _TRANSFORMS = (b"torchaudio", b"quantization.observer")

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor(…)` and `.type(torch.cuda.FloatTensor)` that
-nothing guards, where a tensor, a device or a model is at hand that says where to go, and lets the value follow it. A
-script that chooses no device anywhere gets one.
+Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.Generator("cuda")`, `torch.cuda.FloatTensor(…)` and
+`.type(torch.cuda.FloatTensor)` that nothing guards, where a tensor, a device or a model is at hand that says where to
+go, and lets the value follow it. A script that chooses no device anywhere gets one.
 
 ## Why it fails
 
@@ -33,7 +33,9 @@ With several cards, `.cuda()` is the current one, which need not be the card of 
 
 Safe where the value meets the tensor that it now follows in an operation which needs one place: a program that works
 today has both on the same card. Unsafe where the device is chosen otherwise: one in scope, a parameter that is a
-tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places.
+tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places. What a function
+computes on the host of a tensor that it was given goes back to where that is: `solve(x.cpu()).cuda()` is unsafe, and
+safe under `if x.is_cuda`.
 
 `x.type(y.type())` follows `y` by the name of a type: `.to(y)` does that on every device, and is safe. These are unsafe:
 `x.to(y.device.type)`, which names no card, takes `y.device`; a call that leaves out a `device` whose default is CUDA
@@ -101,6 +103,7 @@ from devfix_codemods.rules._looks import spells_cuda
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._omitted_devices import omissions
 from devfix_codemods.rules._streams import makes_streams, other_streams
+from devfix_codemods.rules._taken_back import came_from_cuda
 from devfix_codemods.rules._tensor_asked import that_ask_a_tensor
 from devfix_codemods.rules._type_as_device import gives_types, names_of_types, types_as_devices
 
@@ -182,7 +185,13 @@ def _kept(program: Program, site: Site) -> Fix | None:
 
 
 def _that_ask_a_tensor(program: Program, found: list[Site]) -> Iterator[Finding]:
-    yield from (_finding(program, site, fix, None) for site, fix in that_ask_a_tensor(program, found))
+    asking = dict(that_ask_a_tensor(program, found))
+    yield from (_finding(program, site, fix, None) for site, fix in asking.items())
+    for site in found:
+        name = came_from_cuda(program, site) if site not in asking else None
+        edit = placed_on(program, site, f"{name}.device") if name is not None else None
+        if edit is not None:
+            yield _finding(program, site, Fix(Safety.SAFE, f"Go back to where `{name}` is", (edit,)), None)
 
 
 def _that_ask_for_cuda(program: Program, found: list[Site]) -> Iterator[Finding]:
