@@ -533,6 +533,37 @@ def test_advice_for_a_whole_model(rule):
     assert finding.advice == "pass `map_location=`: say where the model should live"
 
 
+@pytest.mark.parametrize(
+    "use",
+    ["state['steps']", "state.items()", "state.eval", "print(state)", "state = state[0]\n    state.eval()"],
+)
+def test_what_is_loaded_and_no_model(rule, use: str) -> None:
+    assert (
+        rule.findings(f"import torch\ndef f(path):\n    state = torch.load(path)\n    {use}\n    return state\n") == ()
+    )
+
+
+@pytest.mark.parametrize("name", ["load_index", "load_model_options", "models_of"])
+def test_what_gives_no_model(rule, name: str) -> None:
+    assert rule.findings(f"import torch\ndef {name}(path):\n    return torch.load(path)\n") == ()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "f(path):\n    whole = torch.load(path)\n    whole.eval()\n    return whole",
+        "f(path, x):\n    whole = torch.load(path)\n    return whole(x)",
+        "f(path):\n    whole = torch.load(path)\n    return list(whole.children())",
+        "f(path):\n    world_module = torch.load(path)\n    return scan(world_module)",
+        "load_model(path):\n    return torch.load(path)",
+    ],
+)
+def test_advice_for_a_whole_model_by_its_use(rule, function: str) -> None:
+    finding = rule.finding(f"import torch\ndef {function}\n\ncuda = torch.cuda.is_available()\n")
+    assert finding.fix is None
+    assert finding.advice == "pass `map_location=`: say where the model should live"
+
+
 def test_advice_for_a_whole_model_that_others_run(rule):
     finding = rule.finding("""
         import torch

@@ -33,9 +33,9 @@ With several cards, `.cuda()` is the current one, which need not be the card of 
 
 Safe where the value meets the tensor that it now follows in an operation which needs one place: a program that works
 today has both on the same card. Unsafe where the device is chosen otherwise: one in scope, a parameter that is a
-tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places. What a function
-computes on the host of a tensor that it was given goes back to where that is: `solve(x.cpu()).cuda()` is unsafe, and
-safe under `if x.is_cuda`.
+tensor, the parameters of a model, a new `device` in a script. Advice only in code that Lightning places. What a
+function computes on the host of a tensor that it was given goes back to where that is: `solve(x.cpu()).cuda()` is
+unsafe, and safe under `if x.is_cuda`.
 
 `x.type(y.type())` follows `y` by the name of a type: `.to(y)` does that on every device, and is safe. These are unsafe:
 `x.to(y.device.type)`, which names no card, takes `y.device`; a call that leaves out a `device` whose default is CUDA

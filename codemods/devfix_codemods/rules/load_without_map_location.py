@@ -75,7 +75,13 @@ _LOADERS = {
 
 _ASKS = re.compile(r"cuda|gpu|device|is_available|cpu|map_location|rank|distributed")
 _CHECKPOINT = re.compile(r"(?i)state_?dict|checkpoint|ckpt|weights|pretrained|params$|snapshot")
-_MODEL = re.compile(r"(?i)model|net$|network|encoder|decoder|generator|critic|actor|policy|backbone|classifier|agent")
+_MODEL = re.compile(
+    r"(?i)model|net$|network|encoder|decoder|generator|critic|actor|policy|backbone|classifier|agent|module$"
+)
+_GIVES_MODEL = re.compile(r"(?i)(?:model|net|network|encoder|decoder|backbone|classifier|module)$")
+_OF_MODULES = frozenset(
+    {"eval", "train", "children", "modules", "parameters", "named_children", "named_modules", "named_parameters"}
+)
 _TESTS = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
@@ -224,15 +230,40 @@ class _Chooser:
 
     def _whole_model(self, call: ast.Call) -> _Choice | None:
         """A pickled model: on the host where the file knows no other place, else somebody must say."""
-        if not any(_MODEL.search(name.rpartition(".")[2]) for name in self._targets(call)):
+        named = any(_MODEL.search(name.rpartition(".")[2]) for name in self._targets(call))
+        if not (named or self._is_run(call) or self._gives_model(call)):
             return None
         if self._is_host_only() and not self._is_given_out(call):
             return _Choice(self._host, Safety.UNSAFE, "nothing in this file is on a device")
         return _Choice(None, Safety.MANUAL, _SAY)
 
+    def _is_run(self, call: ast.Call) -> bool:
+        """Whether the name that gets the value, and no other, is called, or asked for what only modules have."""
+        around = scope.function_around(self._program, call) or self._program.tree
+        statement = self._names.statement(call)
+        name = next(iter(self._targets(call)), "")
+        whole = isinstance(statement, ast.Assign) and statement.value is call
+        if not whole or len(list(scope.stores(around, name))) != 1:
+            return False
+        for one in scope.loads(around, {name}):
+            outer = self._names.parent(one)
+            method = outer if isinstance(outer, ast.Attribute) and outer.attr in _OF_MODULES else None
+            caller = self._names.parent(method) if method is not None else outer
+            if isinstance(caller, ast.Call) and caller.func is (method or one):
+                return True
+        return False
+
+    def _gives_model(self, call: ast.Call) -> bool:
+        """`return torch.load(path)`, in what is called `load_model`."""
+        function, statement = scope.function_around(self._program, call), self._names.statement(call)
+        whole = isinstance(statement, ast.Return) and statement.value is call
+        return whole and function is not None and _GIVES_MODEL.search(function.name) is not None
+
     def _is_given_out(self, call: ast.Call) -> bool:
         """Whether the function around returns what it has loaded: who runs that may have a device."""
         function, names = scope.function_around(self._program, call), set(self._targets(call))
+        if isinstance(self._names.statement(call), ast.Return):
+            return True
         returns = (one for one in ast.walk(function) if isinstance(one, ast.Return)) if function is not None else ()
         return any(one.value is not None and not names.isdisjoint(scope.reads(one.value)) for one in returns)
 
