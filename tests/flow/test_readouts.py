@@ -37,3 +37,10 @@ def test_not_read_by_numpy_from_a_device(facts, reading):
 def test_read_from_a_device(facts, reading, reader):
     head = "import numpy as np, torch\nimport matplotlib.pyplot as plt\nfigure = plt.figure()"
     assert read(facts, f"{head}\nx = torch.zeros(3, device='cuda')\n{reading}\n") == [(5, reader)]
+
+
+@pytest.mark.parametrize("empty", ["[]", "list()"])
+def test_what_a_list_collects_is_read(facts, empty):
+    head = f"import numpy as np, torch\nfound = {empty}\nfor _ in range(3):\n    "
+    program = f"{head}found.append(torch.zeros(3, device='cuda'))\nnp.unique(torch.cat(found))\n"
+    assert read(facts, program) == [(5, "numpy.unique")]

@@ -11,6 +11,14 @@ from devfix_codemods.source import Source
 CODE = "DVF402"
 
 SILENT = {
+    "the parameters of a module that the function builds": """
+        import torch
+        from torch import nn
+        def start(size):
+            net = nn.Linear(size, size)
+            named = dict(net.named_parameters())
+            return [one.detach().numpy() for one in net.parameters()], named["weight"].detach().numpy()
+    """,
     "in the branches of a flag": """
         import numpy as np
         import torch
@@ -595,6 +603,16 @@ REPAIRED = {
                 return scores.numpy()
         """,
         "return scores.cpu().numpy()",
+    ),
+    "the gradients of a module that was handed in": (
+        """
+        import torch
+        from collections import OrderedDict
+        def gradients(loss, names):
+            by_name = OrderedDict(loss.named_parameters())
+            return [by_name[name].grad.detach().view(-1).numpy() for name in names]
+        """,
+        "by_name[name].grad.detach().view(-1).cpu().numpy()",
     ),
     "an operation gets brackets": (
         """

@@ -126,6 +126,8 @@ class Calls(Readouts):
         first = arguments.first
         if name in PLACELESS_RESULTS:
             return STRING if name in {"str", "repr"} else NUMBER
+        if name == "list" and not arguments.all():
+            return sequence([])
         if name in PASS_THROUGH:
             return replace(first, origin=first.origin) if first.kind is not Kind.TENSOR else NOTHING
         if name == "next":

@@ -15,17 +15,33 @@ _HOST_LIBRARIES = (
     "numpy.",
     "matplotlib.",
     "seaborn.",
-    "sklearn.metrics.",
+    "sklearn.",
     "scipy.",
+    "skimage.",
     "cv2.",
+    "imageio.",
+    "librosa.",
+    "soundfile.write",
     "PIL.Image.fromarray",
+    "pandas.DataFrame",
+    "pandas.Series",
     "wandb.Histogram",
+    "wandb.plot.confusion_matrix",
+    "wandb.plot.pr_curve",
+    "wandb.plot.roc_curve",
 )
 METHODS_FIRST = re.compile(
     r"numpy\.(?:mean|std|var|sum|prod|max|min|amax|amin|any|all|ptp|ndim|shape|size|copy|round|nonzero|squeeze)"
 )
 """Functions that call the method of that name: wherever a tensor is, it answers itself or takes no such arguments.
 A list has none."""
+
+
+def reads_host(name: str) -> bool:
+    """Whether a function of this name reads what it is given as arrays, in the host's memory."""
+    return name.startswith(_HOST_LIBRARIES)
+
+
 PLOTS = frozenset(
     {"imshow", "plot", "scatter", "hist", "hist2d", "bar", "boxplot", "violinplot", "stackplot", "errorbar", "semilogx"}
     | {"semilogy", "loglog", "quiver", "contour", "contourf", "pcolormesh", "fill_between"}
@@ -48,7 +64,7 @@ class Readouts(Draws):
 
     def note_api_readout(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> None:
         """`np.mean(x)`, `plt.plot(x)`."""
-        if name.startswith(_HOST_LIBRARIES):
+        if reads_host(name):
             lists_only = METHODS_FIRST.fullmatch(name) is not None
             self._note_all(node, name, arguments, state, lists_only=lists_only)
 

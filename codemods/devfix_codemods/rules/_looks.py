@@ -144,6 +144,10 @@ def _closing(data: bytes, start: int) -> int:
 _BRACKETS = re.compile(rb"[()\[\]{}]")
 
 
+LIBRARIES = (b"sklearn", b"scipy", b"skimage", b"cv2", b"imageio", b"librosa", b"soundfile", b"pandas", b"wandb")
+"""What reads the host's memory beside numpy and matplotlib."""
+
+
 def reads_on_host(data: bytes) -> bool:
     """A `.numpy()` without a move to the host on its line; or numpy and plots where a loop's values are moved."""
     for found in _CONVERSION.finditer(data):
@@ -155,7 +159,7 @@ def reads_on_host(data: bytes) -> bool:
         or b"sentence_transformers" in data
         or b"pack_padded_sequence(" in data
         or may_plot_tensors(data)
-        or ((b"numpy" in data or b"matplotlib" in data) and moves_loop_items(data))
+        or (any(one in data for one in (b"numpy", b"matplotlib", *LIBRARIES)) and moves_loop_items(data))
     )
 
 

@@ -51,6 +51,8 @@ class Made(Enum):
 
 _ORDER = list(Made)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_OF_MODULES = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
+_MAPPINGS = frozenset({"dict", "collections.OrderedDict"})
 _STEPS = 3000
 """Expressions looked at for one answer, at most: every name may have several values."""
 
@@ -149,6 +151,8 @@ class Whereabouts:
         if self._makes_on_host(node) or self._brings_to_host(node) or any(map(moves_to_host, scope.given_to(node))):
             return Made.HOST
         name = self._names.qualified(node.func)
+        if len(node.args) == 1 and not node.keywords and (name or dotted(node.func)) in _MAPPINGS:
+            return self.source(node.args[0])
         if name in FROM_MODELS:
             return Made.COMPUTED
         if name is not None:
@@ -262,6 +266,8 @@ class Whereabouts:
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> Made:
         """What a method gives is where its tensor is; `model.encode(x)` is a module's."""
+        if function.attr in _OF_MODULES and self._is_parameter(function.value):
+            return Made.GIVEN
         if self._is_module(function.value):
             brought = all(moves_to_host(one) or self._is_filled_on_host(one) for one in node.args)
             return Made.HOST if node.args and brought else self._of_module(node, function.value)
@@ -276,6 +282,11 @@ class Whereabouts:
         inner = self.source(function.value)
         known = function.attr.rstrip("_") in tables.TENSOR_EVIDENCE_METHODS | SHAPES
         return inner if known or inner is Made.HOST else Made.UNKNOWN
+
+    def _is_parameter(self, node: ast.expr) -> bool:
+        """A name that a function is given, and nothing else."""
+        found = self._bindings.seen(node.id, node) if isinstance(node, ast.Name) else []
+        return bool(found) and all(isinstance(one.node, ast.arg) for one in found)
 
     def _goes_back_to_host(self, node: ast.Call) -> bool:
         """`y.to(x.device)`, `d = get_device(x); y.to(d)`, where `x` is surely on the host."""
@@ -378,7 +389,7 @@ class Whereabouts:
         own = self._names.statement(node)
         found = [one for one in found if one.node is not own] or found  # `x = f(x)` is where `x` was
         found = [one for one in found if not _is_none(one)]
-        sources = [self._bound(one) for one in found]
+        sources = [self._gathered(node) if _is_empty(one) else self._bound(one) for one in found]
         if any(source is Made.HOST and _is_move(one) for source, one in zip(sources, found)):
             return Made.HOST  # brought to the host on some path: somebody has thought of it
         return min(sources, key=_ORDER.index, default=Made.UNKNOWN)
@@ -461,6 +472,11 @@ class Whereabouts:
         collected = list(self._collected(node)) if isinstance(node, ast.Name) else []
         return self.source(node) is Made.HOST and all(self.source(one) is Made.HOST for one in collected)
 
+    def _gathered(self, node: ast.Name) -> Made:
+        """Where the tensors of a list are that begins empty: on the host, as soon as one of them is."""
+        made = [self.source(one) for one in self._collected(node)]
+        return Made.HOST if Made.HOST in made else min(made, key=_ORDER.index, default=Made.HOST)
+
     def _collected(self, node: ast.Name) -> Iterator[ast.expr]:
         """What the scope of a list appends to it."""
         around = scope.function_around(self._program, node) or self._program.tree
@@ -521,6 +537,14 @@ def zipped(target: ast.expr, items: ast.expr, name: str) -> ast.expr | None:
 
 def returned_by(function: scope.Function) -> list[ast.expr]:
     return [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+
+
+def _is_empty(binding: Binding) -> bool:
+    """`x = []`, until something is collected."""
+    match binding.value:
+        case ast.List(elts=[]) | ast.Call(func=ast.Name(id="list"), args=[], keywords=[]):
+            return True
+    return False
 
 
 def _is_none(binding: Binding) -> bool:

@@ -2,10 +2,11 @@
 
 ## What it does
 
-Finds `.numpy()`, functions of numpy and plots on tensors that are on a device, or may be: what a model gives, what a
-function is given, what is detached. Puts `.cpu()` before, or one copy above a loop that reads part after part. Lists
-of such tensors are copied one by one, and gradients where they are collected for a plot. The lengths of
-`pack_padded_sequence` are read on the host too.
+Finds `.numpy()`, functions of numpy and of libraries that read as it does (scipy, scikit-learn, pandas, OpenCV …), and
+plots on tensors that are on a device, or may be: what a model gives, what a function is given, what is detached, what
+a loop has collected, what the same function copies to the host elsewhere. Puts `.cpu()` before, or one copy above a
+loop that reads part after part. Lists of such tensors are copied one by one, and gradients where they are collected
+for a plot. The lengths of `pack_padded_sequence` are read on the host too.
 
 ## Why it fails
 
@@ -48,17 +49,18 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Readout
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.readouts import METHODS_FIRST
-from devfix_codemods.flow.values import Kind
+from devfix_codemods.flow.values import Birth, Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._asked_types import is_no_tensor
 from devfix_codemods.rules._conversions import conversions_beside, converted, is_moved, is_written_to
 from devfix_codemods.rules._converted_inside import ConvertedInside, converted_inside, converts_inside
+from devfix_codemods.rules._copied_beside import copied_beside, may_copy_beside
 from devfix_codemods.rules._copied_once import copied_before_loop
 from devfix_codemods.rules._host_branches import is_guarded, pins_host
 from devfix_codemods.rules._host_functions import is_for_host, is_in_host_lambda, is_said_of_host
 from devfix_codemods.rules._lengths import lengths_off_host, packs
-from devfix_codemods.rules._looks import may_plot_tensors, reads_on_host
+from devfix_codemods.rules._looks import LIBRARIES, may_plot_tensors, reads_on_host
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._plots import plotted
 from devfix_codemods.rules._said_host import sounds_like_host
@@ -90,12 +92,12 @@ def check(program: Program) -> Iterator[Finding]:
         return
     if converts_inside(program.source.data):
         yield from (_of_loop(program, one) for one in converted_inside(program))
-    if reads_on_host(program.source.data):
+    if reads_on_host(program.source.data) or may_copy_beside(program.source.data):
         yield from _whole_statements(program, dict(_found(program)))
 
 
 def _looks(data: bytes) -> bool:
-    return reads_on_host(data) or converts_inside(data)
+    return reads_on_host(data) or converts_inside(data) or may_copy_beside(data)
 
 
 def _of_loop(program: Program, one: ConvertedInside) -> Finding:
@@ -129,9 +131,10 @@ def _whole_statements(program: Program, found: dict[ast.expr, Finding]) -> Itera
 def _found(program: Program) -> Iterator[tuple[ast.expr, Finding]]:
     """The tensors that may be on a device, each with what is to be said of it."""
     told: set[ast.expr] = set()
-    for tensor, reader in _by_syntax(program):
-        told.add(tensor)
-        yield tensor, _finding(program, tensor, reader)
+    for tensor, reader in (*_by_syntax(program), *_copied_beside(program)):
+        if tensor not in told:
+            told.add(tensor)
+            yield tensor, _finding(program, tensor, reader)
     if not (program.outline.moves_loop_items or program.outline.builds_free_modules):
         return
     read = {one.operand.node for one in program.facts.readouts}
@@ -145,7 +148,7 @@ def _found(program: Program) -> Iterator[tuple[ast.expr, Finding]]:
             continue
         if _is_size(program, operand.node) or is_written_to(program, readout.node):
             continue
-        if not _is_moved_tensor(readout) or operand.node in told or _is_settled(program, operand.node):
+        if not _is_moved_tensor(program, readout) or operand.node in told or _is_settled(program, operand.node):
             continue
         of_self = ast.unparse(operand.node).startswith("self.")  # its parameters are made on the host, too
         if of_self or readout.listed or where().source(operand.node) is not Made.HOST:
@@ -177,11 +180,23 @@ def _is_size(program: Program, node: ast.expr) -> bool:
     return any(isinstance(one, ast.Call) and program.names.qualified(one.func) == "torch.Size" for one in parts)
 
 
-def _is_moved_tensor(readout: Readout) -> bool:
-    """On a device, and a tensor: by its kind, by `.numpy()`, or as an element of a batch that was moved."""
+def _is_moved_tensor(program: Program, readout: Readout) -> bool:
+    """On a device, and a tensor: by its kind, by `.numpy()`, as an element of a batch that was moved, or as all that a
+    module gives."""
     value = readout.operand.value
     sure = value.kind is Kind.TENSOR or readout.reader == "numpy" or value.batch is not None
-    return sure and may_be_device(readout.operand.place)
+    return may_be_device(readout.operand.place) and (sure or _is_whole_result(program, readout))
+
+
+def _is_whole_result(program: Program, readout: Readout) -> bool:
+    """`model(x)`, or a name that gets that and nothing else: what is read as an array is no tuple, and no number."""
+    node, origin = readout.operand.node, readout.operand.value.origin
+    if origin is None or origin.birth is not Birth.OPERATION or not isinstance(origin.node, ast.Call):
+        return False
+    if not isinstance(node, ast.Name):
+        return node is origin.node
+    found = program.bindings.seen(node.id, node)
+    return len(found) == 1 and found[0].value is origin.node
 
 
 def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
@@ -213,6 +228,15 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             continue
         if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices) and not sounds_like_host(tensor):
             yield tensor, "`.numpy()`"
+
+
+def _copied_beside(program: Program) -> Iterator[tuple[ast.expr, str]]:
+    """Tensors that are read as they are, and copied to the host beside it."""
+    if _imports(program) & _OTHER_FRAMEWORKS:
+        return
+    for tensor, reader in copied_beside(program):
+        if not _is_settled(program, tensor) and not sounds_like_host(tensor):
+            yield tensor, reader
 
 
 def _speaks_of_devices(text: str) -> bool:
@@ -379,10 +403,9 @@ RULE = Rule(
         (b"sentence_transformers", b"np."),
         (b"np.", b".detach()"),
         (b"np.", b".data"),
-        (b"np.", b".cuda("),
-        (b"np.", b".to("),
         (b"plt", b".cuda("),
         (b"plt", b".to("),
+        *((library, move) for library in (*LIBRARIES, b"numpy") for move in (b".cuda(", b".to(", b".cpu()")),
         (b"matplotlib", b".grad."),
         (b"matplotlib", b"Tensor"),
     ),
