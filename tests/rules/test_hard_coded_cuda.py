@@ -866,6 +866,39 @@ def test_no_device_is_called_gpu(rule, test: str, expected: str) -> None:
     assert expected in rule.unchanged_unless_unsafe(LIBRARY.format(test=test, to="ours.device"))
 
 
+CHOSEN = (
+    HEAD + "def f(given, wanted):\n    device = {value}\n    if wanted and device == 'gpu':\n        device = 'cpu'\n"
+)
+
+
+@pytest.mark.parametrize(
+    "value", ["given", "'gpu' if wanted else 'cpu'", "'cpu'", "torch.device('cuda')", "pick('cuda')"]
+)
+def test_values_that_may_be_gpu(rule, value: str) -> None:
+    assert all("never" not in one.message for one in rule.findings(CHOSEN.format(value=value)))
+
+
+def test_a_default_is_not_all_that_a_parameter_may_be(rule) -> None:
+    assert rule.findings(HEAD + "def f(x, device='cuda'):\n    return x.to(device) if device == 'gpu' else x\n") == ()
+
+
+def test_a_value_that_is_never_gpu(rule) -> None:
+    program = CHOSEN.format(value="'cuda' if torch.cuda.is_available() else 'cpu'")
+    assert "if wanted and device == 'cuda':" in rule.unchanged_unless_unsafe(program)
+
+
+@pytest.mark.parametrize("made", ["torch.device('gpus')", "torch.device(f'{kind}:gpu')", "ours.device('gpu')"])
+def test_other_names_of_devices(rule, made: str) -> None:
+    assert rule.findings(f"{HEAD}import ours\ndef f(kind):\n    return {made}\n") == ()
+
+
+@pytest.mark.parametrize("name", ["'gpu'", "'gpu:0'", "'gpu:%d' % card", "f'gpu:{card}'", "'gpu' if card else 'cpu'"])
+def test_torch_makes_no_device_of_this_name(rule, name: str) -> None:
+    program = f"{HEAD}def f(card):\n    return torch.device({name})\n"
+    assert rule.fixed(program) == program.replace("gpu", "cuda")
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
 MOVED = """
     import torch
     class Mixin:

@@ -71,6 +71,20 @@ def test_copied_to_the_host(rule, collect: str, read: str, after: str) -> None:
     assert set(rule.safeties(program)) == {Safety.SAFE}
 
 
+def test_what_a_loader_yields_is_on_the_host(rule) -> None:
+    program = """
+        import torch
+        from torch.utils.data import DataLoader
+        def distances(rows, others, size, device):
+            found = []
+            for batch in DataLoader(rows, size):
+                found.append(torch.cdist(batch, others))
+            return torch.cat(found).detach().numpy()
+    """
+    assert rule.findings(program.replace("others)", "batch)")) == ()
+    assert "torch.cat(found).detach().cpu().numpy()" in rule.fixed(program)
+
+
 READERS = [
     ("from scipy.special import i0", "i0(x)"),
     ("import scipy.ndimage", "scipy.ndimage.label(x)"),

@@ -72,7 +72,7 @@ class Readouts(Draws):
         self, node: ast.Call, reader: str, arguments: Arguments, state: State, *, lists_only: bool = False
     ) -> None:
         for expression, value in arguments.all():
-            if value.kind is Kind.SEQUENCE:
+            if value.kind is Kind.SEQUENCE and not reader.startswith("pandas."):  # which keeps objects as they are
                 self._note_elements(node, reader, expression, value, state)
             elif not lists_only:
                 self._note(node, reader, expression, value, state)

@@ -1,12 +1,14 @@
 """Comparisons of a `torch.device` with a string, which never hold: `x.device == "cuda"`."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.rules._amp import quoted
 from devfix_codemods.rules._callers import arguments
 from devfix_codemods.rules._device_values import sounds_like_device
 from devfix_codemods.rules._devices import Devices
@@ -68,7 +70,10 @@ def chain(program: Program, node: ast.Compare) -> Edit | None:
 
 
 def asks_for_gpu(program: Program) -> Iterator[tuple[ast.Compare, Edit]]:
-    """`lib.device == "gpu"`, `x.device.type == "gpu"`: torch gives no device this name."""
+    """`lib.device == "gpu"`, `x.device.type == "gpu"`: torch gives no device this name.
+
+    So it is of a name that holds nothing but `"cuda"` and `"cpu"`.
+    """
     placed = _used_as_devices(program)
     for node in ast.walk(program.tree):
         if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
@@ -78,9 +83,41 @@ def asks_for_gpu(program: Program) -> Iterator[tuple[ast.Compare, Edit]]:
             continue
         if text.endswith(".device.type"):
             yield node, ReplaceExpression(program.source.span(other), '"cuda"')
+        elif _is_cuda_or_host(program, node.left):
+            yield node, ReplaceExpression(program.source.span(other), quoted(program.source, "cuda"))
         elif text in placed and program.names.qualified(node.left) is not None:
             negated = "not " if isinstance(node.ops[0], ast.NotEq) else ""
             yield node, ReplaceExpression(program.source.span(node), f'{negated}str({text}).startswith("cuda")')
+
+
+def _is_cuda_or_host(program: Program, node: ast.expr) -> bool:
+    """`device` of `device = "cuda" if … else "cpu"`, with no other value."""
+    found = program.bindings.seen(node.id, node) if isinstance(node, ast.Name) else []
+    if any(isinstance(one.node, ast.arg) for one in found):
+        return False
+    values = [part for one in found for part in _alternatives(one.value)]
+    return {"cuda"} <= set(values) <= {"cuda", "cpu"}
+
+
+def _alternatives(node: ast.expr | None) -> list[object]:
+    """The constants that a conditional expression gives; None for anything else."""
+    if isinstance(node, ast.IfExp):
+        return [*_alternatives(node.body), *_alternatives(node.orelse)]
+    return [node.value if isinstance(node, ast.Constant) else None]
+
+
+def called_gpu(program: Program) -> Iterator[tuple[ast.Call, Edit]]:
+    """`torch.device("gpu")`, `torch.device("gpu:%d" % card)`: torch knows no such device, and raises."""
+    for call in program.names.calls:
+        if program.names.qualified(call.func) != "torch.device" or not call.args:
+            continue
+        span = program.source.span(call.args[0])
+        text = program.source.segment(span)
+        if _GPU.match(text):
+            yield call, ReplaceExpression(span, _GPU.sub(r"\1cuda", text, count=1))
+
+
+_GPU = re.compile(r"""([fF]?["'])gpu(?=[:"'])""")
 
 
 def _used_as_devices(program: Program) -> set[str]:

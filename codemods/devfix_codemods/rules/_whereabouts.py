@@ -490,7 +490,7 @@ class Whereabouts:
         """What a loop over `items` gives. What a loader yields is made by its workers, on the host."""
         if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id in {"enumerate", "zip"}:
             return self._first(list(items.args)) if items.func.id == "enumerate" else Made.UNKNOWN
-        named = dotted(items) or ""
+        named = dotted(items.func if isinstance(items, ast.Call) else items) or ""
         return Made.HOST if re.search(r"(?i)loader|dataset", named) else self.source(items)
 
     def _is_tensor(self, binding: Binding, parameter: ast.arg) -> bool:

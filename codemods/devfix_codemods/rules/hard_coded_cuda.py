@@ -46,8 +46,9 @@ gets the device that is in scope, or that of a tensor it is given; `if torch.cud
 Found as well, with unsafe fixes: `str(device) == "cuda"` and `device == torch.device("cuda")`, which fail for `cuda:0`
 (advice only where a device may be text); `"cuda" in device`, which raises for a `torch.device`; `x.device == "cuda"`,
 `device == "cpu"` of a `torch.device`, or where it guards a move, and `lib.device == "gpu"`, which never hold;
-`device = y.device.type` that is only given as a device; a script's `"cuda:1" if … else
-"cpu"`; and a method `cuda(device=None)` that makes `device or 0` of the current card.
+`device = y.device.type` that is only given as a device; a script's `"cuda:1" if … else "cpu"`; and a method
+`cuda(device=None)` that makes `device or 0` of the current card. To repair `torch.device("gpu")`, which raises, is
+safe.
 
 Left alone: whatever else asks for CUDA before, code for CUDA by its name or its imports (kernels, extensions, NCCL),
 scripts that call what refuses the host in their project, tests and benchmarks, defaults of parameters, process-wide
@@ -78,6 +79,7 @@ from devfix_codemods.rules._arguments import kept as kept_arguments
 from devfix_codemods.rules._comparisons import (
     asks_for_gpu,
     asks_tensor_for_cuda,
+    called_gpu,
     chain,
     compares_with_cards,
     searched,
@@ -108,7 +110,8 @@ from devfix_codemods.rules._tensor_asked import that_ask_a_tensor
 from devfix_codemods.rules._type_as_device import gives_types, names_of_types, types_as_devices
 
 _ASKS_TENSOR = re.compile(rb"\.device\s*[!=]=\s*[\"']cuda")
-_ASKS_FOR_GPU = re.compile(rb"\.device(?:\.type)?\s*[!=]=\s*[\"']gpu[\"']")
+_ASKS_FOR_GPU = re.compile(rb"\w\s*[!=]=\s*[\"']gpu[\"']")
+_CALLED_GPU = re.compile(rb"device\(\s*[fF]?[\"']gpu")
 _FIRST_CARD = re.compile(rb"\bor 0\b")
 _OPTION = re.compile(rb"[\"']device[\"']\s*:\s*(?:torch\.device\()?[\"']cuda")
 _SEARCHES = re.compile(rb"[\"']cuda[\"'] (?:not )?in [\w.]*device\b")
@@ -326,7 +329,11 @@ def _of_tensors_asked(program: Program) -> Iterator[Finding]:
 
 
 def _of_gpu(program: Program) -> Iterator[Finding]:
-    """A comparison of a device with `"gpu"`, which torch calls none."""
+    """A comparison of a device with `"gpu"`, which torch calls none, or a device that is made under this name."""
+    if _CALLED_GPU.search(program.source.data) is not None:
+        for call, edit in called_gpu(program):
+            fix = Fix(Safety.SAFE, "Name CUDA", (edit,))
+            yield _told(program, call, "torch has no device called `gpu`: this raises a RuntimeError", fix)
     if _ASKS_FOR_GPU.search(program.source.data) is None:
         return
     for node, edit in asks_for_gpu(program):
@@ -420,7 +427,7 @@ def _short(text: str) -> str:
 def _looks(data: bytes) -> bool:
     if spells_cuda(data) or makes_streams(data) or gives_types(data) or guards_by_text(data):
         return True
-    return _ASKS_FOR_GPU.search(data) is not None
+    return _ASKS_FOR_GPU.search(data) is not None or _CALLED_GPU.search(data) is not None
 
 
 RULE = Rule(
