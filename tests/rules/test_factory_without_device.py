@@ -382,6 +382,7 @@ SILENT = {
     "what a model of its own gets": """
         import torch
         class Net(torch.nn.Module):
+            device = "cuda"
             def forward(self, x):
                 return self.inner(x.to(self.device))
         net = Net().to("cuda")

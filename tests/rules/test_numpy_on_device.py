@@ -608,7 +608,8 @@ REPAIRED = {
         """
         import torch
         from collections import OrderedDict
-        def gradients(loss, names):
+        def gradients(loss, names, set_to):
+            loss = set_to(loss)
             by_name = OrderedDict(loss.named_parameters())
             return [by_name[name].grad.detach().view(-1).numpy() for name in names]
         """,

@@ -19,7 +19,7 @@ _BOUND_UNSEEN = (b"exec(", b"globals(", b"builtins", b"get_ipython")
 class Unbound:
     """The reads of one name in one function, and the device that all of them can name instead."""
 
-    reads: tuple[ast.Name, ...]
+    reads: tuple[ast.Name | ast.Attribute, ...]
     device: str | None
     edits: tuple[Edit, ...]
 
@@ -51,15 +51,15 @@ def _is_unbound(program: Program, node: ast.Name) -> bool:
 
 def _unbound(program: Program, reads: list[ast.Name]) -> Unbound:
     devices = Devices(program)
-    known = [_known(program, devices, one) for one in reads]
+    known = [known_at(program, devices, one) for one in reads]
     device = next((one for one in known[0] if all(one in each for each in known)), None)
     spans = [program.source.span(one) for one in reads]
     edits = tuple(ReplaceExpression(span, device) for span in spans) if device is not None else ()
     return Unbound(tuple(reads), device, edits)
 
 
-def _known(program: Program, devices: Devices, node: ast.Name) -> list[str]:
-    """What names a device where a name is read: expressions for one first, then the tensors that are given."""
+def known_at(program: Program, devices: Devices, node: ast.expr) -> list[str]:
+    """What names a device where another is read: expressions for one first, then the tensors that are given."""
     statement, function = program.names.statement(node), scope.function_around(program, node)
     named = [one.text for one in devices.at(statement) if not one.optional]
     given = _tensors_by_use(program, function) if function is not None else []
@@ -69,7 +69,8 @@ def _known(program: Program, devices: Devices, node: ast.Name) -> list[str]:
 def _tensors_by_use(program: Program, function: scope.Function) -> list[str]:
     """The parameters that are asked for their device; else, those that have a shape, where arrays of numpy are none."""
     evidence = program.unit.evidence[function]
-    given = [one for one in scope.parameters(function) if one not in evidence.stores and one not in evidence.modules]
+    others = {"self", *evidence.stores, *evidence.modules}
+    given = [one for one in scope.parameters(function) if one not in others]
     placed = [one for one in given if one in evidence.placed]
     if placed or b"numpy" in program.source.data:
         return placed

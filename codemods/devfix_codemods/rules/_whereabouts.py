@@ -284,9 +284,12 @@ class Whereabouts:
         return inner if known or inner is Made.HOST else Made.UNKNOWN
 
     def _is_parameter(self, node: ast.expr) -> bool:
-        """A name that a function is given, and nothing else."""
-        found = self._bindings.seen(node.id, node) if isinstance(node, ast.Name) else []
-        return bool(found) and all(isinstance(one.node, ast.arg) for one in found)
+        """A name that a function is given, or what is computed of it under the same name."""
+        if not isinstance(node, ast.Name):
+            return False
+        found = self._bindings.seen(node.id, node)
+        others = [one.value for one in found if not isinstance(one.node, ast.arg)]
+        return len(others) < len(found) and all(one is not None and node.id in scope.reads(one) for one in others)
 
     def _goes_back_to_host(self, node: ast.Call) -> bool:
         """`y.to(x.device)`, `d = get_device(x); y.to(d)`, where `x` is surely on the host."""

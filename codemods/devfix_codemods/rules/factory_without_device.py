@@ -9,7 +9,8 @@ does a legacy constructor that was given one, `torch.Tensor(3, device=device)`: 
 Samples of a distribution whose parameters are numbers, or on the host, count as made there too; its parameters must be
 where a tensor is that `log_prob` gets.
 Also finds those that meet nothing in sight, but take their size, dtype or name from a tensor, get parts that were moved
-to a device, or have neighbours elsewhere; and those that are given a `device` which nothing binds.
+to a device, or have neighbours elsewhere; and those that are given a `device` which nothing binds, or the `self.device`
+of a module that has none.
 
 ## Why it fails
 
@@ -91,6 +92,7 @@ from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._surely_host import is_on_host_in_any_case
 from devfix_codemods.rules._tensor_asked import is_moved_if_asked
 from devfix_codemods.rules._unbound_devices import Unbound, unbound_devices
+from devfix_codemods.rules._unset_devices import unset_devices
 from devfix_codemods.rules._whereabouts import Made
 from devfix_codemods.scope import function_around, parameters
 
@@ -99,6 +101,7 @@ def check(program: Program) -> Iterator[Finding]:
     yield from (_legacy(program, one) for one in given_devices(program))
     yield from (_left_out(program, one) for one in dict.fromkeys(left_out(program)))
     yield from (_unbound(program, one) for one in unbound_devices(program))
+    yield from (_unset(program, one) for one in unset_devices(program))
     if not program.outline.makes_tensors:
         return
     facts, where = program.facts, cache(partial(SureWhereabouts, program))
@@ -153,14 +156,25 @@ def _left_out(program: Program, call: ast.Call) -> Finding:
 
 
 def _unbound(program: Program, unbound: Unbound) -> Finding:
-    first, device = unbound.reads[0], unbound.device
+    name = text_of(program, unbound.reads[0])
+    message = f"nothing binds `{name}`: NameError: name '{name}' is not defined"
+    return _named_instead(program, unbound, message, f"take `{name}` as a parameter")
+
+
+def _unset(program: Program, unset: Unbound) -> Finding:
+    message = "nothing sets `self.device`: AttributeError: a module has no attribute 'device' of its own"
+    return _named_instead(program, unset, message, "keep one in the constructor")
+
+
+def _named_instead(program: Program, unbound: Unbound, message: str, otherwise: str) -> Finding:
+    device = unbound.device
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"nothing binds `{first.id}`: NameError: name '{first.id}' is not defined",
-        span=program.source.span(first),
+        message=message,
+        span=program.source.span(unbound.reads[0]),
         fix=Fix(Safety.UNSAFE, f"Name `{device}` instead", unbound.edits) if device is not None else None,
-        advice=f"name the device of a tensor at hand, or take `{first.id}` as a parameter",
+        advice=f"name the device of a tensor at hand, or {otherwise}",
     )
 
 
