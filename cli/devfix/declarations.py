@@ -9,6 +9,7 @@ imported only where one speaks of torch.
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from devfix.pythons import torch_by_python
@@ -30,6 +31,7 @@ _ORDER = (
     re.compile(r"setup\.py"),
     re.compile(r"requirements\.txt"),
     re.compile(r"requirements[._-][\w.-]*\.txt"),
+    re.compile(r"requirements/[\w.-]+\.txt"),
     re.compile(r"Pipfile"),
     re.compile(r"(?:conda[_-])?(?:environment|env)[\w.-]*\.ya?ml"),
     re.compile(r"(?:uv|poetry|pdm)\.lock|pylock(?:\.[\w-]+)?\.toml"),
@@ -41,7 +43,7 @@ _ANY = re.compile("|".join(pattern.pattern for pattern in _ORDER))
 
 def declared_torch(folder: str, names: Collection[str]) -> Declared | None:
     """The lowest torch that the files among `names`, the entries of `folder`, admit; None where none says."""
-    candidates = sorted(name for name in names if _ANY.fullmatch(name))
+    candidates = sorted(name for name in (*names, *_of_folder(folder, names)) if _ANY.fullmatch(name))
     read = ((name, _text(folder, name) or "") for name in candidates)
     texts = {name: text for name, text in read if "torch" in text or _includes(name, text)}
     return _first(folder, texts) if texts else None
@@ -60,14 +62,24 @@ def implied_torch(folder: str, names: Collection[str]) -> Declared | None:
 def _first(folder: str, texts: dict[str, str]) -> Declared | None:
     from devfix.requirement import torch_of
 
-    def beside(name: str) -> str | None:
-        return _text(folder, name)
+    def torch_in(name: str, text: str) -> Version | None:
+        return torch_of(name, text, partial(_text, str(Path(folder, name).parent)))
 
     for pattern in _ORDER:
-        found = ((torch_of(name, text, beside), name) for name, text in texts.items() if pattern.fullmatch(name))
+        found = ((torch_in(name, text), name) for name, text in texts.items() if pattern.fullmatch(name))
         if known := [Declared(version, name) for version, name in found if version is not None]:
             return min(known, key=lambda one: one.version)
     return None
+
+
+def _of_folder(folder: str, names: Collection[str]) -> list[str]:
+    """What a folder `requirements` beside the other files has."""
+    if "requirements" not in names:
+        return []
+    try:
+        return [f"requirements/{path.name}" for path in Path(folder, "requirements").iterdir()]
+    except OSError:
+        return []
 
 
 def _includes(name: str, text: str) -> bool:

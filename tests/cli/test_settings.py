@@ -115,6 +115,11 @@ def test_the_projects_own_torch_is_the_target(tree: Path) -> None:
         ({"requirements.txt": "-r base.txt\n", "base.txt": "torch>=2.3"}, (2, 3)),
         ({"requirements.txt": "-r ../sub/base.txt\n-c gone.txt", "base.txt": "torch>=2.3"}, (2, 3)),
         ({"requirements-gpu.txt": "torch>=2.3\n", "requirements_cpu.txt": "torch>=2.2\n"}, (2, 2)),
+        ({"requirements": "torch==1.13"}, None),
+        ({"requirements/notes.md": "torch==1.13", "requirements/base.txt": "numpy"}, None),
+        ({"requirements/base.txt": "torch>=2.2\n", "requirements/all.txt": "-r base.txt\n-r ../old.txt"}, (2, 2)),
+        ({"requirements/all.txt": "-r ../old.txt\ntorch>=2.2", "old.txt": "torch>=2.1"}, (2, 1)),
+        ({"requirements/base.txt": "torch>=2.2\n", "requirements.txt": "torch>=2.3"}, (2, 3)),
         ({"requirements.txt": "torch\n", "uv.lock": 'name = "torch"\nversion = "2.3.0"\n'}, (2, 3)),
         ({"requirements.txt": "torch>=2.1\n", "uv.lock": 'name = "torch"\nversion = "2.3.0"\n'}, (2, 1)),
         ({"environment.yml": "dependencies:\n  - pytorch=2.1\n"}, (2, 1)),
@@ -137,6 +142,7 @@ def test_the_projects_own_torch_is_the_target(tree: Path) -> None:
 def test_where_a_project_may_say_its_torch(files: dict[str, str], target: tuple[int, int] | None, tree: Path) -> None:
     (tree / "sub").mkdir()
     for name, text in files.items():
+        (tree / "sub" / name).parent.mkdir(exist_ok=True)
         (tree / "sub" / name).write_text(text)
     assert SettingsTree(Overrides()).of(str(tree / "sub")).choice.target_torch == target
 
