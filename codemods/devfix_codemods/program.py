@@ -74,12 +74,13 @@ class Program:
 
     def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
         """The calls of what is named `name`, in this file and in those of the project that import it."""
-        for program in (self, *self._importing):
+        for program in (self, *self.importing):
             if name.encode() in program.source.data:
                 yield from ((program, one) for one in program.names.calls if _called(one) == name)
 
     @cached_property
-    def _importing(self) -> list["Program"]:
+    def importing(self) -> list["Program"]:
+        """The files of the project that import this one, as far as they are asked."""
         if self.project is None:
             return []
         return [self.beside(unit) for unit in self.project.importing(self.unit)]

@@ -46,9 +46,18 @@ def test_devices_that_may_be_there(rule, program: str) -> None:
     assert all("AttributeError" not in one.message for one in rule.findings(HEAD + program))
 
 
-@pytest.mark.parametrize(("attribute", "told"), [("device", False), ("place", True)])
-def test_who_makes_one_may_set_it(attribute: str, told: bool) -> None:
-    run = f"from losses import Penalty\npenalty = Penalty(2)\npenalty.{attribute} = 'cuda'\n"
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("penalty = Penalty(2)\npenalty.device = 'cuda'\n", False),
+        ("penalty = Penalty(2)\npenalty.place = 'cuda'\n", True),
+        ("class Sharp(Penalty):\n    device = 'cuda'\n", False),
+        ("class Sharp(Penalty):\n    place = 'cuda'\n", True),
+        ("class Sharp(Penalty):\n    @property\n    def device(self):\n        return self.alpha.device\n", False),
+    ],
+)
+def test_who_uses_the_class_may_set_it(use: str, told: bool) -> None:
+    run = f"from losses import Penalty\n{use}"
     files = InMemory({"/p/losses.py": HEAD + PENALTY, "/p/run.py": run})
     outcome = check(Source("/p/losses.py", (HEAD + PENALTY).encode()), Options(frozenset({CODE})), Project(files))
     assert isinstance(outcome, Checked)

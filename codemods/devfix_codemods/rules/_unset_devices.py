@@ -16,13 +16,13 @@ _FOR_OTHERS = ("Base", "Abstract", "Mixin")
 
 
 def unset_devices(program: Program) -> Iterator[Unbound]:
-    """`self.device` in the methods of a plain `nn.Module`, where nothing in the file sets or defines it."""
+    """`self.device` in a plain `nn.Module`, where nothing defines it, here or in the files that use the class."""
     if b"self.device" not in program.source.data or _is_set(program.tree):
         return
     for owner in ast.walk(program.tree):
         if not isinstance(owner, ast.ClassDef) or not _is_plain_module(program, owner):
             continue
-        if any(_sets_device(where.tree) for where, _ in program.callers(owner.name)):
+        if any(owner.name.encode() in one.source.data and _is_set(one.tree) for one in program.importing):
             continue
         for method in owner.body:
             reads = [one for one in ast.walk(method) if isinstance(one, ast.Attribute) and dotted(one) == "self.device"]
@@ -45,14 +45,6 @@ def _is_set(tree: ast.Module) -> bool:
             case ast.Constant(value="device"):
                 return True
     return False
-
-
-def _sets_device(tree: ast.Module) -> bool:
-    """Whether a file that makes such modules sets the `device` of anything: `model.device = device`."""
-    return any(
-        isinstance(one, ast.Attribute) and one.attr == "device" and isinstance(one.ctx, ast.Store)
-        for one in ast.walk(tree)
-    )
 
 
 def _assigns(node: ast.stmt) -> bool:
