@@ -300,8 +300,18 @@ NOT_SET = {
     + "    def test(self):\n        self.use()\n"
     + USER.format(""),
     "by a method that the caller may have called": SETTER + CALLER.format("") + USER.format(""),
+    "by the constructor, below its call": "    def __init__(self):\n        self.use()\n        self.device = 1\n"
+    + USER.format(""),
+    "by the statement of the constructor that calls it": "    def __init__(self):\n"
+    "        self.device = make(\n            self.use(),\n        )\n" + USER.format(""),
+    "by the constructor, below a property's use": "    def __init__(self):\n        size = self.use\n"
+    "        self.device = size\n    @property\n" + USER.format(""),
 }
 SET = {
+    "by the constructor, above its call": "    def __init__(self):\n        self.device = 1\n        self.use()\n"
+    + USER.format(""),
+    "by the constructor, twice": "    def __init__(self):\n        self.device = 1\n        self.use()\n"
+    "        self.device = 2\n" + USER.format(""),
     "by the constructor": "    def __init__(self):\n        self.device = 1\n" + USER.format(""),
     "by what the constructor calls": "    def __init__(self):\n        self.move()\n" + SETTER + USER.format(""),
     "by a set-up method": "    def setUp(self):\n        self.device = 1\n" + USER.format(""),

@@ -84,6 +84,8 @@ class _Class:
 
     def is_set_at(self, name: str, method: scope.Function, line: int, depth: int = 0) -> bool:
         """Whether the attribute is there when a method comes to `line`: set first, read anyway, or set by callers."""
+        if self._runs_before(name, method):
+            return False
         if any(name in _attributes(one, ast.Store) for one in self._run_first()):
             return True
         uses = [one for one in walk(method) if isinstance(one, ast.Attribute) and dotted(one) == f"self.{name}"]
@@ -92,6 +94,14 @@ class _Class:
             return isinstance(first.ctx, ast.Load) or first.lineno < line
         calls = [(one, at) for one in self._methods.values() for at in _calls(one, method.name)]
         return bool(calls) and depth < _DEPTH and all(self.is_set_at(name, one, at, depth + 1) for one, at in calls)
+
+    def _runs_before(self, name: str, method: scope.Function) -> bool:
+        """Whether the constructor asks for a method or a property before it has set the attribute."""
+        constructor = scope.constructor(self._lineage[0])
+        nodes = list(walk(constructor)) if constructor is not None else []
+        set_at = [one.end_lineno or 0 for one in nodes if isinstance(one, ast.stmt) and name in _targets(one)]
+        asked = [one.lineno for one in nodes if isinstance(one, ast.Attribute) and dotted(one) == f"self.{method.name}"]
+        return bool(set_at) and bool(asked) and min(asked) <= min(set_at)
 
     def _run_first(self) -> list[scope.Function]:
         """Constructors and set-up methods, and the methods that these call."""
@@ -120,6 +130,16 @@ def _calls(method: scope.Function, name: str) -> Iterator[int]:
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attribute)):
                 if attribute == name:
                     yield one.lineno
+
+
+def _targets(statement: ast.stmt) -> set[str]:
+    """The attributes of `self` that an assignment sets."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return {name for one in targets for name in _attributes(one, ast.Store)}
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            return set(_attributes(target, ast.Store))
+    return set()
 
 
 def _is_plain(statement: ast.stmt) -> bool:
