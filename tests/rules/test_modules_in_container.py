@@ -21,6 +21,18 @@ def net(body: str, rest: str = "") -> str:
 
 
 SILENT = {
+    "a table from which the constructor takes one": net(
+        """
+        self.known = {"small": nn.Linear(2, 2), "large": nn.Linear(2, 4)}
+        chosen = self.find(name)
+        self.body = nn.Sequential(*list(chosen.children())[:-1])
+        """,
+        """
+        def find(self, name):
+            found = self.known[name]
+            return found
+        """,
+    ),
     "a module list": net("self.layers = nn.ModuleList([nn.Linear(2, 2)])"),
     "wrapped later": net("""
         self.layers = []

@@ -76,7 +76,7 @@ class Uses:
     def judge(self, attribute: str, holders: list[Holder]) -> None:
         """Note what stands against a module container, and whether the modules are registered or handled otherwise."""
         uses = self._uses[attribute]
-        if any(self._is_registered_by(use) or self._is_cared_for(use) for use in uses):
+        if any(self._is_registered_by(use) or self._is_looked_up(use) or self._is_cared_for(use) for use in uses):
             for one in holders:
                 one.hidden = True
             return
@@ -126,6 +126,21 @@ class Uses:
             and isinstance(use.ctx, ast.Load)
             and any(isinstance(one, ast.Attribute) for one in above.targets)
         )
+
+    def _is_looked_up(self, use: ast.Attribute) -> bool:
+        """`return self.x[name]` in a method that the constructor calls: what it chose is registered there."""
+        function = scope.function_around(self._program, use)
+        owner = scope.class_around(self._program, use)
+        constructor = scope.constructor(owner) if owner is not None else None
+        if constructor is None or not isinstance(function, ast.FunctionDef):
+            return False
+        if function is constructor or not isinstance(self._names.parent(use), ast.Subscript):
+            return False
+        statement = self._names.statement(use)
+        names = scope.stored(statement) if isinstance(statement, ast.Assign) else set()
+        read = [statement, *map(self._names.statement, scope.loads(function, names))]
+        called = {dotted(one.func) for one in ast.walk(constructor) if isinstance(one, ast.Call)}
+        return f"self.{function.name}" in called and any(isinstance(one, ast.Return) for one in read)
 
     def _is_unpacked_later(self, use: ast.Attribute) -> bool:
         """`parts = sum(zip(self.x, others), ())`, and then `nn.Sequential(*parts)`."""
