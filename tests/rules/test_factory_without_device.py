@@ -1572,3 +1572,20 @@ def test_what_is_expected_may_be_on_the_host(rule, name: str, line: str) -> None
 def test_what_decides_is_compared_where_it_is(rule) -> None:
     program = DECIDED.format(name="scale", line="full = torch.equal(x, torch.ones(x.shape))")
     assert "torch.equal(x, torch.ones(x.shape, device=x.device))" in rule.fixed(program)
+
+
+def test_what_a_transform_of_data_counts_is_on_the_host(rule) -> None:
+    program = """
+        import torch
+        from library import Transform
+        class Triples(Transform):
+            def forward(self, inputs):
+                found, offset = (), 0
+                rows, counts = torch.unique_consecutive(inputs["i"], return_counts=True)
+                for row, n in zip(rows, counts):
+                    pairs = torch.combinations(torch.arange(offset, offset + n), r=2)
+                    found += (torch.ones(pairs.shape[0], dtype=torch.long) * row,)
+                    offset += n
+                return found
+    """
+    assert rule.findings(program) == ()

@@ -108,7 +108,7 @@ SAME_PLACE = frozenset(
         "isinf isfinite nan_to_num t rot90 atleast_1d atleast_2d broadcast_to expand_copy view_as_real "
         "view_as_complex any all conj real imag angle topk sort median quantile bincount "
         "bernoulli poisson multinomial unbind chunk split reciprocal erfinv expm1 special.logit logit "
-        "digamma lgamma aminmax kthvalue mode cummax cummin std_mean var_mean unique_consecutive histc diff trace "
+        "digamma lgamma aminmax kthvalue mode cummax cummin std_mean var_mean histc diff trace "
         "count_nonzero cov corrcoef nansum nanmean nanmedian nanquantile sinc masked_fill "
         "linalg.norm linalg.inv linalg.pinv linalg.svd linalg.cholesky linalg.det fft.fft fft.ifft "
         "linalg.qr linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svdvals linalg.lu linalg.slogdet "
