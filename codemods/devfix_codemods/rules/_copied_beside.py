@@ -32,8 +32,8 @@ def copied_beside(program: Program) -> Iterator[tuple[ast.expr, str]]:
     for call in program.names.calls if copies else ():
         tensor = converted(call)
         for one in _read(program, call) if tensor is None else (tensor,):
-            name = _root(one)
-            if name is not None and any(_is_beside(program, name, copy) for copy in copies):
+            name = scope.indexed(one)
+            if isinstance(name, ast.Name) and any(_is_beside(program, name, copy) for copy in copies):
                 yield one, f"`{ast.unparse(call.func)}`" if tensor is None else "`.numpy()`"
 
 
@@ -54,13 +54,6 @@ def _read(program: Program, call: ast.Call) -> Iterator[ast.expr]:
         return
     if not METHODS_FIRST.fullmatch(name) and not _TAKES_NUMBERS.fullmatch(name):
         yield from scope.given_to(call)
-
-
-def _root(node: ast.expr) -> ast.Name | None:
-    """`x` of `x[:, 0]`."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node if isinstance(node, ast.Name) else None
 
 
 def _is_beside(program: Program, name: ast.Name, copy: ast.Name) -> bool:

@@ -99,7 +99,8 @@ class _Class:
         """Whether the constructor asks for a method or a property before it has set the attribute."""
         constructor = scope.constructor(self._lineage[0])
         nodes = list(walk(constructor)) if constructor is not None else []
-        set_at = [one.end_lineno or 0 for one in nodes if isinstance(one, ast.stmt) and name in _targets(one)]
+        assigned = (one for one in nodes if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign))
+        set_at = [one.end_lineno or 0 for one in assigned if name in _attributes(one, ast.Store)]
         asked = [one.lineno for one in nodes if isinstance(one, ast.Attribute) and dotted(one) == f"self.{method.name}"]
         return bool(set_at) and bool(asked) and min(asked) <= min(set_at)
 
@@ -130,16 +131,6 @@ def _calls(method: scope.Function, name: str) -> Iterator[int]:
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attribute)):
                 if attribute == name:
                     yield one.lineno
-
-
-def _targets(statement: ast.stmt) -> set[str]:
-    """The attributes of `self` that an assignment sets."""
-    match statement:
-        case ast.Assign(targets=targets):
-            return {name for one in targets for name in _attributes(one, ast.Store)}
-        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            return set(_attributes(target, ast.Store))
-    return set()
 
 
 def _is_plain(statement: ast.stmt) -> bool:
