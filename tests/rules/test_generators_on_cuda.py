@@ -42,21 +42,20 @@ def test_is_made_for_the_device_at_hand(rule, made: str, after: str) -> None:
     assert f"self.draws = {after}.manual_seed(seed)" in rule.unchanged_unless_unsafe(program)
 
 
-def test_goes_with_the_numbers_that_it_draws(rule) -> None:
-    program = (
-        f"{HEAD}def noise(size, device):\n    draws = torch.Generator('cuda')\n"
+DRAWS = {
+    "of a function": (
+        "def noise(size, device):\n    draws = torch.Generator('cuda')\n"
         "    return torch.randn(size, generator=draws, device='cuda')\n"
-    )
-    after = rule.unchanged_unless_unsafe(program)
-    assert "torch.Generator(device)" in after
-    assert "generator=draws, device=device" in after
-
-
-def test_goes_with_the_device_of_a_script(rule) -> None:
-    program = (
-        f"{HEAD}from torch import nn\nmodel = nn.Linear(3, 3).cuda()\ndraws = torch.Generator('cuda')\n"
+    ),
+    "of a script": (
+        "from torch import nn\nmodel = nn.Linear(3, 3).cuda()\ndraws = torch.Generator('cuda')\n"
         "for x in torch.zeros(4, 3):\n    model(x.cuda() + torch.randn(3, generator=draws, device='cuda'))\n"
-    )
-    after = rule.unchanged_unless_unsafe(program)
+    ),
+}
+
+
+@pytest.mark.parametrize("program", DRAWS.values(), ids=DRAWS)
+def test_goes_with_the_numbers_that_it_draws(rule, program: str) -> None:
+    after = rule.unchanged_unless_unsafe(HEAD + program)
     assert "torch.Generator(device)" in after
     assert "generator=draws, device=device" in after
