@@ -44,8 +44,9 @@ def beside_placed(program: Program) -> Iterator[Beside]:
             for name, value in _given(node):
                 given.setdefault(name, []).append(value)
             for name, values in given.items():
-                if not _is_moved_below(program, node, name):
-                    yield from _of_ways(program, node, values)
+                found = list(_of_ways(program, node, values))
+                if found and not _is_moved_below(program, node, name):
+                    yield from found
 
 
 def _continues(program: Program, node: ast.If) -> bool:

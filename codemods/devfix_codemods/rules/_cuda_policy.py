@@ -182,16 +182,18 @@ def constants(program: Program) -> Iterator[ast.expr]:
 
 def later_cards(program: Program) -> Iterator[ast.Constant]:
     """`device = torch.device("cuda:1" if … else "cpu")` in a script that names no other card."""
-    numbered = [node for node in ast.walk(program.tree) if isinstance(node, ast.Constant) and _is_card(node)]
     for node in program.tree.body:
         value = node.value if isinstance(node, ast.Assign) else None
         if isinstance(value, ast.Call) and program.names.qualified(value.func) == "torch.device" and value.args:
             value = value.args[0]
-        if isinstance(value, ast.IfExp) and len(numbered) == 1 and value.body is numbered[0]:
-            asks = "is_available" in ast.unparse(value.test)
-            other = isinstance(value.orelse, ast.Constant) and value.orelse.value == "cpu"
-            if asks and other:
-                yield numbered[0]
+        match value:
+            case ast.IfExp(body=ast.Constant() as card, orelse=ast.Constant(value="cpu"), test=test):
+                if _is_card(card) and "is_available" in ast.unparse(test) and _cards(program) == [card]:
+                    yield card
+
+
+def _cards(program: Program) -> list[ast.Constant]:
+    return [node for node in ast.walk(program.tree) if isinstance(node, ast.Constant) and _is_card(node)]
 
 
 def _is_card(node: ast.Constant) -> bool:

@@ -18,9 +18,9 @@ def is_for_host(program: Program, function: scope.Function) -> bool:
     data = program.source.data
     if not any(one in data for one in (b"cpu", b"CPU", b"is_cuda", b"host")):
         return False
-    if says_host(function.name) or is_said_of_host(program, function) or _refuses(function):
+    if says_host(function.name) or is_said_of_host(program, function) or _is_called_on_host(program, function):
         return True
-    return _is_called_on_host(program, function) or _asks_a_helper(program, function)
+    return _ASKS.search(data) is not None and (_refuses(function) or _asks_a_helper(program, function))
 
 
 def is_in_host_lambda(program: Program, node: ast.AST) -> bool:
@@ -114,6 +114,10 @@ _OF_THE_HOST = re.compile(
 def says_host(name: str) -> bool:
     """`groups_cpu`, `host_part`."""
     return not {"cpu", "host"}.isdisjoint(name.rpartition(".")[2].lower().split("_"))
+
+
+_ASKS = re.compile(rb"\.is_cpu\b|\.is_cuda\b|\.device(?:\.type)?\s*[!=]=")
+"""What a test of a place holds, as `_asks_for` reads it."""
 
 
 def _refuses(function: scope.Function) -> bool:
