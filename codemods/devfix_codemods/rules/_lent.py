@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting, Move
 from devfix_codemods.program import Program
 from devfix_codemods.rules._moves import copied_suffix, insertable, roots, text_of
@@ -21,6 +22,8 @@ def lends(data: bytes) -> bool:
 
 def lent_tensors(program: Program) -> Iterator[Forgotten]:
     """`y = net(x.to(device))`, and `y - x` below it, where `x` is on the host."""
+    if not any(_is_used_below(program, call) for call in program.names.calls):
+        return
     seen: set[ast.Name] = set()
     for meeting in program.facts.meetings:
         value = meeting.misplaced.value
@@ -33,6 +36,25 @@ def lent_tensors(program: Program) -> Iterator[Forgotten]:
                 if move is not None and name not in seen:
                     seen.add(name)
                     yield from _of_use(program, name, move.node)
+
+
+def _is_used_below(program: Program, call: ast.Call) -> bool:
+    """Whether a call may copy to a device what a name holds, and the name is read again after it.
+
+    The analysis of a file costs more than all else: most files move nothing in such a way.
+    """
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr="to" | "cuda"):
+            function, kept = scope.function_around(program, call), program.names.parent(call)
+            if function is None or (isinstance(kept, ast.Assign) and [dotted(one) for one in kept.targets] == [name]):
+                return False
+            return copied_suffix(program, call) is not None and any(
+                one.lineno >= call.lineno
+                and one is not call.func.value
+                and not isinstance(program.names.parent(one), ast.Attribute)
+                for one in scope.loads(function, {name})
+            )
+    return False
 
 
 def _of_use(program: Program, name: ast.Name, move: ast.Call) -> Iterator[Forgotten]:
