@@ -1,7 +1,7 @@
 """Operations of which one value made on the host would be moved and another left behind: they would fail as before."""
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from devfix_codemods.findings import Finding
@@ -16,9 +16,11 @@ from devfix_codemods.rules._kept_tables import meets_kept
 def without_halves(
     program: Program,
     found: Mapping[tuple[ast.Call, ...], tuple[Sequence[Meeting], Finding | None]],
+    vain: Set[ast.Call],
 ) -> Iterable[Finding]:
-    """The findings, without the fixes of values that meet nothing but what stays behind."""
+    """The findings, without the fixes of values that meet nothing but what stays behind, and of those of `vain`."""
     left = {sources for sources, (_, one) in found.items() if one is None or one.fix is None}
+    left |= {sources for sources in found if not vain.isdisjoint(sources)}
     moved = {call for sources in found.keys() - left for call in sources}
     met = (*program.facts.meetings, *program.facts.followings)
     stay = [meeting for sources in left for meeting in found[sources][0]] + [
@@ -27,7 +29,7 @@ def without_halves(
     behind = {program.names.statement(one.node) for one in stay}
     for sources, (meetings, one) in found.items():
         if one is not None:
-            half = sources not in left and all(
+            half = sources in left or all(
                 program.names.statement(meeting.node) in behind
                 or adds_to_host(program, meeting.node, moved)
                 or meets_kept(program, meeting.node)

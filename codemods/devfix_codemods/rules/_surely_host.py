@@ -128,11 +128,11 @@ def _is_of_the_same(meeting: Meeting) -> bool:
     if function is None or meeting.anchor.place != UNKNOWN or not isinstance(anchor, ast.Name) or _makes(misplaced):
         return False
     line = meeting.node.lineno
-    second = _roots(function, {anchor.id}, line)
-    return bool(second) and second <= _roots(function, tensors_in(misplaced), line)
+    second = roots(function, {anchor.id}, line)
+    return bool(second) and second <= roots(function, tensors_in(misplaced), line)
 
 
-def _roots(function: scope.Function, names: set[str], line: int) -> set[str]:
+def roots(function: scope.Function, names: set[str], line: int) -> set[str]:
     """What is given, or made by factories, and the functions of others, of which `names` are computed step by step."""
     found, pending, seen = set[str](), set(names), set[str]()
     while pending:

@@ -62,6 +62,7 @@ from devfix_codemods.rules import Rule, _division, _looks
 from devfix_codemods.rules._beside_moves import beside_moves
 from devfix_codemods.rules._built_on_host import is_built_on_host
 from devfix_codemods.rules._computed_of import is_computed_of
+from devfix_codemods.rules._contradicted import contradicted
 from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._first_turn import is_replaced_first
 from devfix_codemods.rules._following import (
@@ -113,8 +114,10 @@ def check(program: Program) -> Iterator[Finding]:
         if sources:
             (found if _concerns(program, meeting, where) else others).setdefault(sources, []).append(meeting)
     bugs = {each: (met, _bug(program, met, others.get(each, []))) for each, met in found.items()}
-    told = list(without_halves(program, bugs))
-    hints = {} if on_purpose else {one.call: one for one in forgotten(program) if not _is_for_host(program, one.call)}
+    vain = contradicted(program, bugs)
+    told = list(without_halves(program, bugs, vain))
+    hints = {} if on_purpose else {one.call: one for one in forgotten(program) if one.call not in vain}
+    hints = {call: one for call, one in hints.items() if not _is_for_host(program, call)}
     repaired = {one.span for one in told if one.fix is not None}
     spans = {program.source.span(one): one for one in hints}
     met = {one.span for one in told}

@@ -1,0 +1,92 @@
+"""Operations with a tensor of the caller's that only one of the host gets through: what else meets it is there, too."""
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+
+from devfix_codemods import scope
+from devfix_codemods.findings import Finding
+from devfix_codemods.flow.facts import Meeting, Readout
+from devfix_codemods.flow.places import HOST, UNKNOWN, Place, may_be_device
+from devfix_codemods.flow.values import Kind
+from devfix_codemods.program import Program
+from devfix_codemods.rules._surely_host import roots
+
+_DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
+
+
+def contradicted(
+    program: Program,
+    found: Mapping[tuple[ast.Call, ...], tuple[Sequence[Meeting], Finding | None]],
+) -> set[ast.Call]:
+    """The factories to be moved whose tensors meet nothing but what the code around needs on the host."""
+    repaired = {sources: met for sources, (met, one) in found.items() if one is not None and one.fix is not None}
+    moved = {call for sources in repaired for call in sources}
+    return {
+        call
+        for sources, meetings in repaired.items()
+        if all(_fails_anyhow(program, one, moved) for one in meetings)
+        for call in sources
+    }
+
+
+def _fails_anyhow(program: Program, meeting: Meeting, moved: set[ast.Call]) -> bool:
+    """Whether each run that comes to a meeting does something else, too, that fails where the anchor is on a device.
+
+    `moved` are the factories that may be moved. What a batch holds, and what is kept for long, other rules move.
+    """
+    if may_be_device(meeting.anchor.place) or meeting.context.function is None:
+        return False
+    facts = program.facts
+    return any(_leaves_host(program, one, meeting, moved) for one in (*facts.followings, *facts.meetings)) or any(
+        _reads_on_host(program, one, meeting) for one in facts.readouts
+    )
+
+
+def _leaves_host(program: Program, other: Meeting, meeting: Meeting, moved: set[ast.Call]) -> bool:
+    """Whether another operation takes a tensor of the same place together with one that stays on the host."""
+    value = other.misplaced.value
+    stays = value.kind is Kind.TENSOR and value.place == HOST and value.batch is None and not value.scalar
+    if not stays or not other.certain or "module" in {one.role for one in (other.anchor, *other.operands)}:
+        return False
+    if any(one in moved or scope.function_around(program, one) is not None for one in value.sources):
+        return False
+    if not value.sources and other.node.lineno >= meeting.node.lineno:
+        return False  # it may be computed of what will be moved
+    return other.context.function is meeting.context.function and _is_same(program, other, meeting)
+
+
+def _reads_on_host(program: Program, readout: Readout, meeting: Meeting) -> bool:
+    """Whether numpy reads a tensor of the same place as it is, and nothing says that it may have to be copied."""
+    if readout.context.function is not meeting.context.function or meeting.anchor.place == UNKNOWN or readout.listed:
+        return False
+    if not _is_one_place(program, readout.operand.place, meeting.anchor.place):
+        return False
+    copied = readout.reader == "numpy" and _DEVICES.search(program.source.text) is not None
+    return not copied and _always_run_together(program, readout.node, meeting.node)
+
+
+def _is_same(program: Program, other: Meeting, meeting: Meeting) -> bool:
+    """Whether the anchors of two operations are in one place, as far as the function says."""
+    if not _always_run_together(program, other.node, meeting.node):
+        return False
+    if meeting.anchor.place != UNKNOWN:
+        return _is_one_place(program, other.anchor.place, meeting.anchor.place)
+    function = meeting.context.function
+    if function is None or not isinstance(meeting.anchor.node, ast.Name) or not isinstance(other.anchor.node, ast.Name):
+        return False
+    first = roots(function, {other.anchor.node.id}, other.node.lineno)
+    return bool(first) and first == roots(function, {meeting.anchor.node.id}, meeting.node.lineno)
+
+
+def _is_one_place(program: Program, first: Place, second: Place) -> bool:
+    return first != UNKNOWN and program.facts.shared(first) == program.facts.shared(second)
+
+
+def _always_run_together(program: Program, other: ast.expr, node: ast.expr) -> bool:
+    """Whether a plain statement is in the block of the operation, or in one around it."""
+    statement = program.names.statement(other)
+    around = {program.names.statement(node), *program.names.ancestors(node)}
+    if any(isinstance(one, (ast.IfExp, ast.BoolOp, ast.Lambda)) for one in program.names.ancestors(other)):
+        return False
+    return not around.isdisjoint(scope.block_of(program, statement))
