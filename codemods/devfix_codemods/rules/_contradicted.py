@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from devfix_codemods import scope
 from devfix_codemods.findings import Finding
+from devfix_codemods.flow import tables
 from devfix_codemods.flow.facts import Meeting, Readout
 from devfix_codemods.flow.places import HOST, UNKNOWN, Place, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
+from devfix_codemods.rules._following import root_name
 from devfix_codemods.rules._surely_host import roots
+from devfix_codemods.rules._taken_to_host import is_brought
 
 _DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
 
@@ -19,15 +22,30 @@ def contradicted(
     program: Program,
     found: Mapping[tuple[ast.Call, ...], tuple[Sequence[Meeting], Finding | None]],
 ) -> set[ast.Call]:
-    """The factories to be moved whose tensors meet nothing but what the code around needs on the host."""
+    """The factories to be moved whose tensors the code around needs on the host, as it does all that they meet."""
     repaired = {sources: met for sources, (met, one) in found.items() if one is not None and one.fix is not None}
     moved = {call for sources in repaired for call in sources}
     return {
         call
         for sources, meetings in repaired.items()
         if all(_fails_anyhow(program, one, moved) for one in meetings)
+        or any(collects_on_host(program, call) for call in sources)
         for call in sources
     }
+
+
+def collects_on_host(program: Program, call: ast.Call) -> bool:
+    """`total = torch.empty(0)`, and `total = torch.cat((total, y.cpu()))` in a loop: it collects on the host."""
+    function, statement = scope.function_around(program, call), program.names.statement(call)
+    around, names = function or program.tree, set(scope.stored(statement))
+    for one in scope.loads(around, names):
+        parts = program.names.parent(one)
+        join = program.names.parent(parts) if isinstance(parts, ast.List | ast.Tuple) else None
+        if isinstance(parts, ast.List | ast.Tuple) and isinstance(join, ast.Call):
+            name = tables.canonical(program.names.qualified(join.func) or "")
+            if name in tables.SEQUENCE_FUNCTIONS and any(is_brought(program, each) for each in parts.elts):
+                return True
+    return False
 
 
 def _fails_anyhow(program: Program, meeting: Meeting, moved: set[ast.Call]) -> bool:
@@ -57,13 +75,23 @@ def _leaves_host(program: Program, other: Meeting, meeting: Meeting, moved: set[
 
 
 def _reads_on_host(program: Program, readout: Readout, meeting: Meeting) -> bool:
-    """Whether numpy reads a tensor of the same place as it is, and nothing says that it may have to be copied."""
-    if readout.context.function is not meeting.context.function or meeting.anchor.place == UNKNOWN or readout.listed:
+    """Whether numpy reads a tensor of the same place as it is, and nothing says that it may have to be copied.
+
+    What is given to a module need not be where the module is, before it is used there.
+    """
+    operand, anchor = readout.operand, meeting.anchor
+    if readout.context.function is not meeting.context.function or readout.listed:
         return False
-    if not _is_one_place(program, readout.operand.place, meeting.anchor.place):
+    if anchor.role == "module" or root_name(anchor.node) == "self" or not _is_tensor(readout):
+        return False
+    if not _is_one_place(program, operand.place, anchor.place):
         return False
     copied = readout.reader == "numpy" and _DEVICES.search(program.source.text) is not None
     return not copied and _always_run_together(program, readout.node, meeting.node)
+
+
+def _is_tensor(readout: Readout) -> bool:
+    return readout.reader == "numpy" or readout.operand.value.kind is Kind.TENSOR
 
 
 def _is_same(program: Program, other: Meeting, meeting: Meeting) -> bool:

@@ -62,7 +62,7 @@ from devfix_codemods.rules import Rule, _division, _looks
 from devfix_codemods.rules._beside_moves import beside_moves
 from devfix_codemods.rules._built_on_host import is_built_on_host
 from devfix_codemods.rules._computed_of import is_computed_of
-from devfix_codemods.rules._contradicted import contradicted
+from devfix_codemods.rules._contradicted import collects_on_host, contradicted
 from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._first_turn import is_replaced_first
 from devfix_codemods.rules._following import (
@@ -117,7 +117,7 @@ def check(program: Program) -> Iterator[Finding]:
     vain = contradicted(program, bugs)
     told = list(without_halves(program, bugs, vain))
     hints = {} if on_purpose else {one.call: one for one in forgotten(program) if one.call not in vain}
-    hints = {call: one for call, one in hints.items() if not _is_for_host(program, call)}
+    hints = {call: one for call, one in hints.items() if not _stays(program, call)}
     repaired = {one.span for one in told if one.fix is not None}
     spans = {program.source.span(one): one for one in hints}
     met = {one.span for one in told}
@@ -129,9 +129,10 @@ def check(program: Program) -> Iterator[Finding]:
         yield from (_collective(program, one) for one in facts.collectives if one.misplaced.value.sources not in found)
 
 
-def _is_for_host(program: Program, call: ast.Call) -> bool:
+def _stays(program: Program, call: ast.Call) -> bool:
+    """Whether the code around keeps what a factory makes on the host."""
     function = function_around(program, call)
-    return function is not None and is_for_host(program, function)
+    return function is not None and (is_for_host(program, function) or collects_on_host(program, call))
 
 
 def _legacy(program: Program, given: Given) -> Finding:
