@@ -23,6 +23,7 @@ from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Fail
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
 from devfix_codemods.rules import RESERVED, Rule, all_rules
+from devfix_codemods.rules._own_torch import is_replaced
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.tenable import untenable
@@ -153,6 +154,8 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
 
 def _found(program: Program, rules: Iterable[Rule]) -> list[Finding] | Failed:
     _ = program.tree  # what does not parse is no rule's fault
+    if is_replaced(program):
+        return []
     findings: list[Finding] = []
     for rule in rules:
         try:

@@ -2,8 +2,11 @@
 
 import pytest
 from devfix_codemods.engine import check
+from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
+
+from ..flow.conftest import InMemory
 
 CODE = "DVF104"
 
@@ -1589,3 +1592,29 @@ def test_what_a_transform_of_data_counts_is_on_the_host(rule) -> None:
                 return found
     """
     assert rule.findings(program) == ()
+
+
+PAD = "import torch\ndef pad(x: torch.Tensor):\n    return torch.cat([torch.zeros(3), x])\n"
+
+
+@pytest.mark.parametrize(
+    ("package", "edited"),
+    [
+        ("from .core import Tensor, zeros\n", False),
+        ("", False),
+        ("from torch._C import *\n", True),
+    ],
+)
+@pytest.mark.parametrize("at", ["/p/src/torch/nn/functional.py", "/p/src/loop.py"])
+def test_a_package_that_stands_in_for_torch_takes_what_it_takes(package: str, edited: bool, at: str) -> None:
+    files = InMemory({"/p/src/torch/__init__.py": package, at: PAD})
+    outcome = check(Source(at, PAD.encode()), Options(frozenset({CODE})), Project(files))
+    assert isinstance(outcome, Checked)
+    assert bool(outcome.findings) is edited
+
+
+def test_a_package_below_is_no_torch() -> None:
+    files = InMemory({"/p/shims/torch/__init__.py": "", "/p/loop.py": PAD})
+    outcome = check(Source("/p/loop.py", PAD.encode()), Options(frozenset({CODE})), Project(files))
+    assert isinstance(outcome, Checked)
+    assert outcome.findings
