@@ -1072,3 +1072,37 @@ GIVEN_BACK = """
 @pytest.mark.parametrize("asks", ["isinstance(x, torch.Tensor)", "torch.is_tensor(x)"])
 def test_tensors_that_were_given_back_before(rule, asks: str) -> None:
     assert rule.findings(GIVEN_BACK.format(asks=asks)) == ()
+
+
+WARP = """
+    import numpy as np
+    import torch
+    from library import {base}
+    class Warp({base}):
+        def apply(self, x: torch.Tensor):
+            return np.roll(x.detach().numpy(), 3)
+"""
+
+
+@pytest.mark.parametrize(("base", "copied"), [("RandomTransform", False), ("Augmenter", False), ("Layer", True)])
+def test_a_transform_by_its_base(rule, base: str, copied: bool) -> None:
+    assert bool(rule.findings(WARP.format(base=base))) is copied
+
+
+HANDED = """
+    import torch
+    def run(model, device):
+        persist(host(model.to(device).weight))
+    def host(t: torch.Tensor) -> torch.Tensor:
+        return t.detach().to(device="cpu", dtype=torch.float32).contiguous()
+    def made():
+        encoder = {made}
+        persist(encoder.to(torch.float32))
+    def persist(weight: torch.Tensor):
+        return weight.numpy()
+"""
+
+
+@pytest.mark.parametrize(("made", "copied"), [("torch.randn(3) * 0.1", False), ("Encoder()", True), ("build()", True)])
+def test_what_is_called_as_a_model_may_be_a_tensor_of_the_host(rule, made: str, copied: bool) -> None:
+    assert bool(rule.findings(HANDED.format(made=made))) is copied

@@ -513,7 +513,7 @@ class Whereabouts:
         around = [one for one in self._names.ancestors(node) if one in self._evidence]
         if any(text in self._evidence[one].modules for one in around):
             return True
-        return sounds_like_model(text)
+        return sounds_like_model(text) and not (isinstance(node, ast.Name) and self.source(node) is Made.HOST)
 
 
 def _is_move(binding: Binding) -> bool:

@@ -324,7 +324,8 @@ def _is_data(program: Program, classes: ClassTable, node: ast.AST) -> bool:
     function, owner = scope.function_around(program, node), scope.class_around(program, node)
     if _DATA_FILES.search(program.source.path.replace("\\", "/")):
         return True
-    if owner is not None and (classes.is_dataset(owner) or _DATA.search(owner.name)):
+    named = [owner.name, *classes.named_bases(owner)] if owner is not None else []
+    if owner is not None and (classes.is_dataset(owner) or any(map(_DATA.search, named))):
         return True
     return function is not None and (function.name == "__getitem__" or _DATA.search(function.name) is not None)
 
