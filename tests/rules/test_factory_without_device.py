@@ -1613,8 +1613,11 @@ def test_a_package_that_stands_in_for_torch_takes_what_it_takes(package: str, ed
     assert bool(outcome.findings) is edited
 
 
-def test_a_package_below_is_no_torch() -> None:
-    files = InMemory({"/p/shims/torch/__init__.py": "", "/p/loop.py": PAD})
-    outcome = check(Source("/p/loop.py", PAD.encode()), Options(frozenset({CODE})), Project(files))
+@pytest.mark.parametrize("at", ["/p/loop.py", "/p/lib/torch/loss.py", "/p/lib/loop.py"])
+def test_a_package_in_another_one_is_no_torch(at: str) -> None:
+    files = InMemory(
+        {"/p/shims/torch/__init__.py": "", "/p/lib/__init__.py": "", "/p/lib/torch/__init__.py": "", at: PAD}
+    )
+    outcome = check(Source(at, PAD.encode()), Options(frozenset({CODE})), Project(files))
     assert isinstance(outcome, Checked)
     assert outcome.findings

@@ -19,13 +19,16 @@ def lacks(program: Program, symbol: str) -> bool:
 
 
 def _text(program: Program, path: str) -> bytes | None:
-    """What a file of the project holds that is imported from where the program is; None where there is none."""
+    """What a file of the project holds that is imported from where the program is; None where there is none.
+
+    What is in a package is not imported by a name of its own: `import torch` beside `lib/torch` is another.
+    """
     if program.project is None:
         return None
     files, folder = program.project.files, posixpath.dirname(program.source.path)
     while True:
         whole = posixpath.join(folder, path)
-        if files.has(whole):
+        if files.has(whole) and not files.has(posixpath.join(folder, "__init__.py")):
             program.unit.asked = True
             program.unit.uses.add(whole)
             return files.read(whole) or b""
