@@ -10,6 +10,9 @@ HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 
 # In each program, `meet` is the host tensor `a` and the device tensor `b` in one operation.
 MEET = {
+    "a factor of a matrix product": "a = torch.zeros(3, 3).cuda()\na @ torch.tensor(f(k)).T\n",
+    "a factor of a function for them": "a = torch.zeros(3, 3).cuda()\ntorch.mm(a, torch.tensor(f(k)))\n",
+    "a factor of a method for them": "a = torch.zeros(3, 3).cuda()\na.matmul(torch.tensor(f(k)))\n",
     "assignment": "a = torch.zeros(3)\nb = torch.ones(3).cuda()\na * b\n",
     "unpacking": "a, b = torch.zeros(3), torch.ones(3).cuda()\na * b\n",
     "nested unpacking": "(a, (b, c)) = torch.zeros(3), (torch.ones(3).cuda(), 1)\na * b\n",
@@ -77,6 +80,7 @@ SILENT = {
     "a number": "a = torch.zeros(3).cuda()\na * 2 + 1.0\n",
     "a 0-dim tensor": "a = torch.zeros(3).cuda()\na * torch.tensor(2.0)\n",
     "what may be one": "a = torch.zeros(3).cuda()\na * torch.tensor(n * k)\n",
+    "what may be one in a sum of products": "a = torch.zeros(3, 3).cuda()\na @ a + torch.tensor(f(k))\n",
     "a size": "a = torch.zeros(3)\nb = a.cuda()\nb * a.size(0) + a.shape[0]\n",
     "an item of one": "a = torch.zeros(3)\nb = a.cuda()\nb * a.sum().item()\n",
     "one branch": "a = torch.zeros(3)\nif c:\n    a = a.cuda()\na * torch.ones(3).cuda()\n",

@@ -24,6 +24,7 @@ from devfix_codemods.flow.values import (
     Value,
     join_sources,
     tensor,
+    with_dimensions,
 )
 
 _ACCELERATOR = Symbol("torch.accelerator#accelerator", chosen=True)
@@ -232,7 +233,9 @@ class Api(Modules):
 
     def _one_place(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
         operands: list[Operand] = []
-        for index, (expression, value) in enumerate(arguments.positional):
+        shaped = name.removeprefix("torch.") in tables.MATRIX_PRODUCTS
+        for index, (expression, one) in enumerate(arguments.positional):
+            value = with_dimensions(one) if shaped else one
             if index == 0 and name in tables.SEQUENCE_FUNCTIONS:
                 operands.extend(self._parts(expression, value, state))
             elif not (value.scalar and name not in tables.NO_SCALARS) and not _are_numbers(expression):

@@ -25,6 +25,7 @@ from devfix_codemods.flow.values import (
     Origin,
     Value,
     tensor,
+    with_dimensions,
 )
 
 PLACELESS_RESULTS = frozenset(
@@ -324,7 +325,9 @@ class Calls(Readouts):
         state: State,
     ) -> Value:
         operands = [Operand(function.value, base, state.place_of(base), "self")]
-        for expression, value in arguments.all():
+        shaped = function.attr in tables.MATRIX_PRODUCTS
+        for expression, one in arguments.all():
+            value = with_dimensions(one) if shaped else one
             if not value.scalar:
                 operands.append(Operand(expression, value, state.place_of(value)))
         if base.kind is Kind.UNKNOWN and not may_be_device(operands[0].place):

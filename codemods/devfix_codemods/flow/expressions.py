@@ -28,6 +28,7 @@ from devfix_codemods.flow.values import (
     Value,
     join_sources,
     join_values,
+    with_dimensions,
 )
 
 
@@ -278,6 +279,8 @@ class Expressions(Machine):
 
     def _binop(self, node: ast.BinOp, state: State) -> Value:
         left, right = self.evaluate(node.left, state), self.evaluate(node.right, state)
+        if isinstance(node.op, ast.MatMult):
+            left, right = with_dimensions(left), with_dimensions(right)
         return self._operator(node, [(node.left, left), (node.right, right)], _symbol(node.op), state)
 
     def _compare(self, node: ast.Compare, state: State) -> Value:

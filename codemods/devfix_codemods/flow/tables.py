@@ -98,6 +98,9 @@ SEQUENCE_FUNCTIONS = frozenset(
 NO_SCALARS = SEQUENCE_FUNCTIONS | {"torch.complex", "torch.polar"}
 """All where not even a 0-dim tensor may be elsewhere."""
 
+MATRIX_PRODUCTS = frozenset("matmul mm bmm mv dot outer addmm addmv baddbmm".split())
+"""Functions and methods that take no 0-dim tensors."""
+
 SAME_PLACE = frozenset(
     f"torch.{name}"
     for name in (

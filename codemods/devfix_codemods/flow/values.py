@@ -152,6 +152,11 @@ def tensor(place: Place, origin: Origin | None = None, *, scalar: bool = False) 
     return Value(Kind.TENSOR, place, origin, scalar=scalar)
 
 
+def with_dimensions(value: Value) -> Value:
+    """`value` where no 0-dim tensor can be: a factor of a matrix product."""
+    return replace(value, scalar=False) if value.scalar else value
+
+
 @record
 class Object:
     """The state of one object: where it lives now, who moved it there, what its attributes hold.
