@@ -23,8 +23,8 @@ from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Fail
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
 from devfix_codemods.rules import RESERVED, Rule, all_rules
-from devfix_codemods.rules._own_torch import is_replaced
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
+from devfix_codemods.rules._own_torch import is_replaced
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.tenable import untenable
 from devfix_codemods.triggers import triggered
