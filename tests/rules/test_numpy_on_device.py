@@ -1106,3 +1106,30 @@ HANDED = """
 @pytest.mark.parametrize(("made", "copied"), [("torch.randn(3) * 0.1", False), ("Encoder()", True), ("build()", True)])
 def test_what_is_called_as_a_model_may_be_a_tensor_of_the_host(rule, made: str, copied: bool) -> None:
     assert bool(rule.findings(HANDED.format(made=made))) is copied
+
+
+ARRAY = """
+    import numpy as np
+    import torch
+    def convert(model, parts, device):
+        model.to(device)
+        def to_array(t):
+            if hasattr(t, "detach"):
+                return t.detach(){copied}.numpy()
+            {branch}
+                return t.numpy()
+            return np.array(t)
+        return [to_array(one) for one in parts]
+"""
+
+
+@pytest.mark.parametrize(
+    ("copied", "branch", "found"),
+    [
+        (".cpu()", 'elif hasattr(t, "numpy"):', 0),
+        ("", 'elif hasattr(t, "numpy"):', 1),
+        ("", 'if hasattr(t, "numpy"):', 1),
+    ],
+)
+def test_what_has_not_what_all_tensors_have(rule, copied: str, branch: str, found: int) -> None:
+    assert len(rule.findings(ARRAY.format(copied=copied, branch=branch))) == found

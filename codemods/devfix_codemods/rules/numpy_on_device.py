@@ -120,7 +120,7 @@ def _whole_statements(program: Program, found: dict[ast.expr, Finding]) -> Itera
     for call, tensor in conversions_beside(program, repaired):
         if tensor in found or _is_settled(program, call) or sounds_like_host(tensor):
             continue
-        if is_moved(tensor) or where.source(tensor) is Made.HOST:
+        if is_no_tensor(program, tensor) or is_moved(tensor) or where.source(tensor) is Made.HOST:
             continue
         if is_written_to(program, call) or not _is_of_torch(tensor, imported):
             left.add(program.names.statement(call))
@@ -224,7 +224,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             read = (one for one in call.args if _is_computed(whereabouts.source(one), one))
             yield from ((one, f"`{dotted(call.func)}`") for one in read)
             continue
-        if not _is_of_torch(tensor, imported) or is_written_to(program, call):
+        if not _is_of_torch(tensor, imported) or is_written_to(program, call) or is_no_tensor(program, tensor):
             continue
         if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices) and not sounds_like_host(tensor):
             yield tensor, "`.numpy()`"
