@@ -425,3 +425,43 @@ def test_a_function_for_cuda_alone_says_so(before: str, after: str) -> None:
 def test_a_function_for_any_device_takes_the_type_of_its_tensor(before: str, after: str) -> None:
     program = FOR_CUDA.format(before=before, after=after)
     assert "torch.autocast(x.device.type, enabled=False)" in fixed(program, unsafe=True)
+
+
+TRAINED = """
+import torch
+class Trainer:
+    def step(self, x: torch.Tensor):
+        with {autocast}:
+            logits = self.model(x)
+        return torch.sigmoid(logits)
+    def probabilities(self, x):
+        return {read}
+"""
+
+
+@pytest.mark.parametrize("read", ["self.step(x).cpu().numpy()", "self.step(x.float()).numpy()"])
+def test_numpy_has_no_type_of_autocast_on_the_host(read: str) -> None:
+    code = TRAINED.format(autocast='torch.autocast("cuda", enabled=self.amp)', read=read)
+    (finding,) = findings(code)
+    assert finding.fix is None
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "self.step(x)",
+        "self.step(x).float().cpu().numpy()",
+        "self.step(x).argmax(-1).cpu().numpy()",
+        "self.step(x).item()",
+    ],
+)
+def test_what_numpy_reads_has_a_type_that_it_knows(read: str) -> None:
+    code = TRAINED.format(autocast='torch.autocast("cuda", enabled=self.amp)', read=read)
+    assert "with torch.autocast(x.device.type, enabled=self.amp):" in fixed(code, unsafe=True)
+
+
+def test_where_the_host_was_left_out_before_numpy_reads_what_it_did() -> None:
+    code = TRAINED.format(
+        autocast='torch.autocast("cuda", enabled=x.device.type != "cpu")', read="self.step(x).numpy()"
+    )
+    assert "torch.autocast(x.device.type, enabled=" in fixed(code, unsafe=True)

@@ -10,6 +10,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp
 from devfix_codemods.rules._amp_conditions import type_asked_about
 from devfix_codemods.rules._amp_devices import Devices
+from devfix_codemods.rules._conversions import converted
 from devfix_codemods.rules._cuda_registered import is_for_cuda
 
 _MINDS = re.compile(r"cuda|mps|device|is_cpu|is_xpu")
@@ -32,6 +33,31 @@ def wired_type(program: Program, devices: Devices, call: ast.Call) -> ReplaceExp
     if is_for_cuda(program, function):
         return None
     return ReplaceExpression(program.source.span(device), f"{tensor}.device.type")
+
+
+def computes_for_numpy(program: Program, devices: Devices, call: ast.Call) -> bool:
+    """Whether numpy reads tensors of any type, here or where this is imported, and the host was not left out before.
+
+    It has no bfloat16, in which autocast computes on the host, where autocast for CUDA does nothing.
+    """
+    if type_asked_about(program, devices, call) is not None:
+        return False
+    conversions = (converted(call) for one in (program, *program.importing) for call in one.names.calls)
+    return any(one is not None and _EXACT.isdisjoint(_methods(one)) for one in conversions)
+
+
+_EXACT = frozenset({"float", "double", "long", "int", "bool", "argmax", "argmin", "argsort", "topk", "to", "type"})
+"""Methods that say what type a tensor has from there on, or give indices."""
+
+
+def _methods(node: ast.expr) -> set[str]:
+    """The names of the attributes in a chain: `x.detach().float()`."""
+    found = set[str]()
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return found
 
 
 def decorates_forward(program: Program, call: ast.Call) -> bool:

@@ -45,7 +45,8 @@ nothing, or does not switch off what is on:
 
 Safe where the call raises today, and for the index in `autocast`, which newer torch ignores. Unsafe for what works in
 another way today (`GradScaler`, an index in `custom_fwd`, a literal `"cuda"`), and where it is not known whether a
-name holds text or a `torch.device`: then `torch.device(name).type` is written, which is right for both.
+name holds text or a `torch.device`: then `torch.device(name).type` is written, which is right for both. A literal
+`"cuda"` stays where numpy reads results as they are: on the host, autocast would give bfloat16, which numpy has not.
 
 ## Since torch
 
@@ -61,12 +62,15 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _amp
 from devfix_codemods.rules._amp_devices import Devices, Kind
-from devfix_codemods.rules._amp_wired import decorates_forward, wired_type
+from devfix_codemods.rules._amp_wired import computes_for_numpy, decorates_forward, wired_type
 
 _TEXT = "`{name}` takes the text of a device's type, and `{value}` is a `torch.device`"
 _INDEX = "`{name}` takes a device's type without an index, and `{value}` {may} have one"
 _WIRED = "`{name}` is for CUDA alone: it does nothing for data on another device"
 _DECORATOR = "take the device type from the data: `with torch.autocast(x.device.type, …)` inside the method"
+_READ = (
+    "take `{code}`, and read results by `.float().numpy()`: on the host autocast gives bfloat16, which numpy has not"
+)
 _KEYWORD = "`{name}` has no parameter `{wrong}`; it is called `{right}`"
 
 
@@ -156,6 +160,8 @@ class _Checker:
     def _wired(self, call: ast.Call) -> Finding | None:
         """A literal `"cuda"` where the data says what is right."""
         edit, message = wired_type(self._program, self._devices, call), _WIRED.format(name=ast.unparse(call.func))
+        if edit is not None and computes_for_numpy(self._program, self._devices, call):
+            return Finding(RULE.code, RULE.name, message, self._source.span(call), advice=_READ.format(code=edit.code))
         if edit is not None:
             return self._report(call, message, False, f"take `{edit.code}`", (edit,))
         if decorates_forward(self._program, call):
