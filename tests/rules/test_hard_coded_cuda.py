@@ -1075,7 +1075,7 @@ def test_a_tensor_that_is_read_as_numbers_says_nothing_of_a_place(rule) -> None:
                     rows[i].reward(torch.full((1,), i).cuda())
                 return baseline
     """
-    assert "torch.full((1,), i).to(sizes.device)" not in rule.fixed(program, unsafe=True)
+    assert not any(rule.safeties(program))
 
 
 @pytest.mark.parametrize(
@@ -1317,3 +1317,25 @@ def test_what_may_equal_a_string(rule, line: str, given: str) -> None:
 def test_a_device_equals_no_string(rule, line: str, after: str) -> None:
     program = TEXTS.format(line=line, given="torch.device(device)") + "# cuda: device == 'cuda'\n"
     assert after in rule.unchanged_unless_unsafe(program)
+
+
+HALF = """
+    import torch
+    class Flow(torch.nn.Module):
+        def reinforce(self, rows, sizes: torch.Tensor):
+            {line}
+            return torch.zeros(3).cuda() + sizes
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "follows"),
+    [
+        ("rows[0].reward(3)", True),
+        ("rows[0].reward(sizes.cuda())", True),
+        ("rows[0].reward(torch.full((1,), 3).cuda())", True),
+        ("for i in range(sizes[0]): rows[i].reward(torch.full((1,), i).cuda())", False),
+    ],
+)
+def test_one_of_several_values_is_not_moved_alone(rule, line: str, follows: bool) -> None:
+    assert any(rule.safeties(HALF.format(line=line))) is follows

@@ -71,13 +71,17 @@ def _name(site: Site) -> str | None:
 
 
 def halves(program: Program, followed: Mapping[Site, Target], left: list[Site]) -> list[Site]:
-    """Sites that follow a model in a function of which another value goes to CUDA all the same."""
-    needing = {scope.function_around(program, one.call) for one in left} - {None}
+    """Sites that follow a value in a function of which another one goes to CUDA all the same."""
     return [
         site
         for site, target in followed.items()
-        if target.device.startswith("next(") and scope.function_around(program, site.call) in needing
+        if any(_is_beside(program, site, one) and _name(one) != target.device.partition(".")[0] for one in left)
     ]
+
+
+def _is_beside(program: Program, site: Site, other: Site) -> bool:
+    function = scope.function_around(program, site.call)
+    return function is not None and scope.function_around(program, other.call) is function
 
 
 def _names_device(function: scope.Function) -> bool:

@@ -7,6 +7,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._host_on_purpose import is_scalar
 from devfix_codemods.rules._host_reads import is_read_later
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
+from devfix_codemods.rules._optional import may_be_none
 
 
 def taken_place(program: Program, function: scope.Function, call: ast.Call) -> tuple[str, str] | None:
@@ -22,7 +23,7 @@ def taken_place(program: Program, function: scope.Function, call: ast.Call) -> t
     asked = (one for one in ast.walk(function) if isinstance(one, (ast.Compare, ast.UnaryOp, ast.BoolOp, ast.If)))
     if any(_asks_for(one, target.id) for one in asked):
         return None
-    if may_have_no_device(program, target.id, call):
+    if may_have_no_device(program, target.id, call) or may_be_none(program, target.id, call):
         return None
     hands = program.facts.births.get(call, {}).values()
     if all(target.id != name for hand in hands for name, _ in hand.tensors):
@@ -40,13 +41,13 @@ def _is_only_counted_with(program: Program, function: scope.Function, call: ast.
 
 
 def _asks_for(node: ast.AST, name: str) -> bool:
-    """Whether a test says that `name` may be None: `x is None`, `not x`, `if x`, `x or y`."""
+    """Whether a test says that `name` may be None: `x is None`, `not x`, `not exists(x)`, `if x`, `x or y`."""
     match node:
         case ast.Compare(left=ast.Name(id=left), ops=[ast.Is() | ast.IsNot()]):
             return left == name
-        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=operand)):
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=operand) | ast.Call(args=[ast.Name(id=operand)])):
             return operand == name
-        case ast.If(test=ast.Name(id=test)):
+        case ast.If(test=ast.Name(id=test) | ast.Call(args=[ast.Name(id=test)])):
             return test == name
         case ast.BoolOp(values=values):
             return any(isinstance(one, ast.Name) and one.id == name for one in values)
