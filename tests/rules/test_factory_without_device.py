@@ -1621,3 +1621,26 @@ def test_a_package_in_another_one_is_no_torch(at: str) -> None:
     outcome = check(Source(at, PAD.encode()), Options(frozenset({CODE})), Project(files))
     assert isinstance(outcome, Checked)
     assert outcome.findings
+
+
+REPLACED = """
+    import torch
+    def lines(coords: torch.Tensor, error: {annotation}):
+        {test}
+            error = torch.zeros(len(coords))
+        return [torch.norm(coords - one) for one in error] + [error.sum()]
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "test", "followed"),
+    [
+        ("torch.Tensor = None", "if not exists(error):", False),
+        ("torch.Tensor", "if not exists(error):", False),
+        ("torch.Tensor", "if is_missing(error):", False),
+        ("torch.Tensor", "if coords.shape[0] > 3:", True),
+    ],
+)
+def test_what_may_be_missing_has_no_device(rule, annotation: str, test: str, followed: bool) -> None:
+    after = rule.findings(REPLACED.format(annotation=annotation, test=test))
+    assert any("takes the place" in one.message for one in after) is followed

@@ -10,6 +10,9 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules._host_literals import is_host
 from devfix_codemods.source import Span
 
+_FILLS = frozenset({"uniform_", "normal_", "exponential_", "bernoulli_", "random_", "fill_", "zero_"})
+_FLOATS = frozenset({"torch.FloatTensor", "torch.Tensor"})
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -18,11 +21,29 @@ class Given:
     call: ast.Call
     device: ast.keyword
 
+    def gives_size(self, program: Program) -> bool:
+        """`torch.FloatTensor((n, 1), device=device).uniform_()`: what is overwritten at once was meant as the size."""
+        method = program.names.parent(self.call)
+        return (
+            isinstance(method, ast.Attribute)
+            and method.attr in _FILLS
+            and program.names.qualified(self.call.func) in _FLOATS
+            and len(self.call.args) == len(self.call.keywords) == 1
+            and isinstance(self.call.args[0], ast.Tuple)
+            and isinstance(self.call.func, ast.Attribute)
+        )
+
     def edit(self, program: Program) -> Edit | None:
-        """The call without the keyword, then moved; None where a comment stands in the call."""
+        """The call without the keyword, then moved; None where a comment stands in the call.
+
+        A size is given to `torch.empty`, which takes a device.
+        """
         span, text = program.source.span(self.call), program.source.segment
         if "#" in text(span):
             return None
+        if self.gives_size(program) and isinstance(self.call.func, ast.Attribute):
+            function = f"{text(program.source.span(self.call.func.value))}.empty"
+            return ReplaceExpression(program.source.span(self.call.func), function)
         before = [*self.call.args, *(one.value for one in self.call.keywords[: self.call.keywords.index(self.device)])]
         value = program.source.span(self.device.value)
         if before:

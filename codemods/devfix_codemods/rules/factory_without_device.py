@@ -47,6 +47,7 @@ Any.
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 
 from devfix_codemods.edits.operations import ReplaceExpression, ReplaceStatement, RewriteCall
@@ -137,12 +138,15 @@ def _stays(program: Program, call: ast.Call) -> bool:
 
 def _legacy(program: Program, given: Given) -> Finding:
     made, edit = text_of(program, given.call.func), given.edit(program)
+    fix = Fix(Safety.SAFE, f"Move the tensor of `{made}` behind it", (edit,)) if edit is not None else None
+    if fix is not None and given.gives_size(program):
+        fix = replace(fix, safety=Safety.UNSAFE, title="Take the tuple as a size, as what fills the tensor needs it")
     return Finding(
         code=RULE.code,
         name=RULE.name,
         message=f"`{made}(…)` takes no device but the host: legacy constructor expects device type: cpu",
         span=program.source.span(given.call),
-        fix=Fix(Safety.SAFE, f"Move the tensor of `{made}` behind it", (edit,)) if edit is not None else None,
+        fix=fix,
         advice=f"call `{made}` without `device`, and move its result",
     )
 
