@@ -1133,3 +1133,32 @@ ARRAY = """
 )
 def test_what_has_not_what_all_tensors_have(rule, copied: str, branch: str, found: int) -> None:
     assert len(rule.findings(ARRAY.format(copied=copied, branch=branch))) == found
+
+
+CLUSTERS = """
+    import torch
+    class Clusters:
+        def find(self, points, others):
+            moved = {moved}
+            {line}
+            return points.detach().numpy(), moved
+        def to(self, device):
+            self.model.to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "line", "copied"),
+    [
+        ("self.integrate(points)", "moved = moved.numpy()", True),
+        ("self.integrate(others)", "moved = points[0].numpy()", True),
+        ("self.integrate(others)", "moved = moved.numpy()", False),
+        ("self.integrate(points)", "if self.plot: moved = moved.numpy()", False),
+        ("self.integrate(points)", "moved = moved.numpy() if self.plot else 0", False),
+        ("self.integrate(points).cpu()", "moved = moved.numpy()", False),
+    ],
+)
+def test_what_is_computed_of_the_same_is_read_beside_it(rule, moved: str, line: str, copied: bool) -> None:
+    after = rule.fixed(CLUSTERS.format(moved=moved, line=line))
+    assert "points.detach().cpu().numpy(), moved" in after
+    assert (line not in after) is copied

@@ -2,11 +2,12 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import last_name
 from devfix_codemods.program import Program
+from devfix_codemods.rules._following import root_name
 from devfix_codemods.rules._taken_to_host import sets_dtype
 
 
@@ -77,9 +78,41 @@ def is_moved(tensor: ast.expr) -> bool:
 
 
 def conversions_beside(program: Program, tensors: set[ast.expr]) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """The conversions in the statements of `tensors`, each with what it converts."""
+    """The conversions in the statements of `tensors`, each with what it converts.
+
+    So are those of the same tensors, and of what is computed of them, in statements that always run with these.
+    """
+    beside: dict[ast.stmt, set[str]] = {}
+    for one in tensors:
+        for each in scope.block_of(program, program.names.statement(one)):
+            beside.setdefault(each, set()).update(_roots(one))
     statements = {program.names.statement(one) for one in tensors}
     for call in program.names.calls if statements else ():
-        tensor = converted(call)
-        if tensor is not None and program.names.statement(call) in statements:
+        tensor, statement = converted(call), program.names.statement(call)
+        if tensor is None or not (statement in statements or isinstance(statement, _PLAIN)):
+            continue
+        if statement in statements or (_always_runs(program, call) and _is_of(program, tensor, beside.get(statement))):
             yield call, tensor
+
+
+_PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+
+
+def _always_runs(program: Program, call: ast.Call) -> bool:
+    return not any(isinstance(one, ast.IfExp | ast.BoolOp | ast.Lambda) for one in program.names.ancestors(call))
+
+
+def _is_of(program: Program, tensor: ast.expr, names: Set[str] | None) -> bool:
+    """Whether a tensor is one of those under `names`, or was computed of one in the step before."""
+    function = scope.function_around(program, tensor)
+    for name in _roots(tensor) if names and function is not None else ():
+        last = scope.given_last(function or program.tree, name, tensor.lineno)
+        if names is not None and (name in names or (last is not None and not names.isdisjoint(scope.reads(last)))):
+            return True
+    return False
+
+
+def _roots(tensor: ast.expr) -> set[str]:
+    """The name in which a chain begins: `x` of `x["y"].detach()`."""
+    name = root_name(tensor)
+    return {name} if name is not None and name != "self" else set()
