@@ -129,3 +129,30 @@ class Net(Forecaster):
 @pytest.mark.parametrize(("repaired", "program"), REPAIRED.items(), ids=REPAIRED)
 def test_copied_to_the_host(rule, repaired: str, program: str) -> None:
     assert repaired in rule.fixed(HEAD + program)
+
+
+SHOWN = HEAD + """
+import lightning as L
+class Show(L.Callback):
+    def on_train_epoch_end(self, trainer, module):
+        batch = next(iter(trainer.loader))
+        batch = {k: v.to(module.device) for k, v in batch.items() if isinstance(v, torch.Tensor)}
+        pixels = module.model.decoder(batch["pixels"])
+        @
+        fig, axs = plt.subplots(2, 2)
+        axs[0, 1].imshow(batch["pixels"][1][0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "copied"),
+    [
+        ('batch["pixels"] = batch["pixels"].detach().cpu().numpy()', False),
+        ('batch["pixels"] = batch["pixels"].cpu()', False),
+        ('batch["pixels"] = batch["pixels"].float()', True),
+        ("pixels = pixels.cpu().numpy()", True),
+    ],
+)
+def test_an_entry_that_got_its_array(rule, line: str, copied: bool) -> None:
+    findings = rule.findings(SHOWN.replace("@", line))
+    assert any("imshow" in one.message for one in findings) is copied

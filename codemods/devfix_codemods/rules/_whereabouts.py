@@ -14,7 +14,7 @@ from functools import cached_property
 from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.bindings import Binding
-from devfix_codemods.flow.evidence import Evidence, dotted
+from devfix_codemods.flow.evidence import Evidence, dotted, last_name
 from devfix_codemods.flow.library import is_module_api
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.flow.units import Unit
@@ -116,14 +116,14 @@ class Whereabouts:
         return Made.UNKNOWN
 
     def _is_filled_on_host(self, node: ast.expr) -> bool:
-        """`parts[key]`, where `parts[other] = y.cpu()` stands before it: somebody has thought of it."""
+        """`parts[key]`, where `parts[other] = y.cpu()` or an array stands before it: somebody has thought of it."""
         around = scope.function_around(self._program, node) or self._program.tree
         if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
             return False
         return any(
             isinstance(one, ast.Assign)
             and (one.lineno, one.col_offset) < (node.lineno, node.col_offset)
-            and moves_to_host(one.value)
+            and (moves_to_host(one.value) or (isinstance(one.value, ast.Call) and last_name(one.value.func) == "numpy"))
             and any(isinstance(each, ast.Subscript) and dotted(each.value) == node.value.id for each in one.targets)
             for one in walk(around)
         )
