@@ -309,3 +309,25 @@ def test_samples_that_are_pinned_on_any_machine(rule) -> None:
     fixed = rule.unchanged_unless_unsafe(program)
     assert "import torch\n" in fixed
     assert '        sample.to("cpu", pin_memory=torch.cuda.is_available())\n' in fixed
+
+
+TRAINED = """
+    import torch
+    from torch.utils.data import DataLoader
+    def train(data, device{annotation} = torch.device("cuda" if torch.cuda.is_available() else "cpu")):
+        for x in DataLoader(data, pin_memory=True):
+            print(x.to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "condition"),
+    [
+        ("", 'device.type == "cuda"'),
+        (": torch.device", 'device.type == "cuda"'),
+        (": str", "torch.cuda.is_available()"),
+        (": torch.device | str", "torch.cuda.is_available()"),
+    ],
+)
+def test_a_device_that_callers_may_give_as_text(rule, annotation: str, condition: str) -> None:
+    assert f"pin_memory={condition})" in rule.fixed(TRAINED.format(annotation=annotation), unsafe=True)

@@ -131,7 +131,9 @@ def test_copied_to_the_host(rule, repaired: str, program: str) -> None:
     assert repaired in rule.fixed(HEAD + program)
 
 
-SHOWN = HEAD + """
+SHOWN = (
+    HEAD
+    + """
 import lightning as L
 class Show(L.Callback):
     def on_train_epoch_end(self, trainer, module):
@@ -142,6 +144,7 @@ class Show(L.Callback):
         fig, axs = plt.subplots(2, 2)
         axs[0, 1].imshow(batch["pixels"][1][0])
 """
+)
 
 
 @pytest.mark.parametrize(

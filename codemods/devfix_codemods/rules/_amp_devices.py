@@ -4,6 +4,7 @@ Only what is written counts: annotations, assignments, literals. Where any bindi
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from enum import Enum
 
@@ -170,6 +171,8 @@ class Devices:
     def _given(self, binding: Binding) -> Kind | None:
         if binding.value is not None:
             known = self.kind(binding.value)
+            if known is Kind.DEVICE and isinstance(binding.node, ast.arg) and _may_be_text(binding.annotation):
+                return None
             return known if known or isinstance(binding.node, ast.arg) else self._annotation(binding)
         return self._annotation(binding)
 
@@ -240,6 +243,11 @@ def _is_tensor_use(node: ast.AST, name: str) -> bool:
     if not isinstance(node, ast.Attribute) or node.attr not in _TENSOR_USES:
         return False
     return isinstance(node.value, ast.Name) and node.value.id == name
+
+
+def _may_be_text(annotation: ast.expr | None) -> bool:
+    """`device: str = torch.device("cpu")`: callers give either."""
+    return annotation is not None and re.search(r"\bstr\b", ast.unparse(annotation)) is not None
 
 
 def _either(first: Kind | None, second: Kind | None) -> Kind | None:
