@@ -34,6 +34,17 @@ def annotation(function: Function, name: str) -> ast.expr | None:
     return next((one.annotation for one in declared(function) if one.arg == name), None)
 
 
+def packages(program: Program) -> set[str]:
+    """The top-level packages that the file imports."""
+    found: set[str] = set()
+    for node in program.names.imports:
+        if isinstance(node, ast.Import):
+            found.update(one.name.partition(".")[0] for one in node.names)
+        elif node.module and node.level == 0:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
 def constructor(owner: ast.ClassDef) -> ast.FunctionDef | None:
     """The `__init__` that the class itself defines."""
     return next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)

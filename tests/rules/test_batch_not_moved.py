@@ -2318,3 +2318,64 @@ def test_a_helper_on_the_way_that_moves_something_else(rule, helper: str) -> Non
 
 def _given_away(helper: str, call: str) -> str:
     return dedent(GIVEN_AWAY).replace("{helper}", dedent(helper)).replace("{call}", call)
+
+
+BLOCKS = """
+import torch
+from torch import nn
+{imports}
+class Trainer:
+    def __init__(self, model, loader, device):
+        self.device = device
+        self.model = model.to(self.device)
+        self.loader = loader
+    def step(self):
+        for {targets} in self.loader:
+            inputs = inputs.to(self.device)
+            labels = labels.to(self.device)
+            loss = nn.functional.cross_entropy(self.model(blocks, inputs), labels)
+            loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "targets", "moved"),
+    [
+        ("import dgl", "inputs, labels, blocks", False),
+        ("from dgl.dataloading import DataLoader", "inputs, labels, blocks", False),
+        ("import dgl", "blocks, inputs, labels", True),
+        ("", "inputs, labels, blocks", True),
+    ],
+)
+def test_blocks_of_a_graph_are_a_list(rule, imports: str, targets: str, moved: bool) -> None:
+    findings = rule.findings(BLOCKS.format(imports=imports, targets=targets))
+    assert any("`blocks`" in one.message for one in findings) is moved
+
+
+COLLATED_ARRAYS = """
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+def collate_fn(batch):
+    found = {made}
+    return {{"user": torch.tensor(np.array([one["user"] for one in batch])), "act": found}}
+def train(model, data, device):
+    model.to(device)
+    for part in DataLoader(data, collate_fn=collate_fn):
+        user, act = part["user"].to(device), part["act"]
+        loss = nn.functional.cross_entropy(model(user, act), user)
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "moved"),
+    [
+        ('np.array([one["act"] for one in batch], dtype=object)', False),
+        ('torch.tensor([one["act"] for one in batch])', True),
+        ('torch.from_numpy(np.array([one["act"] for one in batch]))', True),
+    ],
+)
+def test_what_a_collate_function_leaves_an_array(rule, made: str, moved: bool) -> None:
+    assert bool(rule.findings(COLLATED_ARRAYS.format(made=made))) is moved

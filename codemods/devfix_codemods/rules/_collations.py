@@ -18,13 +18,35 @@ _LIST_MAKERS = frozenset({"list", "tuple", "sorted", "len"})
 
 
 def is_collated_to_list(program: Program, meeting: Meeting, birth: ast.AST) -> bool:
-    """Whether a collate function, here or where this file and its callers have their data from, gives a list there."""
-    return any(_is_list(function, part) for function, part in _collated(program, meeting, birth))
+    """Whether a collate function, here or where this file and its callers have their data from, gives a list there.
+
+    Or an array of numpy: neither has a `.to`.
+    """
+    return _are_blocks(program, birth) or any(
+        _is_list(function, part) for function, part in _collated(program, meeting, birth)
+    )
 
 
 def may_be_collated_to_none(program: Program, meeting: Meeting, birth: ast.AST) -> bool:
     """Whether such a collate function gives None there, at least for some data."""
     return any(_may_be_none(function, part) for function, part in _collated(program, meeting, birth))
+
+
+def _are_blocks(program: Program, birth: ast.AST) -> bool:
+    """The last of what a loader of DGL yields: a list of the blocks that the layers of a model go through.
+
+    https://docs.dgl.ai/api/python/dgl.dataloading.html: `input_nodes, output_nodes, blocks`, and graphs between these.
+    """
+    around = program.names.parent(birth)
+    return (
+        isinstance(around, ast.Tuple)
+        and len(around.elts) >= _WITH_BLOCKS
+        and around.elts[-1] is birth
+        and "dgl" in scope.packages(program)
+    )
+
+
+_WITH_BLOCKS = 3
 
 
 def _collated(program: Program, meeting: Meeting, birth: ast.AST) -> Iterator[tuple[scope.Function, ast.expr]]:
@@ -99,8 +121,10 @@ def _is_constant(node: ast.expr | None, value: int | str) -> bool:
 
 
 def _is_list(function: scope.Function, value: ast.expr | None) -> bool:
-    """Whether an expression surely gives a list or a tuple, which has no `.to`, or a number."""
+    """Whether an expression surely gives a list, a tuple or an array, which has no `.to`, or a number."""
     match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="np" | "numpy"))):
+            return True
         case ast.Call(func=ast.Name(id=maker)):
             return maker in _LIST_MAKERS
         case ast.Name(id=name):

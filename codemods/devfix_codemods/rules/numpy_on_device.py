@@ -115,7 +115,7 @@ def _whole_statements(program: Program, found: dict[ast.expr, Finding]) -> Itera
 
     Nothing where one of them cannot be copied.
     """
-    where, imported, left = Whereabouts(program), _imports(program), set[ast.stmt]()
+    where, imported, left = Whereabouts(program), scope.packages(program), set[ast.stmt]()
     repaired = {tensor for tensor, one in found.items() if one.fix is not None}
     for call, tensor in conversions_beside(program, repaired):
         if tensor in found or _is_settled(program, call) or sounds_like_host(tensor):
@@ -203,7 +203,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
     """Tensors of which no flow is needed to say that they may be on a device, and what reads them."""
     calls = [one for one in program.names.calls if converted(one) is not None or _reads_arguments(program, one)]
     packing, plots = packs(program), may_plot_tensors(program.source.data)
-    imported = _imports(program)
+    imported = scope.packages(program)
     if not (calls or packing or plots) or imported & _OTHER_FRAMEWORKS:
         return
     whereabouts, classes = Whereabouts(program), program.unit.classes
@@ -232,7 +232,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
 
 def _copied_beside(program: Program) -> Iterator[tuple[ast.expr, str]]:
     """Tensors that are read as they are, and copied to the host beside it."""
-    if _imports(program) & _OTHER_FRAMEWORKS:
+    if scope.packages(program) & _OTHER_FRAMEWORKS:
         return
     for tensor, reader in copied_beside(program):
         if not _is_settled(program, tensor) and not sounds_like_host(tensor):
@@ -306,17 +306,6 @@ def _is_detached(tensor: ast.expr) -> bool:
             return True
         node = node.func if isinstance(node, ast.Call) else node.value
     return False
-
-
-def _imports(program: Program) -> set[str]:
-    """The packages that the file imports."""
-    found: set[str] = set()
-    for node in program.names.imports:
-        if isinstance(node, ast.Import):
-            found.update(one.name.partition(".")[0] for one in node.names)
-        elif node.module and node.level == 0:
-            found.add(node.module.partition(".")[0])
-    return found
 
 
 def _is_data(program: Program, classes: ClassTable, node: ast.AST) -> bool:
