@@ -1013,3 +1013,21 @@ def test_a_device_that_may_be_meta_is_no_place(rule, test: str) -> None:
 @pytest.mark.parametrize("test", ['self.device.type == "mps"', 'self.size.device.type == "meta"'])
 def test_one_that_is_not_asked_for_is(rule, test: str) -> None:
     assert "map_location=self.device" in rule.fixed(META.format(test=test), unsafe=True)
+
+
+EXPLAINER = """
+import torch
+class Explainer:
+    def __init__(self, device="cuda"):
+        self.device = device
+    def load(self, path):
+        data = torch.load(path)
+        self.matrix = data["matrix"]{moved}
+        self.noise = torch.zeros(3).to(self.device)
+        self.table = data["table"]
+"""
+
+
+@pytest.mark.parametrize(("moved", "place"), [(".to(self.device)", '"cpu"'), ("", "self.device")])
+def test_what_the_code_moves_itself_is_all_that_belongs_on_a_device(rule, moved: str, place: str) -> None:
+    assert f"map_location={place})" in rule.fixed(EXPLAINER.format(moved=moved), unsafe=True)

@@ -178,6 +178,8 @@ class _Chooser:
         device = self._at_hand(call)
         if device is not None and (reason := self._of_host(call, device)) is not None:
             return _Choice(self._host, Safety.UNSAFE, reason)
+        if device is not None and uses.moved:
+            return _Choice(self._host, Safety.UNSAFE, "what of it belongs on a device is moved there")
         if device is not None:
             return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
         if self._is_built(call):
