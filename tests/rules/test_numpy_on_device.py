@@ -1162,3 +1162,15 @@ def test_what_is_computed_of_the_same_is_read_beside_it(rule, moved: str, line: 
     after = rule.fixed(CLUSTERS.format(moved=moved, line=line))
     assert "points.detach().cpu().numpy(), moved" in after
     assert (line not in after) is copied
+
+
+def test_an_entry_is_no_array_before_it_gets_one(rule) -> None:
+    program = """
+        import torch
+        def arrays(d, keys, device):
+            for k in keys:
+                if isinstance(d[k], torch.Tensor):
+                    d[k] = d[k].detach().numpy()
+            return d
+    """
+    assert "d[k] = d[k].detach().cpu().numpy()" in rule.fixed(program)

@@ -122,7 +122,7 @@ class Whereabouts:
             return False
         return any(
             isinstance(one, ast.Assign)
-            and (one.lineno, one.col_offset) < (node.lineno, node.col_offset)
+            and (one.end_lineno or one.lineno) < node.lineno
             and (moves_to_host(one.value) or (isinstance(one.value, ast.Call) and last_name(one.value.func) == "numpy"))
             and any(isinstance(each, ast.Subscript) and dotted(each.value) == node.value.id for each in one.targets)
             for one in walk(around)
