@@ -60,6 +60,7 @@ MEET = {
         "a = torch.zeros(3)\nf(a) * a\n"
     ),
     "a repeated list": "a = torch.tensor([n] * k)\na * a.cuda()\n",
+    "a slice of an array": "import numpy as np\na = torch.tensor(np.quantile(x, q)[1:-1])\na * a.cuda()\n",
     "joined lists": "a = torch.tensor(xs + [0])\na * a.cuda()\n",
     "from numpy": "a = torch.from_numpy(n)\na * a.cuda()\n",
     "derived on the host": "a = torch.zeros(3).float().view(-1).t()\na * a.cuda()\n",
@@ -80,6 +81,8 @@ SILENT = {
     "a number": "a = torch.zeros(3).cuda()\na * 2 + 1.0\n",
     "a 0-dim tensor": "a = torch.zeros(3).cuda()\na * torch.tensor(2.0)\n",
     "what may be one": "a = torch.zeros(3).cuda()\na * torch.tensor(n * k)\n",
+    "what an array of numpy may be": "import numpy as np\na = torch.tensor(np.quantile(x, q))\na * a.cuda()\n",
+    "a slice of what may be on a device": "a = torch.ones(3).cuda()\nb = torch.as_tensor(f(a)[1:])\na * b\n",
     "what may be one in a sum of products": "a = torch.zeros(3, 3).cuda()\na @ a + torch.tensor(f(k))\n",
     "a size": "a = torch.zeros(3)\nb = a.cuda()\nb * a.size(0) + a.shape[0]\n",
     "an item of one": "a = torch.zeros(3)\nb = a.cuda()\nb * a.sum().item()\n",

@@ -1170,10 +1170,15 @@ SPLIT = """
 """
 
 
-TEXTS = ["rows[one].split(' ')", "'[CLS] ' + rows[one]", "self.tokens.tokenize(rows[one])", "[r.strip() for r in rows]"]
+READ_AS_TEXT = [
+    "rows[one].split(' ')",
+    "'[CLS] ' + rows[one]",
+    "self.tokens.tokenize(rows[one])",
+    "[r.strip() for r in rows]",
+]
 
 
-@pytest.mark.parametrize("read", TEXTS)
+@pytest.mark.parametrize("read", READ_AS_TEXT)
 def test_what_the_model_reads_as_text(rule, read: str) -> None:
     assert rule.findings(SPLIT.format(read=read)) == ()
 

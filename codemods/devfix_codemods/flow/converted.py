@@ -25,7 +25,7 @@ DEEPEST = 4
 
 
 def has_dimensions(names: Names, node: ast.expr, depth: int = 0) -> bool:
-    """`[1, 2]`, `[f(x) for x in xs]`, `[0] * n`, `np.linspace(0, 1, n)`, and names that hold such."""
+    """`[1, 2]`, `[f(x) for x in xs]`, `[0] * n`, `np.quantile(x, q)[1:]`, `np.linspace(0, 1, n)`, and names of such."""
     match node:
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
             return bool(parts)
@@ -33,6 +33,8 @@ def has_dimensions(names: Names, node: ast.expr, depth: int = 0) -> bool:
             return True
         case ast.BinOp(left=left, right=right):
             return has_dimensions(names, left, depth) or has_dimensions(names, right, depth)
+        case ast.Subscript(value=ast.Call(func=function), slice=ast.Slice()) if _is_of_numpy(names, function):
+            return True
         case ast.UnaryOp(operand=inner) | ast.Subscript(value=inner, slice=ast.Slice()):
             return has_dimensions(names, inner, depth)
         case ast.Call():
@@ -40,6 +42,10 @@ def has_dimensions(names: Names, node: ast.expr, depth: int = 0) -> bool:
         case ast.Name() if depth < DEEPEST:
             return _of_name(names, node, depth + 1)
     return False
+
+
+def _is_of_numpy(names: Names, function: ast.expr) -> bool:
+    return (names.qualified(function) or "").startswith("numpy.")
 
 
 def _of_call(names: Names, node: ast.Call, depth: int) -> bool:
