@@ -12,6 +12,8 @@ from devfix_codemods.program import Program
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+"""Statements that compute a value and hold no others."""
 
 
 def function_around(program: Program, node: ast.AST) -> Function | None:
@@ -112,6 +114,19 @@ def _header_end(node: ast.stmt) -> int:
     if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
         return max(node.lineno, body[0].lineno - 1)
     return node.end_lineno or node.lineno
+
+
+def is_always_evaluated(program: Program, node: ast.AST) -> bool:
+    """Whether no condition inside of its statement, and no lambda, decides about `node`."""
+    return not any(isinstance(one, ast.IfExp | ast.BoolOp | ast.Lambda) for one in program.names.ancestors(node))
+
+
+def chain(node: ast.expr) -> Iterator[ast.expr]:
+    """`x.f()[0]`, `x.f()`, `x.f` and `x`, of the first of them."""
+    yield node
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+        yield node
 
 
 def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:

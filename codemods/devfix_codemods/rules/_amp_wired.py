@@ -52,12 +52,7 @@ _EXACT = frozenset({"float", "double", "long", "int", "bool", "argmax", "argmin"
 
 def _methods(node: ast.expr) -> set[str]:
     """The names of the attributes in a chain: `x.detach().float()`."""
-    found = set[str]()
-    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
-        if isinstance(node, ast.Attribute):
-            found.add(node.attr)
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return found
+    return {one.attr for one in scope.chain(node) if isinstance(one, ast.Attribute)}
 
 
 def decorates_forward(program: Program, call: ast.Call) -> bool:

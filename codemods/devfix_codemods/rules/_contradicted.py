@@ -1,21 +1,20 @@
 """Operations with a tensor of the caller's that only one of the host gets through: what else meets it is there, too."""
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 
 from devfix_codemods import scope
 from devfix_codemods.findings import Finding
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.facts import Meeting, Readout
-from devfix_codemods.flow.places import HOST, UNKNOWN, Place, may_be_device
+from devfix_codemods.flow.places import UNKNOWN, Place, may_be_device
 from devfix_codemods.flow.values import Kind
 from devfix_codemods.program import Program
 from devfix_codemods.rules._following import root_name
+from devfix_codemods.rules._half_repairs import is_tensor_of_host
 from devfix_codemods.rules._surely_host import roots
 from devfix_codemods.rules._taken_to_host import is_brought
-
-_DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
+from devfix_codemods.rules._tensor_words import DEVICES
 
 
 def contradicted(
@@ -64,8 +63,11 @@ def _fails_anyhow(program: Program, meeting: Meeting, moved: set[ast.Call]) -> b
 def _leaves_host(program: Program, other: Meeting, meeting: Meeting, moved: set[ast.Call]) -> bool:
     """Whether another operation takes a tensor of the same place together with one that stays on the host."""
     value = other.misplaced.value
-    stays = value.kind is Kind.TENSOR and value.place == HOST and value.batch is None and not value.scalar
-    if not stays or not other.certain or "module" in {one.role for one in (other.anchor, *other.operands)}:
+    if (
+        not is_tensor_of_host(value)
+        or not other.certain
+        or "module" in {one.role for one in (other.anchor, *other.operands)}
+    ):
         return False
     if any(one in moved or scope.function_around(program, one) is not None for one in value.sources):
         return False
@@ -86,7 +88,7 @@ def _reads_on_host(program: Program, readout: Readout, meeting: Meeting) -> bool
         return False
     if not _is_one_place(program, operand.place, anchor.place):
         return False
-    copied = readout.reader == "numpy" and _DEVICES.search(program.source.text) is not None
+    copied = readout.reader == "numpy" and DEVICES.search(program.source.text) is not None
     return not copied and _always_run_together(program, readout.node, meeting.node)
 
 
@@ -115,6 +117,4 @@ def _always_run_together(program: Program, other: ast.expr, node: ast.expr) -> b
     """Whether a plain statement is in the block of the operation, or in one around it."""
     statement = program.names.statement(other)
     around = {program.names.statement(node), *program.names.ancestors(node)}
-    if any(isinstance(one, (ast.IfExp, ast.BoolOp, ast.Lambda)) for one in program.names.ancestors(other)):
-        return False
-    return not around.isdisjoint(scope.block_of(program, statement))
+    return scope.is_always_evaluated(program, other) and not around.isdisjoint(scope.block_of(program, statement))

@@ -69,12 +69,8 @@ def _is_made_anew(node: ast.expr) -> bool:
 
 def is_moved(tensor: ast.expr) -> bool:
     """`x.to(place)`, in the chain: somebody has thought of where numpy finds it."""
-    node = tensor
-    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
-        if isinstance(node, ast.Call) and last_name(node.func) in {"to", "cpu"} and not sets_dtype(node):
-            return True
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return False
+    calls = (one for one in scope.chain(tensor) if isinstance(one, ast.Call))
+    return any(last_name(one.func) in {"to", "cpu"} and not sets_dtype(one) for one in calls)
 
 
 def conversions_beside(program: Program, tensors: set[ast.expr]) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -89,25 +85,21 @@ def conversions_beside(program: Program, tensors: set[ast.expr]) -> Iterator[tup
     statements = {program.names.statement(one) for one in tensors}
     for call in program.names.calls if statements else ():
         tensor, statement = converted(call), program.names.statement(call)
-        if tensor is None or not (statement in statements or isinstance(statement, _PLAIN)):
+        if tensor is None:
             continue
-        if statement in statements or (_always_runs(program, call) and _is_of(program, tensor, beside.get(statement))):
+        always = isinstance(statement, scope.SIMPLE) and scope.is_always_evaluated(program, call)
+        if statement in statements or (always and _is_of(program, tensor, beside.get(statement, set()))):
             yield call, tensor
 
 
-_PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
-
-
-def _always_runs(program: Program, call: ast.Call) -> bool:
-    return not any(isinstance(one, ast.IfExp | ast.BoolOp | ast.Lambda) for one in program.names.ancestors(call))
-
-
-def _is_of(program: Program, tensor: ast.expr, names: Set[str] | None) -> bool:
+def _is_of(program: Program, tensor: ast.expr, names: Set[str]) -> bool:
     """Whether a tensor is one of those under `names`, or was computed of one in the step before."""
     function = scope.function_around(program, tensor)
-    for name in _roots(tensor) if names and function is not None else ():
-        last = scope.given_last(function or program.tree, name, tensor.lineno)
-        if names is not None and (name in names or (last is not None and not names.isdisjoint(scope.reads(last)))):
+    if function is None:
+        return False
+    for name in _roots(tensor):
+        last = scope.given_last(function, name, tensor.lineno)
+        if name in names or (last is not None and not names.isdisjoint(scope.reads(last))):
             return True
     return False
 

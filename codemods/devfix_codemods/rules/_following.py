@@ -197,9 +197,7 @@ def _makers(program: Program, function: scope.Function, value: ast.expr) -> set[
 
 def root_name(node: ast.expr) -> str | None:
     """`x` in `x`, `x[0]`, `x.t()`."""
-    inner: ast.expr = node
-    while isinstance(inner, (ast.Attribute, ast.Subscript, ast.Call)):
-        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+    *_, inner = scope.chain(node)
     return inner.id if isinstance(inner, ast.Name) else None
 
 

@@ -56,7 +56,7 @@ def _is_seen_by_numpy(program: Program, node: ast.Name) -> bool:
     method = program.names.parent(node)
     if not isinstance(method, ast.Attribute) or method.attr != "numpy":
         return False
-    return not any(isinstance(one, (ast.IfExp, ast.BoolOp, ast.Lambda)) for one in program.names.ancestors(method))
+    return scope.is_always_evaluated(program, method)
 
 
 def _is_always_run_after(program: Program, later: ast.stmt, earlier: ast.stmt) -> bool:

@@ -48,10 +48,11 @@ def _leaves_one(meeting: Meeting, moved: set[ast.Call]) -> bool:
 def _is_made_elsewhere(value: Value) -> bool:
     """Whether a tensor on the host is computed of more than the factories of this file, and of no batch."""
     made = value.origin is not None and value.origin.birth in {Birth.CALL, Birth.OPERATION}
-    return made and _is_on_host(value) and not value.sources
+    return made and is_tensor_of_host(value) and not value.sources
 
 
-def _is_on_host(value: Value) -> bool:
+def is_tensor_of_host(value: Value) -> bool:
+    """Whether a value is on the host, has dimensions, and came from no loader."""
     return value.kind is Kind.TENSOR and value.place == HOST and value.batch is None and not value.scalar
 
 
@@ -61,5 +62,6 @@ def _holds_host(value: Value, moved: set[ast.Call], depth: int = 3) -> bool:
         return False
     held = [one for _, one in value.items or ()] + ([value.element] if value.element is not None else [])
     return any(
-        (_is_on_host(one) and not moved.issuperset(one.sources)) or _holds_host(one, moved, depth - 1) for one in held
+        (is_tensor_of_host(one) and not moved.issuperset(one.sources)) or _holds_host(one, moved, depth - 1)
+        for one in held
     )

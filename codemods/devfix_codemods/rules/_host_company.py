@@ -18,7 +18,6 @@ from devfix_codemods.rules._whereabouts import Made
 
 _HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
 _TESTS = (ast.If, ast.While, ast.Assert)
-_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 
 
 def parted(program: Program, calls: set[ast.Call]) -> set[ast.Call]:
@@ -58,7 +57,7 @@ def makes_another_on_host(program: Program, node: ast.expr, moved: set[ast.Call]
     """Whether what `node` gives stands in a statement that makes another tensor on the host, beside it."""
     statement = program.names.statement(node)
     around = {node, *program.names.ancestors(node)}
-    return isinstance(statement, _SIMPLE) and any(
+    return isinstance(statement, scope.SIMPLE) and any(
         call not in around and _is_left(program, call, moved) for call in _calls(statement)
     )
 
@@ -90,7 +89,7 @@ def _meets_host(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
         statement = pending.pop()
         if isinstance(statement, _TESTS) and _has_host(program, function, statement.test, names, moved):
             return True
-        if statement in seen or not isinstance(statement, _SIMPLE) or statement.value is None:
+        if statement in seen or not isinstance(statement, scope.SIMPLE) or statement.value is None:
             continue
         seen.add(statement)
         if _has_host(program, function, statement, names, moved) or _moves_on(program, statement, names):

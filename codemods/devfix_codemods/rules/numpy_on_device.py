@@ -64,6 +64,7 @@ from devfix_codemods.rules._looks import LIBRARIES, may_plot_tensors, reads_on_h
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._plots import plotted
 from devfix_codemods.rules._said_host import sounds_like_host
+from devfix_codemods.rules._tensor_words import DEVICES
 from devfix_codemods.rules._whereabouts import Made, Whereabouts
 
 _TESTS = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -83,7 +84,6 @@ _DATA_FILES = re.compile(
 _DATA = re.compile(
     r"(?i)dataset|transform|augment|collat|datamodule|preprocess|sampler|tokeniz|(?:^|_)(?:load|read|save|write)"
 )
-_DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
 _SAYS_HOST = re.compile(r"""(["'])device\1\s*:\s*(["'])cpu\2|device\s*=\s*(["'])cpu\3|torch\.device\((["'])cpu\4\)""")
 
 
@@ -120,7 +120,7 @@ def _whole_statements(program: Program, found: dict[ast.expr, Finding]) -> Itera
     for call, tensor in conversions_beside(program, repaired):
         if tensor in found or _is_settled(program, call) or sounds_like_host(tensor):
             continue
-        if is_no_tensor(program, tensor) or is_moved(tensor) or where.source(tensor) is Made.HOST:
+        if is_moved(tensor) or where.source(tensor) is Made.HOST:
             continue
         if is_written_to(program, call) or not _is_of_torch(tensor, imported):
             left.add(program.names.statement(call))
@@ -224,7 +224,7 @@ def _by_syntax(program: Program) -> Iterator[tuple[ast.expr, str]]:
             read = (one for one in call.args if _is_computed(whereabouts.source(one), one))
             yield from ((one, f"`{dotted(call.func)}`") for one in read)
             continue
-        if not _is_of_torch(tensor, imported) or is_written_to(program, call) or is_no_tensor(program, tensor):
+        if not _is_of_torch(tensor, imported) or is_written_to(program, call):
             continue
         if _may_be_elsewhere(whereabouts.source(tensor), tensor, has_devices) and not sounds_like_host(tensor):
             yield tensor, "`.numpy()`"
@@ -241,7 +241,7 @@ def _copied_beside(program: Program) -> Iterator[tuple[ast.expr, str]]:
 
 def _speaks_of_devices(text: str) -> bool:
     """Whether code has to do with a device that is not the host."""
-    return _DEVICES.search(_SAYS_HOST.sub("", text)) is not None
+    return DEVICES.search(_SAYS_HOST.sub("", text)) is not None
 
 
 def _says_host(program: Program, call: ast.Call) -> bool:
@@ -300,12 +300,8 @@ def _is_of_torch(tensor: ast.expr, imported: set[str]) -> bool:
 
 def _is_detached(tensor: ast.expr) -> bool:
     """`.detach()` or `.data` in the chain: only what takes part in training needs it."""
-    node = tensor
-    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
-        if isinstance(node, ast.Attribute) and node.attr in {"detach", "data"} and dotted(node) != "self.data":
-            return True
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return False
+    parts = (one for one in scope.chain(tensor) if isinstance(one, ast.Attribute))
+    return any(one.attr in {"detach", "data"} and dotted(one) != "self.data" for one in parts)
 
 
 def _is_data(program: Program, classes: ClassTable, node: ast.AST) -> bool:
@@ -324,7 +320,7 @@ def _is_settled(program: Program, node: ast.expr) -> bool:
     function = scope.function_around(program, node)
     if (function is not None and is_for_host(program, function)) or is_in_host_lambda(program, node):
         return True
-    return is_guarded(program, node) or pins_host(program, node) or is_no_tensor(program, node)
+    return is_guarded(program, node) or pins_host(program, node) or is_no_tensor(program, converted(node) or node)
 
 
 def _finding(program: Program, tensor: ast.expr, reader: str, once: InsertStatement | None = None) -> Finding:
