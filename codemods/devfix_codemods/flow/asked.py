@@ -11,17 +11,24 @@ _HOST_TENSOR = re.compile(r"torch\.\w*Tensor")
 
 def tensor_branch(choice: ast.IfExp) -> ast.expr | None:
     """`x.cpu()` of `x.cpu() if isinstance(x, torch.Tensor) else x`: what it is for tensors; None of other choices."""
-    test, tensor, other = choice.test, choice.body, choice.orelse
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, tensor, other = test.operand, other, tensor
+    if (asked := asked_tensor(choice.test)) is None:
+        return None
+    name, holds = asked
+    tensor, other = (choice.body, choice.orelse) if holds else (choice.orelse, choice.body)
+    return tensor if isinstance(other, ast.Name) and other.id == name else None
+
+
+def asked_tensor(test: ast.expr) -> tuple[str, bool] | None:
+    """The name of which a condition asks whether it is a tensor, and how that turns out for one."""
     match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = asked_tensor(operand)
+            return (inner[0], not inner[1]) if inner is not None else None
         case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
-            asked = last_name(kind) == "Tensor"
+            return (name, True) if last_name(kind) == "Tensor" else None
         case ast.Call(func=function, args=[ast.Name(id=name)]):
-            asked = last_name(function) == "is_tensor"
-        case _:
-            return None
-    return tensor if asked and isinstance(other, ast.Name) and other.id == name else None
+            return (name, True) if last_name(function) == "is_tensor" else None
+    return None
 
 
 def brings_if_elsewhere(branch: ast.If) -> bool:

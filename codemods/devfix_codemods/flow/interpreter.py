@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.across import Across
-from devfix_codemods.flow.asked import asks_tensor, asks_type, brings_if_elsewhere
+from devfix_codemods.flow.asked import asked_tensor, asks_tensor, asks_type, brings_if_elsewhere
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import born_in_batch, child_of_batch, is_carried
 from devfix_codemods.flow.facts import Facts, Operand
@@ -377,8 +377,20 @@ class Interpreter(Across):
             return self._run_guarded(node, taken, state)
         if (found := omission(node.test)) is not None and self._may_be_omitted(found[0], state):
             return self._run_omission(node, found[1], state)
+        if (asked := asked_tensor(node.test)) is not None and state.env.get(asked[0], NOTHING).kind is Kind.TENSOR:
+            return self._run_asked(node, *asked, state)
         other = self.run_block(node.orelse, state.copy())
         return join_states(self.run_block(node.body, state), other)
+
+    def _run_asked(self, node: ast.If, name: str, holds: bool, state: State) -> State | None:
+        """Join the branches: where a name is said to be no tensor, nothing is known of it."""
+        no_tensor, before, other = Value(), state.copy(), state.copy()
+        (other if holds else state).bind(name, no_tensor)
+        ends = [self.run_block(node.orelse, other), self.run_block(node.body, state)]
+        for end in ends:
+            if end is not None and end.env.get(name) is no_tensor:
+                end.rebind(name, before)
+        return join_states(ends[1], ends[0])
 
     def _may_be_omitted(self, tested: ast.expr, state: State) -> bool:
         """Whether nothing is known of a value but that it may be None: no caller in sight gives it."""

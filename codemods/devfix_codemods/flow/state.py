@@ -43,8 +43,13 @@ class State:
         """Give `name` a value; device expressions that start at the name mean something else from now on."""
         self.env[name] = value
         self.lent.pop(name, None)
-        for text in [text for text in self.devices if text == name or text.startswith(f"{name}.")]:
+        for text in [text for text in self.devices if _starts_at(name, text)]:
             del self.devices[text]
+
+    def rebind(self, name: str, before: "State") -> None:
+        """Give `name`, and the device expressions that start at it, what they were `before`."""
+        self.bind(name, before.env[name])
+        self.devices.update({text: one for text, one in before.devices.items() if _starts_at(name, text)})
 
     def place_of(self, value: Value) -> Place:
         """Where `value` lives now: an object where its state says, anything else where the value says."""
@@ -99,6 +104,11 @@ def holds_nothing(module: Value, state: State) -> bool:
     return module.qualified in PARAMETERLESS_MODULES and all(
         one.kind in PLACELESS or (one.kind is Kind.MODULE and holds_nothing(one, state)) for one in parts
     )
+
+
+def _starts_at(name: str, text: str) -> bool:
+    """Whether an expression is `name`, or an attribute of it."""
+    return text == name or text.startswith(f"{name}.")
 
 
 def join_states(first: State | None, second: State | None) -> State | None:

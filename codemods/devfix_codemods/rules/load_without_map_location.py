@@ -178,6 +178,8 @@ class _Chooser:
         device = self._at_hand(call)
         if device is not None and (reason := self._of_host(call, device)) is not None:
             return _Choice(self._host, Safety.UNSAFE, reason)
+        if device is not None and any(self._moves_whole(call, one, device) for one in uses.moved):
+            return _Choice(device, Safety.UNSAFE, f"the module that is loaded is moved to `{device}`")
         if device is not None and uses.moved:
             return _Choice(self._host, Safety.UNSAFE, "what of it belongs on a device is moved there")
         if device is not None:
@@ -279,11 +281,38 @@ class _Chooser:
         return _Choice("map_location", safety, "the function is given `map_location`")
 
     def _moved_to(self, call: ast.Call, uses: Uses) -> str:
-        """The device that the loaded value is moved to, where its name is bound already; else the host."""
+        """The device that the loaded value is moved to, where its name is bound already; else the host.
+
+        The host, too, for what is moved part by part: there may be no room for all of it.
+        """
         targets = {dotted(one.args[0]) if len(one.args) == 1 and not one.keywords else None for one in uses.moved}
         target = targets.pop() if len(targets) == 1 else None
-        known = {one.text for one in self._devices.at(self._names.statement(call))} if target else set()
-        return target if target is not None and target in known else self._host
+        if target is None or any(self._is_in_loop(one, call) for one in uses.moved):
+            return self._host
+        known = {one.text for one in self._devices.at(self._names.statement(call))}
+        return target if target in known or self._is_of_self(call, target) else self._host
+
+    def _moves_whole(self, call: ast.Call, move: ast.Call, device: str) -> bool:
+        """`model = torch.load(path)`, then `model.to(device)`: tensors that it keeps beside its buffers stay behind."""
+        receiver = dotted(move.func.value) if isinstance(move.func, ast.Attribute) else None
+        in_place = isinstance(self._names.parent(move), ast.Expr)
+        return in_place and receiver in self._targets(call) and [dotted(one) for one in move.args] == [device]
+
+    def _is_in_loop(self, move: ast.Call, call: ast.Call) -> bool:
+        """Whether a move is repeated for one load."""
+        around = set(self._names.ancestors(move)) - set(self._names.ancestors(call))
+        return any(isinstance(one, ast.For | ast.While | ast.comprehension) for one in around)
+
+    def _is_of_self(self, call: ast.Call, target: str) -> bool:
+        """`self.device`, in a method that does not set it."""
+        function = scope.function_around(self._program, call)
+        owner = scope.class_around(self._program, call)
+        if function is None or owner is None or not re.fullmatch(r"self\.\w+", target) or function.name == "__init__":
+            return False
+        return not any(
+            isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and dotted(one) == target
+            for one in ast.walk(function)
+        )
 
     def _at_hand(self, call: ast.Call) -> str | None:
         """A name for the device; not that of a model of transformers, which may still be loading, nor unused CUDA.

@@ -45,7 +45,7 @@ from devfix_codemods import scope
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.classes import ClassTable
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.flow.facts import Readout
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.readouts import METHODS_FIRST
@@ -294,8 +294,18 @@ def _may_be_elsewhere(source: Made, tensor: ast.expr, has_devices: bool) -> bool
 
 
 def _is_of_torch(tensor: ast.expr, imported: set[str]) -> bool:
-    """Whether what has a `.numpy()` is one of torch's."""
+    """Whether what has a `.numpy()` is one of torch's, which take no text for a type: `x.to("float32")` is none."""
+    if any(isinstance(one, ast.Call) and _names_type(one) for one in scope.chain(tensor)):
+        return False
     return _is_detached(tensor) or not imported.isdisjoint(_AROUND_TORCH)
+
+
+def _names_type(call: ast.Call) -> bool:
+    given = call.args[0] if last_name(call.func) == "to" and call.args else None
+    return isinstance(given, ast.Constant) and _TYPES.match(str(given.value)) is not None
+
+
+_TYPES = re.compile(r"(?:b?float|u?int|bool|half|double|complex)\d*$")
 
 
 def _is_detached(tensor: ast.expr) -> bool:
