@@ -2384,3 +2384,34 @@ def train(model, data, device):
 )
 def test_what_a_collate_function_leaves_an_array(rule, made: str, moved: bool) -> None:
     assert bool(rule.findings(COLLATED_ARRAYS.format(made=made))) is moved
+
+
+MAPPING = """
+from typing import Dict, List
+from torch.utils.data import DataLoader
+class Tuner:
+    def __init__(self, model, device):
+        self.device = device
+        self.model = model.to(device)
+    def epoch(self, loader: DataLoader):
+        for inputs, answers in loader:
+            self.step(inputs, answers)
+    def step(self, inputs{annotation}, answers):
+        labels = answers.to(self.device)
+        return self.model({given}, labels)
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given", "edits"),
+    [
+        ("", 'inputs["ids"]', 1),
+        (": dict", 'inputs["ids"]', 1),
+        (": Dict[str, torch.Tensor]", 'inputs["ids"]', 1),
+        (": List[torch.Tensor]", "inputs[0]", 0),
+        (": dict", "inputs", 0),
+    ],
+)
+def test_an_entry_of_what_is_said_to_be_a_mapping(rule, annotation: str, given: str, edits: int) -> None:
+    found = rule.findings(MAPPING.format(annotation=annotation, given=given))
+    assert sum(one.fix is not None for one in found) == edits

@@ -1644,3 +1644,51 @@ REPLACED = """
 def test_what_may_be_missing_has_no_device(rule, annotation: str, test: str, followed: bool) -> None:
     after = rule.findings(REPLACED.format(annotation=annotation, test=test))
     assert any("takes the place" in one.message for one in after) is followed
+
+
+PACKED_ZEROS = """
+import torch
+from torch import nn
+class Linear(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scales", torch.zeros(3))
+    def pack(self, zeros, bits):
+        {test}
+            return zeros.repeat_interleave(bits, 1) + self.scales
+        else:
+            zeros -= 1
+            zero = zeros
+            return (zero << torch.arange(10)).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "followed"),
+    [
+        ("if isinstance(zeros, torch.Tensor):", False),
+        ("if torch.is_tensor(zeros):", False),
+        ("if zeros.dim() == 2:", True),
+        ("if isinstance(bits, torch.Tensor):", True),
+    ],
+)
+def test_what_is_no_tensor_there_has_no_device(rule, test: str, followed: bool) -> None:
+    found = rule.findings(PACKED_ZEROS.format(test=test))
+    assert any("where `zero` is" in one.message for one in found) is followed
+
+
+@pytest.mark.parametrize("test", ["isinstance(zeros, torch.Tensor)", "not torch.is_tensor(zeros)"])
+def test_below_the_question_it_is_a_tensor_again(rule, test: str) -> None:
+    program = f"""
+        import torch
+        def shifted(zeros):
+            zeros = zeros.t().contiguous()
+            if {test}:
+                print(1)
+            else:
+                print(2)
+            return torch.cat([zeros, torch.zeros(3)])
+    """
+    assert [one.message for one in rule.findings(program)] == [
+        "`torch.zeros(…)` makes a tensor on the host, and `torch.cat` needs it where `zeros` is"
+    ]

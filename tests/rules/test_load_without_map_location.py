@@ -1031,3 +1031,78 @@ class Explainer:
 @pytest.mark.parametrize(("moved", "place"), [(".to(self.device)", '"cpu"'), ("", "self.device")])
 def test_what_the_code_moves_itself_is_all_that_belongs_on_a_device(rule, moved: str, place: str) -> None:
     assert f"map_location={place})" in rule.fixed(EXPLAINER.format(moved=moved), unsafe=True)
+
+
+PARTS = """
+import torch
+def weights(paths, device):
+    found = {{}}
+    for path in paths:
+        state = torch.load(path)
+        {move}
+    return found
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "place"),
+    [
+        ("for key in state:\n            found[key] = state[key].to(device)", '"cpu"'),
+        ("found |= {key: one.to(device) for key, one in state.items()}", "device"),
+        ("found[path] = state.to(device)", "device"),
+    ],
+)
+def test_what_is_moved_part_by_part_is_loaded_to_the_host(rule, move: str, place: str) -> None:
+    assert f"torch.load(path, map_location={place})" in rule.fixed(PARTS.format(move=move))
+
+
+WHOLE = """
+import torch
+class Estimator(Base):
+    def build(self, path):
+        model = Net(device=self.device)
+        if path is not None:
+            model = torch.load(path)
+        {line}
+        return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("model.to(self.device)", "self.device"),
+        ("model.to(self.other)", '"cpu"'),
+        ("model = model['net'].to(self.device)", "'cpu'"),
+    ],
+)
+def test_a_module_is_loaded_to_where_it_is_moved(rule, line: str, place: str) -> None:
+    """Tensors that it keeps beside its buffers do not move with it."""
+    after = rule.unchanged_unless_unsafe(WHOLE.format(line=line))
+    assert f"torch.load(path, map_location={place})" in after
+
+
+HELD = """
+import torch
+class Prototypes:
+    @classmethod
+    def load(cls, path):
+        saved = torch.load(path)
+        one = cls(**saved["settings"])
+        one.model.load_state_dict(saved["model"])
+        {line}
+        return one
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "safeties"),
+    [
+        ("one.support = saved['support']", [None]),
+        ("support = saved.get('support'); one.support = support", [None]),
+        ("one.epoch = saved['epoch']", [Safety.SAFE]),
+        ("one.model.load_state_dict(saved['support'])", [Safety.SAFE]),
+    ],
+)
+def test_what_an_object_keeps_goes_to_no_host(rule, line: str, safeties: list[Safety | None]) -> None:
+    assert rule.safeties(HELD.format(line=line)) == safeties

@@ -1174,3 +1174,22 @@ def test_an_entry_is_no_array_before_it_gets_one(rule) -> None:
             return d
     """
     assert "d[k] = d[k].detach().cpu().numpy()" in rule.fixed(program)
+
+
+QUANTIZED = """
+    import numpy as np
+    import torch
+    from formats import Variable
+    def quantize(value, device):
+        if not isinstance(value, Variable):
+            return value.to(device)
+        return np.rint(value.to({type}).numpy())
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "copied"), [('"float32"', False), ("'int8'", False), ("torch.float32", True), ("device", True)]
+)
+def test_no_tensor_takes_text_for_a_type(rule, given: str, copied: bool) -> None:
+    found = rule.findings(QUANTIZED.format(type=given))
+    assert bool(found) is copied

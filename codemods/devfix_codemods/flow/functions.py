@@ -4,7 +4,7 @@ import ast
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
-from devfix_codemods.flow.evidence import Evidence
+from devfix_codemods.flow.evidence import Evidence, last_name
 from devfix_codemods.flow.facts import Context
 from devfix_codemods.flow.inputs import is_input_tensor, is_read_as_number
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
@@ -220,6 +220,8 @@ class Functions(Calls):
         if value.kind is not Kind.UNKNOWN or parameter.annotation is None:
             return value
         kind = self.annotation_kind(parameter.annotation)
+        if kind is Kind.SEQUENCE and value.batch is not None and _is_mapping(parameter.annotation):
+            return replace(value, kind=Kind.MAPPING)
         if kind is Kind.SEQUENCE:
             return Value(kind)  # a list of something: `.to` is none of its methods
         if kind is Kind.STRING and _says_device(parameter.arg):
@@ -398,6 +400,12 @@ def _is_array(name: str, evidence: Evidence) -> bool:
 
 def _says_device(name: str) -> bool:
     return name == "device" or name.endswith("_device") or (name.startswith("device_") and not name.endswith("ids"))
+
+
+def _is_mapping(annotation: ast.expr) -> bool:
+    """`dict`, `Dict[str, torch.Tensor]`."""
+    head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    return (last_name(head) or "") in {"dict", "Dict", "Mapping", "MutableMapping"}
 
 
 def _only_device(parameter: ast.arg) -> bool:

@@ -24,6 +24,7 @@ class Use(Enum):
     MOVED = "moved"
     STATES = "states of random generators: always on the host"
     KEPT = "an entry that is a tensor, kept and moved by the program"
+    HELD = "an attribute of an object gets it"
     SAVED = "written into another file, to be loaded again"
     HANDED = "given to a method of what was fed, which may keep the tensors"
     MEETS = "in one operation with a tensor that may be on a device"
@@ -344,7 +345,7 @@ class _Follower:
         if isinstance(target, ast.Name) and (target.id not in given or isinstance(target.ctx, ast.Store)):
             self.named(function or self._file.program.tree, target.id)
         else:
-            self.found.add(Use.OTHER)
+            self.found.add(Use.HELD if isinstance(target, ast.Attribute) else Use.OTHER)
 
     def named(self, around: ast.AST, name: str) -> None:
         """All reads of a name in a function (or the module)."""

@@ -199,6 +199,8 @@ class _Chooser:
         """Why something of what is loaded is used where it lands."""
         if {Use.KEPT, Use.HANDED} & uses.kinds:
             return "a tensor from it is kept, and must be where the others are"
+        if {Use.HELD, Use.FEEDS} <= uses.kinds:
+            return "what an object keeps of it must be where its other tensors are"
         if Use.MEETS in uses.kinds:
             return "it meets another tensor, and must be where that is"
         return "a network in it is kept as it is" if keeps_network(self._program, call) else None
@@ -301,7 +303,7 @@ class _Chooser:
     def _is_in_loop(self, move: ast.Call, call: ast.Call) -> bool:
         """Whether a move is repeated for one load."""
         around = set(self._names.ancestors(move)) - set(self._names.ancestors(call))
-        return any(isinstance(one, ast.For | ast.While | ast.comprehension) for one in around)
+        return any(isinstance(one, ast.For | ast.While) for one in around)
 
     def _is_of_self(self, call: ast.Call, target: str) -> bool:
         """`self.device`, in a method that does not set it."""
