@@ -167,10 +167,10 @@ def _is_element(meeting: Meeting) -> bool:
 
 
 def _looks_untouchable(program: Program, meeting: Meeting) -> bool:
-    """Text, lengths, and whatever only a model call speaks for without a moved sibling."""
+    """Text, mappings, lengths, and whatever only a model call speaks for without a moved sibling."""
     value = meeting.misplaced.value
     name = _last_word(name_of(program, meeting), meeting)
-    if value.kind is Kind.STRING:
+    if value.kind in {Kind.STRING, Kind.MAPPING}:
         return True
     function = meeting.context.function or program.tree
     evidence = program.facts.evidence[function]
