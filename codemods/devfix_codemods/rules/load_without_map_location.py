@@ -175,20 +175,23 @@ class _Chooser:
             return self._of_dataset(owner, call)
         if Use.STATES in uses.kinds:
             return None
-        device = self._at_hand(call)
-        if device is not None and (reason := self._of_host(call, device)) is not None:
-            return _Choice(self._host, Safety.UNSAFE, reason)
-        if device is not None and any(self._moves_whole(call, one, device) for one in uses.moved):
-            return _Choice(device, Safety.UNSAFE, f"the module that is loaded is moved to `{device}`")
-        if device is not None and uses.moved:
-            return _Choice(self._host, Safety.UNSAFE, "what of it belongs on a device is moved there")
-        if device is not None:
-            return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
+        if (device := self._at_hand(call)) is not None:
+            return self._beside_device(call, uses, device)
         if self._is_built(call):
             return _Choice(None, Safety.MANUAL, _SAY)
         if Use.FEEDS_UNSURE in uses.kinds or self._says_checkpoint(call):
             return _Choice(self._host, Safety.UNSAFE, "a checkpoint is taken apart on the host")
         return self._beside(call) or self._whole_model(call)
+
+    def _beside_device(self, call: ast.Call, uses: Uses, device: str) -> _Choice:
+        """There, unless the value belongs on the host, or what of it belongs on the device is moved anyhow."""
+        if (reason := self._of_host(call, device)) is not None:
+            return _Choice(self._host, Safety.UNSAFE, reason)
+        if any(self._moves_whole(call, one, device) for one in uses.moved):
+            return _Choice(device, Safety.UNSAFE, f"the module that is loaded is moved to `{device}`")
+        if uses.moved:
+            return _Choice(self._host, Safety.UNSAFE, "what of it belongs on a device is moved there")
+        return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
 
     def _beside(self, call: ast.Call) -> _Choice | None:
         place = place_beside(self._program, call, _LOADERS)
