@@ -384,3 +384,33 @@ def check(scores: torch.Tensor, rows):
 def test_what_is_made_for_code_that_is_not_seen_is_left(rule) -> None:
     found = rule.findings(LIKELY.format(more="", given="torch.tensor(row)"))
     assert all(one.fix is None or ".to(scores.device)" not in str(one.fix.edits) for one in found)
+
+
+TWINS = """
+import torch
+class Teacher:
+    def __init__(self, network):
+        self.network = network
+        for one in self.network.parameters():
+            torch.nn.init.normal_(one)
+    def data(self, n):
+        {first}
+        second = torch.zeros(n, 3)
+        {line}
+        known = self.network(self.draw(n)).squeeze()
+        return self.network(second).squeeze(), known
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "line", "moved"),
+    [
+        ("first = torch.zeros(n)", "more = self.network(first)", False),
+        ("first = self.draw(n)", "more = self.network(first)", True),
+        ("first = torch.zeros(n)", "more = self.network(first) if n else self.draw(n)", True),
+        ("first = torch.zeros(n)", "self.other(first)", True),
+    ],
+)
+def test_a_module_that_is_given_another_one_on_the_host(rule, first: str, line: str, moved: bool) -> None:
+    found = rule.findings(TWINS.format(first=first, line=line))
+    assert any(one.fix is not None for one in found) is moved

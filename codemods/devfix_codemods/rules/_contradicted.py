@@ -55,8 +55,25 @@ def _fails_anyhow(program: Program, meeting: Meeting, moved: set[ast.Call]) -> b
     if may_be_device(meeting.anchor.place) or meeting.context.function is None:
         return False
     facts = program.facts
-    return any(_leaves_host(program, one, meeting, moved) for one in (*facts.followings, *facts.meetings)) or any(
-        _reads_on_host(program, one, meeting) for one in facts.readouts
+    met = (*facts.followings, *facts.meetings)
+    return (
+        any(_leaves_host(program, one, meeting, moved) for one in met)
+        or any(_feeds_host(program, one, meeting, moved) for one in met)
+        or any(_reads_on_host(program, one, meeting) for one in facts.readouts)
+    )
+
+
+def _feeds_host(program: Program, other: Meeting, meeting: Meeting, moved: set[ast.Call]) -> bool:
+    """Whether the same module is always given another tensor that stays on the host: `model(x)` and `model(y)`."""
+    sources = other.misplaced.value.sources
+    if meeting.anchor.role != "module" or other.anchor.role != "module" or not sources:
+        return False
+    if not other.certain or not moved.isdisjoint(sources):
+        return False
+    if ast.dump(other.anchor.node) != ast.dump(meeting.anchor.node):
+        return False
+    return other.context.function is meeting.context.function and _always_run_together(
+        program, other.node, meeting.node
     )
 
 
