@@ -1192,3 +1192,36 @@ QUANTIZED = """
 @pytest.mark.parametrize(("given", "copied"), [('"float32"', False), ("'int8'", False), ("torch.float32", True)])
 def test_no_tensor_takes_text_for_a_type(rule, given: str, copied: bool) -> None:
     assert bool(rule.findings(QUANTIZED.format(type=given))) is copied
+
+
+DISTANCE = """
+    import torch
+    from torch import nn
+    from {package} import {base}
+    from distances import between
+    class Distance({base}):
+        @staticmethod
+        def forward(ctx, x):
+            distance, signs = between(x.detach().numpy())
+            ctx.signs = torch.tensor(signs)
+            return torch.tensor(distance)
+        @staticmethod
+        def {name}(ctx, outer):
+            return {gradient}
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "base", "name", "gradient", "edited"),
+    [
+        ("torch.autograd", "Function", "backward", "outer * ctx.signs", False),
+        ("torch.autograd", "Function", "backward", "outer * ctx.signs.to(outer.device)", True),
+        ("torch.autograd", "Function", "vjp", "outer * ctx.signs", True),
+        ("torch.nn", "Module", "backward", "outer * ctx.signs", True),
+    ],
+)
+def test_a_gradient_is_where_the_tensor_is(
+    rule, package: str, base: str, name: str, gradient: str, edited: bool
+) -> None:
+    found = rule.findings(DISTANCE.format(package=package, base=base, name=name, gradient=gradient))
+    assert [one.fix is not None for one in found] == [edited]

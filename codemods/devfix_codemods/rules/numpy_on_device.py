@@ -27,7 +27,8 @@ numpy reads the host's memory only:
 ## Fix safety
 
 Safe: `.cpu()` of a tensor on the host is that tensor itself. Unsafe where a loop converts what it goes over, too late
-for its items: that is done before it. Nothing is said of tensors that are made on the host, or
+for its items: that is done before it. Advice only in the `forward` of an autograd function whose `backward` knows no
+device: its gradient would be on the host. Nothing is said of tensors that are made on the host, or
 brought there before; of data in datasets, collate functions and transforms; of files that import another framework
 whose tensors have `.numpy()`, too; and of tests.
 
@@ -338,13 +339,29 @@ def _finding(program: Program, tensor: ast.expr, reader: str, once: InsertStatem
         tensor = tensor.operand
     text = text_of(program, tensor)
     edit = once or ReplaceExpression(program.source.span(tensor), "__node__.cpu()")
+    half = _leaves_gradient(program, tensor)
     return Finding(
         code=RULE.code,
         name=RULE.name,
         message=f"`{text}` may be on a device, which {reader} cannot read",
         span=program.source.span(tensor),
-        fix=Fix(Safety.SAFE, f"Copy `{text}` to the host first", (edit,)),
+        fix=Fix(Safety.SAFE, f"Copy `{text}` to the host first", (edit,)) if not half else None,
+        advice="copy it to the host first, and what `backward` gives back to the device",
     )
+
+
+def _leaves_gradient(program: Program, tensor: ast.expr) -> bool:
+    """Whether it is read in the `forward` of an autograd function whose `backward` knows nothing of devices.
+
+    Its gradient must be where the tensor is.
+    """
+    function, owner = scope.function_around(program, tensor), scope.class_around(program, tensor)
+    if function is None or owner is None or function.name != "forward":
+        return False
+    if "torch.autograd.Function" not in program.unit.classes.named_bases(owner):
+        return False
+    backward = program.unit.classes.methods(owner).get("backward")
+    return backward is not None and not _speaks_of_devices(ast.unparse(backward))
 
 
 def _may_be_number(program: Program, node: ast.expr) -> bool:
