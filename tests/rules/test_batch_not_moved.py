@@ -2415,3 +2415,12 @@ class Tuner:
 def test_an_entry_of_what_is_said_to_be_a_mapping(rule, annotation: str, given: str, edits: int) -> None:
     found = rule.findings(MAPPING.format(annotation=annotation, given=given))
     assert sum(one.fix is not None for one in found) == edits
+
+
+def test_an_entry_that_may_be_missing(rule) -> None:
+    program = HEAD + (
+        "for batch in DataLoader(data):\n"
+        '    inputs = {key: one.to(device) for key, one in batch["inputs"].items()}\n'
+        '    loss = model(inputs, batch.get("tag"))\n'
+    )
+    assert rule.findings(program) == ()

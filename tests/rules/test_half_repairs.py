@@ -414,3 +414,51 @@ class Teacher:
 def test_a_module_that_is_given_another_one_on_the_host(rule, first: str, line: str, moved: bool) -> None:
     found = rule.findings(TWINS.format(first=first, line=line))
     assert any(one.fix is not None for one in found) is moved
+
+
+ROWS = """
+import torch
+def masks(lengths: torch.Tensor, longest):
+    lengths = lengths[1:] - lengths[:-1]
+    found = torch.Tensor([]).to(dtype=torch.bool)
+    for one in range(3):
+        found = torch.cat([found, torch.Tensor({row}).to(dtype=torch.bool).unsqueeze(0)], dim=0)
+    return found.to(device="cuda")
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "moved"),
+    [("[False] * lengths[one]", False), ("lengths[one] * [False]", False), ("lengths[one:] * 2.0", True)],
+)
+def test_a_list_is_repeated_as_often_as_a_tensor_says(rule, row: str, moved: bool) -> None:
+    assert any(one.fix is not None for one in rule.findings(ROWS.format(row=row))) is moved
+
+
+SHAPES = """
+import torch
+from torch import nn
+{imports}
+class Embedding(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+    def forward(self, x: torch.Tensor):
+        shape = {shape}
+        tokens = shape[1] // self.size
+        return torch.cat((torch.tensor([-1]), tokens.view(1), torch.tensor([self.size])))
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "shape", "moved"),
+    [
+        ("import torch.onnx.operators", "torch.onnx.operators.shape_as_tensor(x)", False),
+        ("from torch.onnx.operators import shape_as_tensor", "shape_as_tensor(x)", False),
+        ("", "torch._shape_as_tensor(x)", False),
+        ("", "x.long()", True),
+    ],
+)
+def test_a_shape_is_a_tensor_of_the_host(rule, imports: str, shape: str, moved: bool) -> None:
+    found = rule.findings(SHAPES.format(imports=imports, shape=shape))
+    assert any(one.fix is not None for one in found) is moved

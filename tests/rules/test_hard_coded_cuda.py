@@ -122,6 +122,12 @@ SILENT = {
             out = torch.empty(3).cuda()
             return x + out
     """,
+    "kernels of CUTLASS": """
+        import torch
+        import cutlass.cute as cute
+        a = torch.arange(10, device="cuda")
+        cute.compile(add_one, cute.from_dlpack(a))(a)
+    """,
     "an extension": """
         import torch
         import fused_norm_cuda

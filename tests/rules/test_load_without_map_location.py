@@ -954,6 +954,7 @@ NETWORKS = {
     "returned among others": "model = ckpt['model']\n        self.optimizer.load_state_dict(ckpt['opt'])\n"
     "        return model, ckpt['epoch']",
     "returned alone": "net = ckpt['net']\n        self.optimizer.load_state_dict(ckpt['opt'])\n        return net",
+    "filled and returned": "model = ckpt['model']\n        model.load_state_dict(ckpt['state'])\n        return model",
     "kept": "self.optimizer.load_state_dict(ckpt['opt'])\n        self.network = ckpt['net']",
     "kept by a name": "self.optimizer.load_state_dict(ckpt['opt'])\n        actor = ckpt['actor']\n"
     "        self.network = actor",
@@ -1106,3 +1107,18 @@ class Prototypes:
 )
 def test_what_an_object_keeps_goes_to_no_host(rule, line: str, safeties: list[Safety | None]) -> None:
     assert rule.safeties(HELD.format(line=line)) == safeties
+
+
+EXPORTED = """
+import torch
+def export(module, path, best):
+    module.load_state_dict(torch.load(best, map_location="cpu"))
+    program = torch.{loader}(path)
+    return compiled(program, inputs=[torch.zeros(3)])
+"""
+
+
+@pytest.mark.parametrize(("loader", "shared"), [("jit.load", False), ("load", True)])
+def test_a_program_is_loaded_to_no_place_of_a_state(rule, loader: str, shared: bool) -> None:
+    after = rule.findings(EXPORTED.format(loader=loader))
+    assert any("say this place" in (one.fix.title if one.fix else "") for one in after) is shared

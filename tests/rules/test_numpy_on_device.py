@@ -1225,3 +1225,25 @@ def test_a_gradient_is_where_the_tensor_is(
 ) -> None:
     found = rule.findings(DISTANCE.format(package=package, base=base, name=name, gradient=gradient))
     assert [one.fix is not None for one in found] == [edited]
+
+
+EITHER = """
+    import numpy as np
+    import torch
+    from torch.utils.data import DataLoader
+    def columns(mat, flip):
+        if isinstance(mat, {kind}):
+            if flip:
+                mat = np.transpose(mat)
+            return np.swapaxes(mat[..., ::2], -1, -2)
+        return torch.transpose(mat[..., ::2], -1, -2)
+    def run(data, flip):
+        for x in DataLoader(data):
+            x = x.to("cuda")
+            print(columns(torch.relu(x), flip))
+"""
+
+
+@pytest.mark.parametrize(("kind", "found"), [("np.ndarray", False), ("(list, np.ndarray)", False), ("object", True)])
+def test_what_is_an_array_there_is_no_tensor(rule, kind: str, found: bool) -> None:
+    assert bool(rule.findings(EITHER.format(kind=kind))) is found

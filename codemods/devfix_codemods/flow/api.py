@@ -106,6 +106,8 @@ class Api(Modules):
             return self.new_module(node, UNKNOWN if managed or around else HOST, state)
         if name in tables.GENERATORS:
             return self.generator(node, arguments, state)
+        if name in tables.SHAPES_AS_TENSORS:
+            return tensor(HOST, Origin(Birth.CALL, node))
         if name == "torch.manual_seed":
             return Value(Kind.GENERATOR, HOST, Origin(Birth.FACTORY, node))
         if name in {"torch.no_grad", "torch.inference_mode", "torch.save", "torch.onnx.export"}:

@@ -6,6 +6,7 @@ import re
 from devfix_codemods.flow.evidence import dotted, last_name
 
 _CUDA_TENSOR = re.compile(r"(?:torch\.)?cuda\.\w*Tensor")
+_NO_TENSORS = frozenset({"ndarray", "list", "tuple", "dict", "str", "int", "float", "bool"})
 _HOST_TENSOR = re.compile(r"torch\.\w*Tensor")
 
 
@@ -25,7 +26,8 @@ def asked_tensor(test: ast.expr) -> tuple[str, bool] | None:
             inner = asked_tensor(operand)
             return (inner[0], not inner[1]) if inner is not None else None
         case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
-            return (name, True) if last_name(kind) == "Tensor" else None
+            kinds = {last_name(one) for one in (kind.elts if isinstance(kind, ast.Tuple) else [kind])}
+            return (name, True) if kinds == {"Tensor"} else (name, False) if kinds <= _NO_TENSORS else None
         case ast.Call(func=function, args=[ast.Name(id=name)]):
             return (name, True) if last_name(function) == "is_tensor" else None
     return None

@@ -248,6 +248,8 @@ class Calls(Readouts):
             return self._tensor_operation(node, function, base, arguments, update, state)
         if name in {"items", "values", "keys"} and base.kind in {Kind.UNKNOWN, Kind.ENCODING}:
             return self._pairs(name, base, node)
+        if name == "get" and base.batch is not None:
+            return NOTHING  # it may be missing
         with_device = any(_may_name_device(expression, value) for expression, value in arguments.all())
         if with_device and base.kind is Kind.UNKNOWN and isinstance(function.value, ast.Name):
             state.env[function.value.id] = NOTHING  # it may move in place

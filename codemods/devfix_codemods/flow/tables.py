@@ -392,3 +392,6 @@ METRICS_OF_LISTS = (
     "BERTScore",
 )
 """Metrics of torchmetrics that keep what they get in lists, wherever it is. Source: torchmetrics 1.9."""
+
+SHAPES_AS_TENSORS = frozenset({"torch.onnx.operators.shape_as_tensor", "torch._shape_as_tensor"})
+"""Functions that give the shape of a tensor as one on the host, wherever that is."""

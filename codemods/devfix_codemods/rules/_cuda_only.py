@@ -27,7 +27,7 @@ _MEANT = re.compile(
 _SKIPS = re.compile(r"cuda|gpu|skip|device|accelerator|triton|numba", re.IGNORECASE)
 _CUDA_PACKAGES = re.compile(
     r"(^|[._])(triton|cupy|numba\.cuda|pycuda|cuda|tensorrt|torch2trt|transformer_engine|flash_attn|xformers|apex|amp_C"
-    r"|nccl|cugraph|cudf|cuml|rmm|colossalai|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
+    r"|nccl|cutlass|cugraph|cudf|cuml|rmm|colossalai|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
     r"($|[._])|_cuda($|\.)|_triton($|\.)|cuda_"
     r"|[a-z0-9](?<!use)(?<!has)(?<!is)(?<!to)CUDA($|\.)"
 )

@@ -11,7 +11,7 @@ from devfix_codemods.program import Program
 _NETWORK = re.compile(
     r"(?i)(?:.*_)?(?:model|net|network|encoder|decoder|generator|discriminator|critic|actor|policy|backbone|classifier)"
 )
-_FOLLOWED = frozenset({"to", "cuda", "cpu", "load_state_dict", "items", "keys", "values", "get"})
+_FOLLOWED = frozenset({"to", "cuda", "cpu", "items", "keys", "values", "get"})
 
 
 def keeps_network(program: Program, call: ast.Call) -> bool:
