@@ -1247,3 +1247,22 @@ EITHER = """
 @pytest.mark.parametrize(("kind", "found"), [("np.ndarray", False), ("(list, np.ndarray)", False), ("object", True)])
 def test_what_is_an_array_there_is_no_tensor(rule, kind: str, found: bool) -> None:
     assert bool(rule.findings(EITHER.format(kind=kind))) is found
+
+
+ENCODED = """
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+    class Similarity:
+        def __init__(self, name):
+            self.tokenizer = AutoTokenizer.from_pretrained(name)
+            self.model = AutoModel.from_pretrained(name)
+        def encode(self, sentences, device):
+            inputs = self.tokenizer(sentences, return_tensors="pt", padding=True){moved}
+            outputs = self.model(**inputs)
+            return outputs.last_hidden_state[:, 0, :].detach().numpy()
+"""
+
+
+@pytest.mark.parametrize(("moved", "found"), [("", False), (".to(device)", True)])
+def test_what_a_model_gives_for_an_encoding_is_where_that_is(rule, moved: str, found: bool) -> None:
+    assert bool(rule.findings(ENCODED.format(moved=moved))) is found

@@ -280,7 +280,7 @@ class Expressions(Machine):
     def _binop(self, node: ast.BinOp, state: State) -> Value:
         left, right = self.evaluate(node.left, state), self.evaluate(node.right, state)
         if isinstance(node.op, ast.Mult) and Kind.SEQUENCE in {left.kind, right.kind}:
-            return _repeated(left if left.kind is Kind.SEQUENCE else right)
+            return Value(Kind.SEQUENCE)  # `[x] * n`, also where `n` is a tensor, which is read as a number
         if isinstance(node.op, ast.MatMult):
             left, right = with_dimensions(left), with_dimensions(right)
         return self._operator(node, [(node.left, left), (node.right, right)], _symbol(node.op), state)
@@ -415,12 +415,6 @@ class Expressions(Machine):
         self.facts.batches.setdefault(token, shaped)
         self.facts.placed_parts.update((token, path) for path in _placed_parts(shaped))
         return shaped
-
-
-def _repeated(listed: Value) -> Value:
-    """`[x] * n`, also where `n` is a tensor, which is read as a number."""
-    held = [one for _, one in listed.items or ()]
-    return replace(listed, items=None, element=listed.element or _join_all(held))
 
 
 def _is_tensor_index(node: ast.expr, value: Value) -> bool:

@@ -15,7 +15,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.bindings import Binding
 from devfix_codemods.flow.evidence import Evidence, dotted, last_name
-from devfix_codemods.flow.library import is_module_api
+from devfix_codemods.flow.library import is_module_api, returns_tensors
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
@@ -200,10 +200,11 @@ class Whereabouts:
         return bool(given) and all(self._is_made_in(around, one) and self.source(one) is Made.HOST for one in given)
 
     def _is_made_in(self, function: scope.Function | ast.Module, node: ast.expr) -> bool:
-        """`torch.from_numpy(x).float()`, what is joined of such, maybe by names that nothing else is bound to."""
+        """`torch.from_numpy(x).float()`, `tokenizer(x, return_tensors="pt")`, what is joined of such, maybe by names
+        that nothing else is bound to."""
         while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
             name = tables.canonical(self._names.qualified(node.func) or "") if isinstance(node, ast.Call) else ""
-            if name in HOST_MAKERS:
+            if name in HOST_MAKERS or (isinstance(node, ast.Call) and returns_tensors(node)):
                 return True
             if isinstance(node, ast.Call) and name.startswith("torch.") and node.args:
                 first = node.args[0]
@@ -373,8 +374,11 @@ class Whereabouts:
         if node.attr in {"data", "T", "mT", "grad", "real", "imag"} and text != f"self.{node.attr}":
             return self.source(node.value)
         owner = scope.class_around(self._program, node)
-        if text is None or owner is None or not text.startswith("self."):
-            return Made.UNKNOWN if text is None else Made.OWNED
+        if text is None:
+            return Made.UNKNOWN
+        if owner is None or not text.startswith("self."):
+            part = isinstance(node.value, ast.Name) and self.source(node.value) is Made.HOST  # `outputs.logits`
+            return Made.HOST if part else Made.OWNED
         found = self._bindings.of_class(owner, ".".join(text.split(".")[:2]))
         sources = {self._bound(one) for one in found if not _is_none(one)}
         return Made.HOST if sources == {Made.HOST} else Made.OWNED

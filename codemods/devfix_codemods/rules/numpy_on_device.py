@@ -346,7 +346,7 @@ def _finding(program: Program, tensor: ast.expr, reader: str, once: InsertStatem
         message=f"`{text}` may be on a device, which {reader} cannot read",
         span=program.source.span(tensor),
         fix=Fix(Safety.SAFE, f"Copy `{text}` to the host first", (edit,)) if not half else None,
-        advice="copy it to the host first, and what `backward` gives back to the device",
+        advice="copy it to the host first, and what `backward` gives back to the device" if half else None,
     )
 
 
