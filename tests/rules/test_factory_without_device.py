@@ -1692,3 +1692,25 @@ def test_below_the_question_it_is_a_tensor_again(rule, test: str) -> None:
     assert [one.message for one in rule.findings(program)] == [
         "`torch.zeros(…)` makes a tensor on the host, and `torch.cat` needs it where `zeros` is"
     ]
+
+
+SCALAR_ZEROS = """
+import torch
+from torch import nn
+class Linear(nn.Module):
+    def pack(self, scales, zeros, device=None):
+        if isinstance({asked}, torch.Tensor):
+            return torch.zeros((zeros.shape[0], zeros.shape[1] // 32), device=device)
+        else:
+            zero = zeros
+            shifts = torch.arange(0, 10, dtype=torch.int32) * self.bits
+            return (zero << shifts).sum().to(torch.int32) | zero << 30
+    def forward(self, x):
+        return x
+"""
+
+
+@pytest.mark.parametrize(("asked", "followed"), [("zeros", False), ("scales", True)])
+def test_what_may_be_a_number_there_has_no_device(rule, asked: str, followed: bool) -> None:
+    found = rule.findings(SCALAR_ZEROS.format(asked=asked))
+    assert any("where `zero` is" in one.message for one in found) is followed

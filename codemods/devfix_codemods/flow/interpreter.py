@@ -25,7 +25,7 @@ from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, add_merged_objects, join_objects, join_states
 from devfix_codemods.flow.tree import declared, stored
 from devfix_codemods.flow.units import Unit
-from devfix_codemods.flow.values import NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
+from devfix_codemods.flow.values import NONE, NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
 
 STEPS_AT_TOP = 20_000
 """Expressions evaluated at the top level of a file that is only imported."""
@@ -377,7 +377,7 @@ class Interpreter(Across):
             return self._run_guarded(node, taken, state)
         if (found := omission(node.test)) is not None and self._may_be_omitted(found[0], state):
             return self._run_omission(node, found[1], state)
-        if (asked := asked_tensor(node.test)) is not None and state.env.get(asked[0], NOTHING).kind is Kind.TENSOR:
+        if (asked := asked_tensor(node.test)) is not None and _may_be_tensor(state.env.get(asked[0], NONE)):
             return self._run_asked(node, *asked, state)
         other = self.run_block(node.orelse, state.copy())
         return join_states(self.run_block(node.body, state), other)
@@ -716,6 +716,11 @@ class Interpreter(Across):
         if node not in self.facts.devices_at:
             self.facts.devices_at[node] = self.device_names(state)
             self.facts.owners_at[node] = self.named_objects(state)
+
+
+def _may_be_tensor(value: Value) -> bool:
+    """A tensor, or anything; elements of batches may also be lists and mappings of some."""
+    return value.kind is Kind.TENSOR or (value.kind is Kind.UNKNOWN and value.batch is None)
 
 
 def _name_of(definition: ast.ClassDef | None) -> str | None:
