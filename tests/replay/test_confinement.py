@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 from devfix.replay.backends import PlainCpu
 from devfix.replay.confinement import Allowance, Bubblewrap, find_confinement
+from devfix.replay.confinement.disk import Written
+from devfix.replay.confinement.population import Population
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.programs import Program
@@ -497,3 +500,11 @@ def test_without_bubblewrap_the_reason_is_told(monkeypatch: pytest.MonkeyPatch, 
         found = find_confinement()
         assert isinstance(found, str)
         assert found.startswith(told)
+
+
+def test_a_sandbox_that_is_still_being_made_has_written_nothing(tmp_path: Path) -> None:
+    """Until then its folders are those of the machine, and what these hold is nobody's."""
+    written = Written([tmp_path], size_limit=1 << 50, files_limit=1 << 50)
+    time.sleep(0.2)  # it looks no more often
+    written.look(Population(os.getpid()), ["/tmp", "/"])
+    assert (written.size, written.files) == (0, 0)

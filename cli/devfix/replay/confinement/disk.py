@@ -130,10 +130,18 @@ def _scratch(population: Population, private: Sequence[str]) -> _Use:
     """What is in the private folders, which are file systems of their own."""
     use = _Use()
     for name in private:
+        folder = Path(population.first_folder(name))
         try:
-            status = os.statvfs(population.first_folder(name))
+            if _is_of_machine(folder, Path(name)):
+                continue
+            status = os.statvfs(folder)
         except OSError:
             continue
         use.size += (status.f_blocks - status.f_bfree) * status.f_frsize
         use.files += status.f_files - status.f_ffree
     return use
+
+
+def _is_of_machine(folder: Path, name: Path) -> bool:
+    """Whether a folder is still the machine's own: it is until the sandbox is made."""
+    return name.exists() and folder.stat().st_dev == name.stat().st_dev
