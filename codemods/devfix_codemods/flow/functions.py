@@ -4,7 +4,7 @@ import ast
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
-from devfix_codemods.flow.evidence import Evidence, last_name
+from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.facts import Context
 from devfix_codemods.flow.inputs import is_input_tensor, is_read_as_number
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
@@ -220,7 +220,7 @@ class Functions(Calls):
         if value.kind is not Kind.UNKNOWN or parameter.annotation is None:
             return value
         kind = self.annotation_kind(parameter.annotation)
-        if kind is Kind.SEQUENCE and value.batch is not None and _is_mapping(parameter.annotation):
+        if kind is Kind.SEQUENCE and value.batch is not None and _head(parameter.annotation) in _MAPPING_ANNOTATIONS:
             return replace(value, kind=Kind.MAPPING)
         if kind is Kind.SEQUENCE:
             return Value(kind)  # a list of something: `.to` is none of its methods
@@ -242,8 +242,7 @@ class Functions(Calls):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             kinds = {self.annotation_kind(one) for one in (node.left, node.right)} - {Kind.UNKNOWN, Kind.NONE}
             return kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
-        head = node.value if isinstance(node, ast.Subscript) else node
-        if ast.unparse(head).rpartition(".")[2] in _CONTAINER_ANNOTATIONS:
+        if _head(node) in _CONTAINER_ANNOTATIONS:
             return Kind.SEQUENCE
         if isinstance(node, ast.Name) and node.id in _BUILTIN_ANNOTATIONS and not self.names.bound_in_module(node.id):
             return _BUILTIN_ANNOTATIONS[node.id]
@@ -388,7 +387,8 @@ _ANNOTATIONS = {
     "GradScaler": Kind.SCALER,
     "Generator": Kind.GENERATOR,
 }
-_CONTAINER_ANNOTATIONS = frozenset({"List", "list", "Sequence", "Iterable", "Dict", "dict", "Mapping", "Set", "set"})
+_MAPPING_ANNOTATIONS = frozenset({"Dict", "dict", "Mapping"})
+_CONTAINER_ANNOTATIONS = _MAPPING_ANNOTATIONS | {"List", "list", "Sequence", "Iterable", "Set", "set"}
 _BUILTIN_ANNOTATIONS = {"str": Kind.STRING, "int": Kind.NUMBER, "float": Kind.NUMBER, "bool": Kind.NUMBER}
 
 
@@ -402,10 +402,10 @@ def _says_device(name: str) -> bool:
     return name == "device" or name.endswith("_device") or (name.startswith("device_") and not name.endswith("ids"))
 
 
-def _is_mapping(annotation: ast.expr) -> bool:
-    """`dict`, `Dict[str, torch.Tensor]`."""
+def _head(annotation: ast.expr) -> str:
+    """`Dict` of `typing.Dict[str, torch.Tensor]`."""
     head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
-    return (last_name(head) or "") in {"dict", "Dict", "Mapping", "MutableMapping"}
+    return ast.unparse(head).rpartition(".")[2]
 
 
 def _only_device(parameter: ast.arg) -> bool:

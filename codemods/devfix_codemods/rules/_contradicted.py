@@ -52,15 +52,13 @@ def _fails_anyhow(program: Program, meeting: Meeting, moved: set[ast.Call]) -> b
 
     `moved` are the factories that may be moved. What a batch holds, and what is kept for long, other rules move.
     """
-    if may_be_device(meeting.anchor.place) or meeting.context.function is None:
+    facts, function = program.facts, meeting.context.function
+    if may_be_device(meeting.anchor.place) or function is None:
         return False
-    facts = program.facts
-    met = (*facts.followings, *facts.meetings)
-    return (
-        any(_leaves_host(program, one, meeting, moved) for one in met)
-        or any(_feeds_host(program, one, meeting, moved) for one in met)
-        or any(_reads_on_host(program, one, meeting) for one in facts.readouts)
-    )
+    beside = (one for one in (*facts.followings, *facts.meetings) if one.certain and one.context.function is function)
+    return any(
+        _leaves_host(program, one, meeting, moved) or _feeds_host(program, one, meeting, moved) for one in beside
+    ) or any(_reads_on_host(program, one, meeting) for one in facts.readouts)
 
 
 def _feeds_host(program: Program, other: Meeting, meeting: Meeting, moved: set[ast.Call]) -> bool:
@@ -68,29 +66,21 @@ def _feeds_host(program: Program, other: Meeting, meeting: Meeting, moved: set[a
     sources = other.misplaced.value.sources
     if meeting.anchor.role != "module" or other.anchor.role != "module" or not sources:
         return False
-    if not other.certain or not moved.isdisjoint(sources):
+    if not moved.isdisjoint(sources) or ast.dump(other.anchor.node) != ast.dump(meeting.anchor.node):
         return False
-    if ast.dump(other.anchor.node) != ast.dump(meeting.anchor.node):
-        return False
-    return other.context.function is meeting.context.function and _always_run_together(
-        program, other.node, meeting.node
-    )
+    return _always_run_together(program, other.node, meeting.node)
 
 
 def _leaves_host(program: Program, other: Meeting, meeting: Meeting, moved: set[ast.Call]) -> bool:
     """Whether another operation takes a tensor of the same place together with one that stays on the host."""
     value = other.misplaced.value
-    if (
-        not is_tensor_of_host(value)
-        or not other.certain
-        or "module" in {one.role for one in (other.anchor, *other.operands)}
-    ):
+    if not is_tensor_of_host(value) or "module" in {one.role for one in (other.anchor, *other.operands)}:
         return False
     if any(one in moved or scope.function_around(program, one) is not None for one in value.sources):
         return False
     if not value.sources and other.node.lineno >= meeting.node.lineno:
         return False  # it may be computed of what will be moved
-    return other.context.function is meeting.context.function and _is_same(program, other, meeting)
+    return _is_same(program, other, meeting)
 
 
 def _reads_on_host(program: Program, readout: Readout, meeting: Meeting) -> bool:

@@ -14,9 +14,9 @@ from devfix_codemods.rules._host_on_purpose import is_index, is_random, is_scala
 from devfix_codemods.rules._moving_helpers import MOVES, moves
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._taken_to_host import moves_to_host
+from devfix_codemods.rules._tensor_words import HOST_MAKERS
 from devfix_codemods.rules._whereabouts import Made
 
-_HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
 _TESTS = (ast.If, ast.While, ast.Assert)
 
 
@@ -205,7 +205,7 @@ def _calls(statement: ast.AST) -> Iterator[ast.Call]:
 
 def _is_left(program: Program, call: ast.Call, moved: set[ast.Call]) -> bool:
     """Whether a call makes a tensor on the host, and nothing takes it from there."""
-    if tables.canonical(program.names.qualified(call.func) or "") not in _HOST_MAKERS or call in moved:
+    if tables.canonical(program.names.qualified(call.func) or "") not in HOST_MAKERS or call in moved:
         return False
     if any(one.arg in {"device", "out", None} for one in call.keywords) or is_scalar(call) or is_index(program, call):
         return False

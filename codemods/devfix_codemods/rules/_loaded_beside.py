@@ -1,23 +1,23 @@
 """The place that other loads of the same function say, for one that was forgotten."""
 
 import ast
-from collections.abc import Mapping
 
 from devfix_codemods import scope
 from devfix_codemods.program import Program
 
 
-def place_beside(program: Program, call: ast.Call, loaders: Mapping[str, int]) -> str | None:
+def place_beside(program: Program, call: ast.Call, position: int) -> str | None:
     """The `map_location` that the other loads of the function agree on, where its names are bound at `call`.
 
-    `loaders` are their qualified names, with the position of `map_location`.
+    They call the same function, which takes it at `position`: a program is no state.
     """
-    around = scope.function_around(program, call)
+    around, loader = scope.function_around(program, call), program.names.qualified(call.func)
     bound = scope.bound_at(program, program.names.statement(call)) if around is not None else set()
     texts: set[str | None] = set()
     for other in program.names.calls if around is not None else ():
-        position = loaders.get(program.names.qualified(other.func) or "")
-        if other is call or position is None or scope.function_around(program, other) is not around:
+        if other is call or program.names.qualified(other.func) != loader:
+            continue
+        if scope.function_around(program, other) is not around:
             continue
         place = _place(other, position)
         if place is not None:

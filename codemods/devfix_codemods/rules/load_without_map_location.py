@@ -194,8 +194,7 @@ class _Chooser:
         return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
 
     def _beside(self, call: ast.Call) -> _Choice | None:
-        loader = self._names.qualified(call.func) or ""  # a program is no state
-        place = place_beside(self._program, call, {loader: _LOADERS[loader]})
+        place = place_beside(self._program, call, _LOADERS[self._names.qualified(call.func) or ""])
         reason = "the other loads here say this place"
         return _Choice(place, Safety.UNSAFE, reason, agrees=True) if place is not None else None
 

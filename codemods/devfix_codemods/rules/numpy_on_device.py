@@ -28,9 +28,9 @@ numpy reads the host's memory only:
 
 Safe: `.cpu()` of a tensor on the host is that tensor itself. Unsafe where a loop converts what it goes over, too late
 for its items: that is done before it. Advice only in the `forward` of an autograd function whose `backward` knows no
-device: its gradient would be on the host. Nothing is said of tensors that are made on the host, or
-brought there before; of data in datasets, collate functions and transforms; of files that import another framework
-whose tensors have `.numpy()`, too; and of tests.
+device: its gradient would be on the host. Nothing is said of tensors that are made on the host, or brought there
+before; of data in datasets, collate functions and transforms; of files that import another framework whose tensors have
+`.numpy()`, too; and of tests.
 
 ## Since torch
 
