@@ -577,6 +577,27 @@ def test_advice_for_a_whole_model_that_others_run(rule):
     assert finding.advice == "pass `map_location=`: say where the model should live"
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "agent = torch.load(path).player()\n    watch(agent, env)",
+        "model = torch.load(path)\n    return score(model=model, rows=rows)",
+    ],
+)
+def test_advice_for_a_whole_model_that_other_code_is_given(rule, use: str) -> None:
+    finding = rule.finding(f"import torch\ndef f(path, env, rows):\n    {use}\n")
+    assert finding.fix is None
+    assert finding.advice == "pass `map_location=`: say where the model should live"
+
+
+@pytest.mark.parametrize(
+    "use", ["print(model, list(model.children()))", "torch.jit.freeze(model.eval())", "print(model(torch.zeros(3)))"]
+)
+def test_a_whole_model_that_stays_here_goes_to_the_host(rule, use: str) -> None:
+    program = f"import torch\ndef f(path):\n    model = torch.load(path)\n    {use}\n"
+    assert 'torch.load(path, map_location="cpu")' in rule.unchanged_unless_unsafe(program)
+
+
 def test_advice_where_a_tensor_of_the_checkpoint_is_kept(rule):
     finding = rule.finding("""
         import torch

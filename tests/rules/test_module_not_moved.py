@@ -10,6 +10,22 @@ CODE = "DVF202"
 RUN = '\nif __name__ == "__main__":\n    main()\n'
 
 SILENT = {
+    **{
+        f"placed by its quantization, {option}": f"""
+            import torch
+            from transformers import AutoModel, BitsAndBytesConfig
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            model = AutoModel.from_pretrained("x", {option})
+            def run(loader):
+                for x in loader:
+                    model(x.to(device))
+        """
+        for option in (
+            "load_in_4bit=True",
+            "load_in_8bit=True",
+            "quantization_config=BitsAndBytesConfig(load_in_4bit=True)",
+        )
+    },
     "moved by a type that is chosen": """
         import torch
         from torchvision.models import inception_v3

@@ -45,6 +45,13 @@ SILENT = {
                     torch.cuda.set_rng_state(ctx.state)
                     return None, grad
     """,
+    "a state in a function that works on CUDA": """
+        import torch
+        def warm(n, dtype):
+            state = torch.cuda.get_rng_state()
+            run(torch.rand((n,), dtype=dtype, device="cuda"))
+            torch.cuda.set_rng_state(state)
+    """,
     "a wait between events": """
         import torch
         def timed(model, x, device):

@@ -27,6 +27,8 @@ from devfix_codemods.flow.values import (
     with_dimensions,
 )
 
+_PLACING = frozenset({"device_map", "device", "quantization_config", "load_in_4bit", "load_in_8bit"})
+"""Arguments of `from_pretrained` with which transformers places the model: to CUDA itself, where it quantizes it."""
 _ACCELERATOR = Symbol("torch.accelerator#accelerator", chosen=True)
 
 
@@ -101,7 +103,7 @@ class Api(Modules):
         if is_tokenizer_api(name):
             return Value(Kind.TOKENIZER)
         if is_model_factory(name):
-            managed = any(key.arg in {"device_map", "device"} or key.arg is None for key in node.keywords)
+            managed = any(key.arg in _PLACING or key.arg is None for key in node.keywords)
             around = any(value.kind is Kind.MODULE for _, value in arguments.all())  # its parts may be anywhere
             return self.new_module(node, UNKNOWN if managed or around else HOST, state)
         if name in tables.GENERATORS:

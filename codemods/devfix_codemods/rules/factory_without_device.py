@@ -96,7 +96,7 @@ from devfix_codemods.rules._tensor_asked import is_moved_if_asked
 from devfix_codemods.rules._unbound_devices import Unbound, unbound_devices
 from devfix_codemods.rules._unset_devices import unset_devices
 from devfix_codemods.rules._whereabouts import Made
-from devfix_codemods.scope import function_around, parameters
+from devfix_codemods.scope import function_around, packages, parameters
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def check(program: Program) -> Iterator[Finding]:
     yield from (_left_out(program, one) for one in dict.fromkeys(left_out(program)))
     yield from (_unbound(program, one) for one in unbound_devices(program))
     yield from (_unset(program, one) for one in unset_devices(program))
-    if not program.outline.makes_tensors:
+    if not program.outline.makes_tensors or packages(program) & _LAZY:
         return
     facts, where = program.facts, cache(partial(SureWhereabouts, program))
     found: dict[tuple[ast.Call, ...], list[Meeting]] = {}
@@ -494,6 +494,10 @@ def _where(program: Program, meeting: Meeting) -> str:
 
 def _fix(made: str, repair: Following) -> Fix:
     return Fix(repair.safety, f"Make the tensor of `{made}` on `{repair.device}`", repair.edits)
+
+
+_LAZY = frozenset({"gguf"})
+"""Packages for converters, whose tensors are on the host, or stand for those of files and have no place yet."""
 
 
 RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks.makes_or_passes_device)

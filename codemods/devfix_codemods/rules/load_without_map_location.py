@@ -39,6 +39,7 @@ Any.
 """
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -242,7 +243,7 @@ class _Chooser:
         named = any(_MODEL.search(name.rpartition(".")[2]) for name in self._targets(call))
         if not (named or self._is_run(call) or self._gives_model(call)):
             return None
-        if self._is_host_only() and not self._is_given_out(call):
+        if self._is_host_only() and not self._is_given_out(call) and not self._is_handed_on(call):
             return _Choice(self._host, Safety.UNSAFE, "nothing in this file is on a device")
         return _Choice(None, Safety.MANUAL, _SAY)
 
@@ -275,6 +276,19 @@ class _Chooser:
             return True
         returns = (one for one in ast.walk(function) if isinstance(one, ast.Return)) if function is not None else ()
         return any(one.value is not None and not names.isdisjoint(scope.reads(one.value)) for one in returns)
+
+    def _is_handed_on(self, call: ast.Call) -> bool:
+        """Whether code that may have a device is given the value: `play(agent, env)`."""
+        around = scope.function_around(self._program, call) or self._program.tree
+        taken = ((one, self._names.parent(one)) for one in scope.loads(around, set(self._targets(call))))
+        given = (self._given_to(outer) for one, outer in taken if getattr(outer, "func", None) is not one)
+        names = (self._names.qualified(one.func) or dotted(one.func) or "" for one in given if one is not None)
+        return any(not one.startswith("torch.") and not hasattr(builtins, one) for one in names)
+
+    def _given_to(self, node: ast.AST | None) -> ast.Call | None:
+        """The call of which `node` is the call itself, or a keyword."""
+        outer = self._names.parent(node) if isinstance(node, ast.keyword) else node
+        return outer if isinstance(outer, ast.Call) else None
 
     def _parameter(self, call: ast.Call) -> _Choice | None:
         """The `map_location` that the function around was given."""

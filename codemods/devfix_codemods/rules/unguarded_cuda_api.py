@@ -180,7 +180,7 @@ def _state(program: Program, call: ast.Call, statement: ast.stmt, name: str) -> 
     """The state of CUDA's generator, saved and, in the same file, given back."""
     target = _target(statement, call)
     guard = _guard(program, call)
-    if target is None or guard is None:
+    if target is None or guard is None or names_cuda_alone(program, function_around(program, call) or program.tree):
         return None
     restores = [one for one in _calls_with(program, _STATES[name], target) if not is_guarded(program, one)]
     readers = [one for one in _reads(program, call, target) if not any(one is arg for c in restores for arg in c.args)]
