@@ -123,6 +123,7 @@ class TestCheck:
         [
             ("def same[T](x: T) -> T:\n    return x", (3, 12)),
             ("name = f'{names['first']}'", (3, 12)),
+            ("name = f'{names['first']} {{more}}'", (3, 12)),
             ("type Number = int", (3, 12)),
             ("text = t'{x}'", (3, 14)),
         ],

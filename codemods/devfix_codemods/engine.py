@@ -209,10 +209,10 @@ def _explained(source: Source, error: SourceError) -> str:
     cause = error.__cause__
     if not isinstance(cause, SyntaxError):
         return str(error)
-    if _TEMPLATE.search(source.text):
-        return f"{error}; looks like a template, not like Python"
     if is_newer_python(source.text, cause):
         return f"{error}; newer than Python {_release(sys.version_info[:2])}, which devfix runs on here"
+    if _TEMPLATE.search(source.text):  # f-strings have `{{`, too
+        return f"{error}; looks like a template, not like Python"
     return str(error)
 
 
