@@ -588,6 +588,30 @@ def test_is_repaired_where_it_is_born(rule, before: str, after: str) -> None:
     assert rule.fixed(f"{head}{before}\n") == f"{head}{after}\n"
 
 
+WHOLE = {
+    "multiplied as they are": ("torch.matmul(ones, steps).float()", "", "rows.to(x.device)"),
+    "multiplied by a method": ("ones.mm(steps) / 3", "", "rows.to(x.device)"),
+    "converted first": ("ones.float() @ steps.float()", ", device=x.device", "rows"),
+    "no matrix product": ("ones * steps", ", device=x.device", "rows"),
+    "multiplied with what is there": ("ones.type_as(x) @ x", "", "rows"),
+}
+
+
+@pytest.mark.parametrize(("product", "device", "met"), WHOLE.values(), ids=WHOLE)
+def test_whole_numbers_are_multiplied_on_the_host(rule, product: str, device: str, met: str) -> None:
+    program = f"""
+        import torch
+        def f(x: torch.Tensor):
+            ones = torch.ones(4, 1, dtype=torch.int32)
+            steps = torch.arange(4, dtype=torch.int32).unsqueeze(0)
+            rows = {product}
+            return torch.cat([x, rows]) + torch.ones(3)
+    """
+    fixed = rule.fixed(program)
+    assert f"ones = torch.ones(4, 1, dtype=torch.int32{device})" in fixed
+    assert f"torch.cat([x, {met}])" in fixed
+
+
 FORGOTTEN = {
     "the size of a tensor": ("return torch.zeros(x.shape[0], 3)", "return torch.zeros(x.shape[0], 3, device=x.device)"),
     "a size by its name": (

@@ -96,6 +96,7 @@ from devfix_codemods.rules._tensor_asked import is_moved_if_asked
 from devfix_codemods.rules._unbound_devices import Unbound, unbound_devices
 from devfix_codemods.rules._unset_devices import unset_devices
 from devfix_codemods.rules._whereabouts import Made
+from devfix_codemods.rules._whole_numbers import are_multiplied
 from devfix_codemods.scope import function_around, packages, parameters
 
 
@@ -396,8 +397,13 @@ def _bug(program: Program, meetings: list[Meeting], others: list[Meeting]) -> Fi
 
 
 def _repair(program: Program, meeting: Meeting, *, alone: bool) -> Following | None:
-    """The repair of one meeting. What several branches make, some elsewhere, is moved where they have come together."""
+    """The repair of one meeting. What several branches make, some elsewhere, is moved where they have come together.
+
+    So is what is multiplied on the host, as CUDA cannot.
+    """
     sources = meeting.misplaced.value.sources
+    if are_multiplied(program, sources):
+        return at_meeting(program, meeting)
     several = alone and len(sources) > 1 and meeting.misplaced.place == UNKNOWN and meeting.certain
     several = several and not _is_made_of_all(program, meeting)
     function, name = function_around(program, meeting.node), root_name(meeting.misplaced.node)
