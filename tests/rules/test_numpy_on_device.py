@@ -458,6 +458,15 @@ REPAIRED = {
         """,
         "activation = activation.detach().cpu().numpy()",
     ),
+    "the rows of what is turned": (
+        """
+        import torch
+        def show(grid):
+            x, y = grid.T.detach().numpy()
+            return x, y
+        """,
+        "x, y = grid.T.detach().cpu().numpy()",
+    ),
     "what a model gives": (
         """
         import torch

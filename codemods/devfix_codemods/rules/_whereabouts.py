@@ -507,7 +507,8 @@ class Whereabouts:
             return "Tensor" in text and "tf." not in text
         function = scope.function_around(self._program, parameter)
         known = self._evidence.get(function) if function is not None else None
-        return known is not None and parameter.arg in known.tensors
+        turned = (f"{parameter.arg}.{one}" for one in ("T", "mT", "H", "mH"))
+        return known is not None and not known.tensors.isdisjoint({parameter.arg, *turned})
 
     def _is_module(self, node: ast.expr) -> bool:
         """By its uses in the function and the class around, or by what it is called."""
