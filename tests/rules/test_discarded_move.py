@@ -379,6 +379,33 @@ def test_parameters_that_a_loop_goes_over_are_not_moved_by_another_name(rule) ->
     assert finding.advice == "assign the result to `param.data`, or move `self`, which holds it"
 
 
+LAYER = """
+    import torch
+    from torch import nn
+    class Observer({base}):
+        def __init__(self, weight: torch.Tensor, bias: torch.Tensor):
+            super().__init__()
+            self.weight = weight
+            self.bias = {bias}
+            self.bias.to(self.weight.device)
+        def forward(self, x):
+            return x @ self.weight + self.bias
+"""
+
+
+def test_what_may_be_a_parameter_of_another_layer_is_not_replaced(rule) -> None:
+    finding = rule.finding(LAYER.format(base="nn.Module", bias="bias"))
+    assert finding.fix is None
+    assert finding.advice is not None
+    assert finding.advice.startswith("assign the result to `self.bias.data`")
+
+
+@pytest.mark.parametrize(("base", "bias"), [("object", "bias"), ("nn.Module", "torch.zeros(3)")])
+def test_what_is_no_parameter_is(rule, base: str, bias: str) -> None:
+    fixed = rule.fixed(LAYER.format(base=base, bias=bias), unsafe=True)
+    assert "self.bias = self.bias.to(self.weight.device)" in fixed
+
+
 def test_a_loop_variable_that_the_rest_of_the_round_does_not_read(rule) -> None:
     program = """
         import torch

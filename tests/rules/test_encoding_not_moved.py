@@ -215,9 +215,7 @@ SILENT = {
         from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
         model = AutoModelForCausalLM.from_pretrained("x", quantization_config=BitsAndBytesConfig(load_in_4bit=True))
         tok = AutoTokenizer.from_pretrained("x")
-        x = tok("a", return_tensors="pt").to("cuda")
         y = tok("b", return_tensors="pt")
-        out = model(**x)
         out2 = model(**y)
     """,
     "peft": """
@@ -382,6 +380,20 @@ device = torch.device("cuda")
 model = AutoModel.from_pretrained("m").to(device)
 tokenizer = AutoTokenizer.from_pretrained("m")
 """
+
+
+def test_what_is_quantized_is_where_its_other_inputs_are(rule) -> None:
+    program = """
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+        model = AutoModelForCausalLM.from_pretrained("x", quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+        tok = AutoTokenizer.from_pretrained("x")
+        x = tok("a", return_tensors="pt").to("cuda")
+        y = tok("b", return_tensors="pt")
+        print(model(**x), model(**y))
+    """
+    assert 'y = tok("b", return_tensors="pt").to("cuda")' in rule.fixed(program)
+
 
 FIXES = {
     "where it is made": (

@@ -654,6 +654,21 @@ def test_what_may_be_on_the_host_fits_as_it_is(rule, method: str) -> None:
     assert rule.findings(f"import torch\nclass Net(torch.nn.Module):\n    {method}\n") == ()
 
 
+def test_sizes_to_compute_with_fit_no_tensor(rule) -> None:
+    finding = rule.finding("""
+        import torch
+        class Slices:
+            def __init__(self, device):
+                self.device = device
+            def shape(self, x):
+                return torch.tensor([x.shape[1], x.shape[2]])
+            def pad(self, x):
+                x = torch.tensor(x).to(self.device)
+                return x, self.shape(x) % 4
+    """)
+    assert finding.fix is None
+
+
 ANEW = """
     import torch
     def evaluate(policy, envs, device):

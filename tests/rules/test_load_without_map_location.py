@@ -685,6 +685,19 @@ def test_what_is_copied_to_the_host_is_loaded_there(rule):
     assert 'torch.load(path, map_location="cpu")' in rule.fixed(program, unsafe=True)
 
 
+def test_what_is_mapped_into_memory_stays_there(rule):
+    program = """
+        import torch
+        from nets import Net
+        def build(path, device):
+            state = torch.load(path, mmap=True)
+            model = Net()
+            model.load_state_dict(state, assign=True)
+            return model.to(device=device)
+    """
+    assert 'torch.load(path, mmap=True, map_location="cpu")' in rule.unchanged_unless_unsafe(program)
+
+
 def test_what_becomes_attributes_goes_to_the_device_of_the_object(rule):
     program = """
         import torch
@@ -696,6 +709,22 @@ def test_what_becomes_attributes_goes_to_the_device_of_the_object(rule):
                 for name in rows:
                     setattr(self, name, data[name])
                 self.rows = torch.tensor(rows)
+    """
+    assert "torch.load(path, map_location=self.device)" in rule.fixed(program, unsafe=True)
+
+
+def test_nor_is_what_moves_one_of_them_a_reason_for_the_host(rule) -> None:
+    program = """
+        import torch
+        class Suite:
+            def __init__(self, device):
+                self.device = device
+            def load(self, path):
+                data = torch.load(path)
+                for key, value in data.items():
+                    setattr(self, key, value)
+                self.net = data["net"].to(self.device)
+                return self.net
     """
     assert "torch.load(path, map_location=self.device)" in rule.fixed(program, unsafe=True)
 

@@ -1,16 +1,26 @@
 """DVF402: tensors that may be on a device, and readers that know only the host."""
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from devfix.neighbours import DiskFiles
 from devfix_codemods.engine import check
 from devfix_codemods.findings import Safety
+from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
 
 CODE = "DVF402"
 
 SILENT = {
+    "the data of an image of torchio": """
+        import torch
+        import torchio as tio
+        def bias(subject: tio.Subject, device):
+            subject = tio.RandomBiasField()(subject)
+            return subject.image.data.squeeze().numpy(), subject["image"].data.numpy()
+    """,
     "the parameters of a module that the function builds": """
         import torch
         from torch import nn
@@ -659,6 +669,34 @@ def test_what_may_be_a_number_is_not_copied(rule) -> None:
     assert finding.advice == "copy it to the host first, if it is a tensor"
 
 
+MIXED = """
+import numpy as np
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(3, 3).to(device)
+
+def nearest(values, value):
+    values = np.asarray(values)
+    return np.abs(values - value).argmin()
+
+for batch in loader:
+    batch = batch.to(device)
+    steps = model(batch).detach()
+    first = nearest(steps, 3)
+"""
+
+
+@pytest.mark.parametrize("other", ["steps.cpu().numpy()", "np.linspace(0, 1, 3)", "[1, 2, 3]"])
+def test_what_some_caller_gives_as_an_array_has_no_copy(rule, other: str) -> None:
+    finding = rule.finding(f"{MIXED}    second = nearest({other}, 4)\n")
+    assert finding.fix is None
+    assert finding.advice == "copy it to the host first, if it is a tensor"
+
+
+def test_what_all_callers_give_as_tensors_is_copied(rule) -> None:
+    assert "np.asarray(values.cpu())" in rule.fixed(f"{MIXED}    second = nearest(steps[1:], 4)\n")
+
+
 BESIDE = """
 import matplotlib.pyplot as plt
 import torch
@@ -1275,3 +1313,13 @@ ENCODED = """
 @pytest.mark.parametrize(("moved", "found"), [("", False), (".to(device)", True)])
 def test_what_a_model_gives_for_an_encoding_is_where_that_is(rule, moved: str, found: bool) -> None:
     assert bool(rule.findings(ENCODED.format(moved=moved))) is found
+
+
+@pytest.mark.parametrize(("module", "told"), [(".tensor", False), ("tensor", False), ("torch", True)])
+def test_a_tensor_of_the_projects_own_kind_has_no_copy(tmp_path: Path, module: str, told: bool) -> None:
+    (tmp_path / "tensor.py").write_text("class Tensor:\n    def numpy(self):\n        return self.array\n")
+    program = f"import torch\nfrom {module} import Tensor\ndef take(x: Tensor, device):\n    return x.numpy()\n"
+    source, project = Source(str(tmp_path / "bridge.py"), program.encode()), Project(DiskFiles(str(tmp_path)))
+    outcome = check(source, Options(frozenset({CODE})), project)
+    assert isinstance(outcome, Checked)
+    assert bool(outcome.findings) is told

@@ -45,6 +45,24 @@ SILENT = {
                     torch.cuda.set_rng_state(ctx.state)
                     return None, grad
     """,
+    "memory that is pinned before, which needs an accelerator": """
+        import torch
+        def restore(n, device, ready):
+            held = torch.empty(n, pin_memory=True)
+            flat = held.to(device, non_blocking=True)
+            torch.cuda.synchronize()
+            if ready:
+                torch.cuda.synchronize()
+            return flat
+    """,
+    "cards that are joined": """
+        import torch
+        from . import nvshmem
+        def run(x, device):
+            y = nvshmem.sum(x.to(device))
+            torch.cuda.synchronize()
+            return y
+    """,
     "a state in a function that works on CUDA": """
         import torch
         def warm(n, dtype):
@@ -292,6 +310,14 @@ def test_a_state_and_its_return_are_guarded_together(rule) -> None:
                 torch.cuda.set_rng_state(state)
     """
     assert rule.fixed(program) == dedent(expected)
+
+
+@pytest.mark.parametrize(
+    "pinned", ["if pin:\n        x = x.pin_memory()", "loader = torch.utils.data.DataLoader(x, pin_memory=True)"]
+)
+def test_memory_that_may_be_pinned_needs_no_accelerator(rule, pinned: str) -> None:
+    program = f"import torch\ndef run(x, device, pin):\n    {pinned}\n    y = x.to(device)\n    torch.cuda.synchronize()\n    return y\n"
+    assert "is_available()" in rule.fixed(program)
 
 
 def test_a_flag_that_asks_for_no_device_guards_nothing(rule) -> None:

@@ -84,7 +84,7 @@ class ClassTable:
         if definition not in self._ancestors:
             found = [definition]
             for one in found:
-                parents = map(self._table(one)._parent, _bases(one))
+                parents = map(self._table(one).named, _bases(one))
                 found += [parent for parent in parents if parent is not None and parent not in found]
             self._ancestors[definition] = found[1:]
         return self._ancestors[definition]
@@ -133,7 +133,7 @@ class ClassTable:
         found: dict[str, Function] = {}
         self._methods[definition] = found
         for base in reversed(_bases(definition)):
-            if (parent := self._parent(base)) is not None:
+            if (parent := self.named(base)) is not None:
                 found.update(self.methods(parent))
         found.update(
             {one.name: one for one in definition.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))}
@@ -146,15 +146,15 @@ class ClassTable:
         seen.add(definition)
         found: list[str] = []
         for base in _bases(definition):
-            if (parent := self._parent(base)) is not None:
+            if (parent := self.named(base)) is not None:
                 found.extend(self._table(parent)._walk(parent, seen))
             else:
                 qualified = self._names.qualified(base)
                 found.append(tables.canonical(qualified) if qualified else ast.unparse(base))
         return found
 
-    def _parent(self, node: ast.expr) -> ast.ClassDef | None:
-        """The class that a base names, here or elsewhere in the project."""
+    def named(self, node: ast.expr) -> ast.ClassDef | None:
+        """The class that a base or an annotation names, here or elsewhere in the project."""
         own = self._classes.get(node.id) if isinstance(node, ast.Name) else None
         return own if own is not None else self.elsewhere(node)
 

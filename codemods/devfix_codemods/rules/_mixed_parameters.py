@@ -19,7 +19,8 @@ def may_have_no_device(program: Program, name: str, node: ast.AST) -> bool:
     function = scope.function_around(program, node)
     if function is None or not (_others(function, name) or is_given_other(program, function, name)):
         return False
-    above = [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one.lineno < _line(node)]
+    inner = (one for each in function.body for one in ast.walk(each) if isinstance(one, ast.stmt))
+    above = [one for one in inner if one.lineno < _line(node)]
     if any(name in set(scope.stored(one)) or _tells_apart(one, name) for one in above):
         return False
     around = program.names.ancestors(node)

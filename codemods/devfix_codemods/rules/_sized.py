@@ -16,7 +16,7 @@ from functools import cache, partial
 from devfix_codemods import scope
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow import tables
-from devfix_codemods.flow.evidence import attributes_set, dotted
+from devfix_codemods.flow.evidence import attributes_set, dotted, last_name
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
@@ -103,7 +103,7 @@ def _told(program: Program) -> Iterator[Sized]:
             if edit is not None:
                 sure = not reason.startswith(_BESIDE) and (
                     not reason.startswith(_FIT)
-                    or _is_moved(program, call, device)
+                    or (_is_moved(program, call, device) and not _holds_sizes(call))
                     or _is_for_input(program, function, call, device)
                     or takes_over(program, function, call, device.removesuffix(".device"))
                 )
@@ -155,6 +155,17 @@ def _is_moved(program: Program, call: ast.Call, device: str) -> bool:
     hands = facts.births.get(call, {}).values()
     places = [place for hand in hands for name, place in hand.tensors if name == tensor]
     return bool(places) and all(may_be_device(facts.shared(one)) for one in places)
+
+
+def _holds_sizes(call: ast.Call) -> bool:
+    """`torch.tensor([x.shape[1], x.size(2)])`: sizes to compute with, maybe on the host."""
+    held = call.args[0] if last_name(call.func) == "tensor" and call.args else None
+    sizes = held.elts if isinstance(held, ast.List | ast.Tuple) and not call.keywords else []
+    return bool(sizes) and all(
+        (isinstance(one, ast.Subscript) and isinstance(one.value, ast.Attribute) and one.value.attr == "shape")
+        or (isinstance(one, ast.Call) and last_name(one.func) == "size")
+        for one in sizes
+    )
 
 
 def _is_for_input(program: Program, function: scope.Function, call: ast.Call, device: str) -> bool:

@@ -502,9 +502,9 @@ class Whereabouts:
 
     def _is_tensor(self, binding: Binding, parameter: ast.arg) -> bool:
         """A parameter that is annotated as a tensor, tested to be one, or used as one in other ways."""
-        if binding.annotation is not None:
-            text = ast.unparse(binding.annotation)
-            return "Tensor" in text and "tf." not in text
+        if (said := binding.annotation) is not None:
+            text = ast.unparse(said)
+            return "Tensor" in text and "tf." not in text and self._program.unit.classes.named(said) is None
         function = scope.function_around(self._program, parameter)
         known = self._evidence.get(function) if function is not None else None
         turned = (f"{parameter.arg}.{one}" for one in ("T", "mT", "H", "mH"))

@@ -38,6 +38,7 @@ Any.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
@@ -290,6 +291,8 @@ def _advice(program: Program, move: Move, name: str) -> str:
         return f"move `{module}` as well and assign the result to `{name}`, or delete the line"
     if _is_leaf(program, move, name):
         return f"make `{name}` on the device where it is created: a moved copy is no leaf and gets no gradient"
+    if _may_be_parameter(program, move):
+        return f"assign the result to `{name}.data`: in the place of a parameter a module takes no other tensor"
     if (owner := _owner(_loop_over(program, move))) is not None:
         return f"assign the result to `{name}.data`, or move `{owner}`, which holds it"
     if (target := _target(program, move)) is not None and _is_of_another_scope(program, move, target):
@@ -301,6 +304,8 @@ def _fix(program: Program, move: Move, name: str) -> Fix | None:
     statement = program.names.statement(move.node)
     target = _target(program, move)
     if not isinstance(statement, ast.Expr) or target is None or _is_leaf(program, move, name):
+        return None
+    if _may_be_parameter(program, move):
         return None
     if is_placed_already(program, move) or (move.target != HOST and module_on_host(program, move) is not None):
         return None
@@ -340,6 +345,18 @@ def _is_leaf(program: Program, move: Move, name: str) -> bool:
         if "requires_grad" in keywords:
             return True
     return False
+
+
+def _may_be_parameter(program: Program, move: Move) -> bool:
+    """`self.bias` of a module, which was given it: of another layer it is a parameter, registered as such."""
+    name, owner = dotted(move.receiver) or "", move.context.owner
+    if owner is None or _OF_LAYERS.match(name) is None or not program.unit.classes.is_module(owner):
+        return False
+    values = [one.value for one in program.bindings.of_class(owner, name)]
+    return any(isinstance(one, ast.Name | ast.Attribute) for one in values)
+
+
+_OF_LAYERS = re.compile(r"self\.(?:\w+_)?(?:weight|bias)$")
 
 
 def _is_alone(program: Program, move: Move) -> bool:

@@ -147,6 +147,8 @@ class _Chooser:
             return given
         uses = self._values.uses(call)
         certain = self._certain(call, uses)
+        if certain is None and self._is_mapped(call):
+            return _Choice(self._host, Safety.UNSAFE, "it is read from the file as far as it is needed")
         if certain is not None or self._is_round_trip(call) or saves_host_values(self._program, call):
             return certain
         return self._probable(call, uses)
@@ -190,7 +192,7 @@ class _Chooser:
             return _Choice(self._host, Safety.UNSAFE, reason)
         if any(self._moves_whole(call, one, device) for one in uses.moved):
             return _Choice(device, Safety.UNSAFE, f"the module that is loaded is moved to `{device}`")
-        if uses.moved:
+        if uses.moved and not self._becomes_attributes(call):
             return _Choice(self._host, Safety.UNSAFE, "what of it belongs on a device is moved there")
         return _Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
 
@@ -290,6 +292,13 @@ class _Chooser:
         outer = self._names.parent(node) if isinstance(node, ast.keyword) else node
         return outer if isinstance(outer, ast.Call) else None
 
+    def _is_mapped(self, call: ast.Call) -> bool:
+        """`torch.load(path, mmap=True)`: on a device all of it would be there at once."""
+        return any(
+            one.arg == "mmap" and isinstance(one.value, ast.Constant) and one.value.value is True
+            for one in call.keywords
+        )
+
     def _parameter(self, call: ast.Call) -> _Choice | None:
         """The `map_location` that the function around was given."""
         function = scope.function_around(self._program, call)
@@ -371,13 +380,20 @@ class _Chooser:
             return False
         if any(isinstance(one, ast.Name | ast.Attribute) and dotted(one) == device for one in ast.walk(function)):
             return False
-        makes = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
-        if device.startswith("self.") and any(ast.unparse(one).startswith("setattr(self,") for one in makes):
+        if device.startswith("self.") and self._becomes_attributes(call):
             return False
         return any(
-            self._names.qualified(one.func) in FACTORIES and not any(each.arg == "device" for each in one.keywords)
-            for one in makes
+            isinstance(one, ast.Call)
+            and self._names.qualified(one.func) in FACTORIES
+            and not any(each.arg == "device" for each in one.keywords)
+            for one in ast.walk(function)
         )
+
+    def _becomes_attributes(self, call: ast.Call) -> bool:
+        """`setattr(self, key, value)` in the function around, which restores an object."""
+        function = scope.function_around(self._program, call)
+        calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)] if function is not None else []
+        return any(ast.unparse(one).startswith("setattr(self,") for one in calls)
 
     def _is_decided(self, call: ast.Call) -> bool:
         """On a branch that depends on the machine, or on whether another load fails: somebody has thought of it."""

@@ -62,6 +62,7 @@ from devfix_codemods.rules._host_branches import is_guarded, pins_host
 from devfix_codemods.rules._host_functions import is_for_host, is_in_host_lambda, is_said_of_host
 from devfix_codemods.rules._lengths import lengths_off_host, packs
 from devfix_codemods.rules._looks import LIBRARIES, may_plot_tensors, reads_on_host
+from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._moves import text_of
 from devfix_codemods.rules._plots import plotted
 from devfix_codemods.rules._said_host import sounds_like_host
@@ -161,7 +162,7 @@ def _of_readout(program: Program, readout: Readout, read: set[ast.expr]) -> Find
     operand = readout.operand
     if readout.listed:
         return _of_list(program, readout)
-    if readout.reader != "numpy" and _may_be_number(program, operand.node):
+    if readout.reader != "numpy" and (_may_be_number(program, operand.node) or _may_be_array(program, operand.node)):
         return _advised(program, readout, "copy it to the host first, if it is a tensor")
     if operand.value.of_host:
         return _advised(program, readout, "compute it on one device, and copy it to the host first")
@@ -298,6 +299,10 @@ def _is_of_torch(tensor: ast.expr, imported: set[str]) -> bool:
     """Whether what has a `.numpy()` is one of torch's, which take no text for a type: `x.to("float32")` is none."""
     if any(isinstance(one, ast.Call) and _names_type(one) for one in scope.chain(tensor)):
         return False
+    if "torchio" in imported and any(
+        isinstance(one, ast.Attribute) and one.attr == "data" for one in scope.chain(tensor)
+    ):
+        return False  # of an image, which is read and changed on the host
     return _is_detached(tensor) or not imported.isdisjoint(_AROUND_TORCH)
 
 
@@ -362,6 +367,11 @@ def _leaves_gradient(program: Program, tensor: ast.expr) -> bool:
         return False
     backward = program.unit.classes.methods(owner).get("backward")
     return backward is not None and not _speaks_of_devices(ast.unparse(backward))
+
+
+def _may_be_array(program: Program, node: ast.expr) -> bool:
+    """Whether some caller gives the parameter an array, which has no `.cpu()`."""
+    return isinstance(node, ast.Name) and may_have_no_device(program, node.id, node)
 
 
 def _may_be_number(program: Program, node: ast.expr) -> bool:

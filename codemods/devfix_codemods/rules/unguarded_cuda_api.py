@@ -56,12 +56,14 @@ _COMMANDS = frozenset({"synchronize", "reset_peak_memory_stats", "reset_max_memo
 
 _STATES = {"get_rng_state": "set_rng_state"}
 _KERNELS = re.compile(r"kernel|triton|_cuda\b|cutlass", re.IGNORECASE)
+_COMMUNICATES = re.compile(r"nccl|nvshmem")
+"""Libraries that join cards, and have no other machines."""
 _ELSEWHERE = re.compile(r"^(device|devices|use_cuda|cuda|use_gpu|is_available|map_location|no_cuda|mps)$|_device$")
 
 
 def check(program: Program) -> Iterator[Finding]:
     calls = [(one, name) for one in program.names.calls if (name := _api(program, one)) is not None]
-    if not calls or is_cuda_only(program) or is_test(program) or b"nccl" in program.source.data:
+    if not calls or is_cuda_only(program) or is_test(program) or _COMMUNICATES.search(program.source.text):
         return
     for call, name in calls:
         if not is_guarded(program, call) and not _needs_cuda_anyway(program, call):
@@ -104,13 +106,31 @@ def _guard(program: Program, call: ast.Call) -> str | None:
 def _needs_cuda_anyway(program: Program, call: ast.Call) -> bool:
     """Whether the same class or function does with CUDA what no guard around `call` would spare it."""
     around = class_around(program, call) or function_around(program, call)
-    return around is not None and any(
+    if around is None:
+        return False
+    function = function_around(program, call) or around
+    return any(_pins(program, one) for one in ast.walk(function)) or any(
         isinstance(one, ast.Call)
         and _api(program, one) in _FAILING
         and not _is_alone(program, one)
         and not is_guarded(program, one)
         for one in ast.walk(around)
     )
+
+
+def _pins(program: Program, node: ast.AST) -> bool:
+    """`x.pin_memory()`, `torch.empty(n, pin_memory=True)`, which need an accelerator."""
+    if not isinstance(node, ast.Call) or is_guarded(program, node):
+        return False
+    if any(isinstance(one, ast.If | ast.IfExp) for one in program.names.ancestors(node)):
+        return False
+    pinned = any(
+        one.arg == "pin_memory" and isinstance(one.value, ast.Constant) and one.value.value is True
+        for one in node.keywords
+    )
+    of_torch = (program.names.qualified(node.func) or "").startswith("torch.")
+    by_method = isinstance(node.func, ast.Attribute) and node.func.attr == "pin_memory"
+    return by_method or (pinned and of_torch and "DataLoader" not in ast.unparse(node.func))
 
 
 _FAILING = frozenset(
