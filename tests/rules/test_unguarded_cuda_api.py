@@ -316,7 +316,9 @@ def test_a_state_and_its_return_are_guarded_together(rule) -> None:
     "pinned", ["if pin:\n        x = x.pin_memory()", "loader = torch.utils.data.DataLoader(x, pin_memory=True)"]
 )
 def test_memory_that_may_be_pinned_needs_no_accelerator(rule, pinned: str) -> None:
-    program = f"import torch\ndef run(x, device, pin):\n    {pinned}\n    y = x.to(device)\n    torch.cuda.synchronize()\n    return y\n"
+    program = (
+        f"import torch\ndef run(x, device, pin):\n    {pinned}\n    torch.cuda.synchronize()\n    return x.to(device)\n"
+    )
     assert "is_available()" in rule.fixed(program)
 
 
