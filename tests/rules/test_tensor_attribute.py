@@ -137,12 +137,34 @@ DIMENSIONS = {
     "one more dimension": ("self.t = torch.tensor(n).float().unsqueeze(-1)", "return x - self.t"),
     "new dimensions by an index": ("self.t = torch.tensor(n)[:, None, None]", "return x - self.t"),
     "new dimensions at the use": ("self.t = torch.tensor(n)", "return x - self.t[None, :]"),
+    "a row of a table": ("self.t = torch.zeros(n, 3)", "return x - self.t[n]"),
+    "a row of a table by its size": ("self.t = torch.empty((n, 3)).float()", "return x - self.t[0, :]"),
+    "a row that was filled": (
+        "self.t = torch.empty((n, 3))\n        for i in range(n):\n            self.t[i] = torch.randperm(3)",
+        "return x - self.t[0]",
+    ),
+    "a row of rows": ("self.t = torch.tensor([[1.0, 2.0], [3.0, 4.0]])", "return x - self.t[0]"),
 }
 
 
 @pytest.mark.parametrize(("init", "forward"), DIMENSIONS.values(), ids=DIMENSIONS)
 def test_what_has_dimensions_is_no_number(rule, init: str, forward: str) -> None:
     assert rule.finding(module(init, forward)).fix is not None
+
+
+NUMBERS = {
+    "an element of a row": ("self.t = torch.zeros(n, 3)", "return x - self.t[n][0]"),
+    "an element of a row by its name": ("self.t = torch.zeros(n, 3)", "row = self.t[n]\n        return x - row[0]"),
+    "an element of one dimension": ("self.t = torch.zeros(n)", "return x - self.t[n]"),
+    "an element of a size that is given": ("self.t = torch.zeros(*n)", "return x - self.t[0]"),
+    "an element of what is flat": ("self.t = torch.zeros(n, 3).flatten()", "return x - self.t[0]"),
+    "an element of numbers": ("self.t = torch.tensor([1.0, 2.0])", "return x - self.t[0]"),
+}
+
+
+@pytest.mark.parametrize(("init", "forward"), NUMBERS.values(), ids=NUMBERS)
+def test_what_has_none_is(rule, init: str, forward: str) -> None:
+    assert rule.findings(module(init, forward)) == ()
 
 
 CARRIED = {

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.asked import tensor_branch
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.evidence import dotted, last_name
 from devfix_codemods.flow.facts import Operand
 from devfix_codemods.flow.machine import Frame, Machine, OutOfBudgetError, is_unknown_item
 from devfix_codemods.flow.omitted import is_default, omission
@@ -223,8 +223,8 @@ class Expressions(Machine):
         if base.kind is Kind.TENSOR:
             self.indexing(base, node, index, state)
             one = base.sources and index.kind in {Kind.NUMBER, Kind.UNKNOWN} and not isinstance(node.slice, ast.Slice)
-            scalar = (base.scalar or bool(one)) and not _has_dimensions(node.slice)
-            return replace(base, token=None, origin=base.origin, scalar=scalar)
+            scalar = (base.scalar or (bool(one) and not _has_rows(base))) and not _has_dimensions(node.slice)
+            return replace(base, token=None, origin=base.origin, scalar=scalar, computed=True)
         if base.kind is Kind.MODULE:
             if isinstance(node.slice, ast.Slice):
                 return self._piece(base, f"[{ast.unparse(node.slice)}]", state)
@@ -529,6 +529,22 @@ def _sources(place: Place, operands: list[Operand]) -> tuple[ast.Call, ...]:
     if place not in {HOST, UNKNOWN} or any(one.value.kind is Kind.TENSOR and not one.value.sources for one in operands):
         return ()
     return join_sources(*(one.value.sources for one in operands))
+
+
+def _has_rows(value: Value) -> bool:
+    """Whether a tensor is as a factory has made it, with at least two dimensions: `torch.zeros(n, 3)`, `torch.eye(3)`."""
+    call = value.origin.node if value.origin is not None and value.origin.birth is Birth.FACTORY else None
+    if not isinstance(call, ast.Call) or value.computed or any(isinstance(one, ast.Starred) for one in call.args):
+        return False
+    name = last_name(call.func)
+    listed = [one.elts for one in call.args if isinstance(one, ast.Tuple | ast.List)]
+    if name in {"tensor", "as_tensor", "FloatTensor", "LongTensor"}:
+        return any(bool(each) and all(isinstance(one, ast.List | ast.Tuple) for one in each) for each in listed)
+    several = any(len(each) > 1 and not any(isinstance(one, ast.Starred) for one in each) for each in listed)
+    return name == "eye" or several or (name in _SIZED and len(call.args) > 1)
+
+
+_SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
 
 
 def _picks_rows(node: ast.expr, index: Value) -> bool:
