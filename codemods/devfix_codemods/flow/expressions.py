@@ -532,7 +532,7 @@ def _sources(place: Place, operands: list[Operand]) -> tuple[ast.Call, ...]:
 
 
 def _has_rows(value: Value) -> bool:
-    """Whether a tensor is as a factory has made it, with at least two dimensions: `torch.zeros(n, 3)`, `torch.eye(3)`."""
+    """Whether a tensor is as a factory made it, with two dimensions or more: `torch.zeros(n, 3)`, `torch.eye(3)`."""
     call = value.origin.node if value.origin is not None and value.origin.birth is Birth.FACTORY else None
     if not isinstance(call, ast.Call) or value.computed or any(isinstance(one, ast.Starred) for one in call.args):
         return False
