@@ -194,3 +194,50 @@ def test_a_module_with_tensors_takes_what_is_with_them(made: str, facts) -> None
 def test_a_module_that_gets_a_layer_later_holds_it(facts) -> None:
     found = facts(f"{HEAD}m = nn.Module()\nm.p = nn.Linear(3, 3)\nm.to('cuda')\ny = m(torch.zeros(3))\n")
     assert len(found.meetings) == 1
+
+
+BOXES = """
+class Detect:
+    def forward(self, x):
+        out = torch.zeros(3, 4)
+        for i in range(3):
+            out[i, :2] = x[i]
+        return out
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 3)
+        self.detect = Detect()
+    def forward(self, x):
+        y = self.a(x)
+        {back}
+net = Net().to("cuda")
+boxes = net(x.to("cuda"))
+area = boxes * torch.ones(4)
+"""
+BACK_ON_HOST = {
+    "copied": "return y.cpu()",
+    "copied, several": "return y.detach().cpu(), y.cpu().numpy()",
+    "filled": "out = torch.zeros(3)\n        out[0] = y[0]\n        return out",
+    "by a part": "return self.detect.forward(y)",
+    "by a part and a name": "out = self.detect.forward(y)\n        return out",
+}
+BACK_ON_DEVICE = {
+    "as it is": "return y",
+    "in one case": "return y if self.training else y.cpu()",
+    "one of two": "return y, y.cpu()",
+    "brought back": "out = torch.zeros(3)\n        out[0] = y[0]\n        return out.to(y.device)",
+    "filled there": "out = torch.zeros(3, device=y.device)\n        out[0] = y[0]\n        return out",
+    "never filled": "out = torch.zeros(3)\n        return out + y",
+}
+
+
+@pytest.mark.parametrize("back", BACK_ON_HOST.values(), ids=BACK_ON_HOST)
+def test_what_a_module_hands_back_on_the_host_is_not_where_it_is(back: str, facts) -> None:
+    assert facts(HEAD + BOXES.format(back=back)).meetings == []
+
+
+@pytest.mark.parametrize("back", BACK_ON_DEVICE.values(), ids=BACK_ON_DEVICE)
+def test_what_it_hands_back_otherwise_is(back: str, facts) -> None:
+    (found,) = facts(HEAD + BOXES.format(back=back)).meetings
+    assert ast.unparse(found.misplaced.node) == "torch.ones(4)"

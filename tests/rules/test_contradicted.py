@@ -52,13 +52,25 @@ ENCODED = """
             ids = torch.cat([style, audio], dim=1)
             return ids, torch.cat([labels, targets], dim=1)
 """
+JOINED = """
+    import torch
+    def sweep(steps, model, tests: torch.Tensor, device):
+        rows, tests = [], tests.to(device)
+        for one in steps:
+            scores = model(one) @ tests.T
+            rows.append({line})
+        return torch.cat(rows, dim=0) if rows else torch.zeros(0, tests.shape[0], dtype=tests.dtype)
+"""
 LEFT = [
+    (JOINED, "scores.to('cpu')"),
+    (JOINED, "scores.detach().cpu()"),
     (CONSTANT, "luma = (rgb * WEIGHTS).sum(dim=0, keepdim=True)"),
     (READ, "penalty = np.abs(inputs[3].numpy() - targets[3].numpy())"),
     (COMPUTED, "self.count = np.where(values / values[0] > 0.05)[0][-1] + 1"),
     (ENCODED, "style = self.text_tokenizer('<a>', return_tensors='pt').input_ids.repeat(8, 1)"),
 ]
 MOVED = [
+    (JOINED, "scores"),
     (CONSTANT, "luma = rgb.sum(dim=0, keepdim=True)"),
     (CONSTANT, "luma = (rgb * WEIGHTS.to(rgb.device)).sum(dim=0, keepdim=True)"),
     (READ, "penalty = np.abs(inputs[3].cpu().numpy() - targets[3].cpu().numpy())"),

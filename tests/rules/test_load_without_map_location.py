@@ -685,6 +685,26 @@ def test_what_is_copied_to_the_host_is_loaded_there(rule):
     assert 'torch.load(path, map_location="cpu")' in rule.fixed(program, unsafe=True)
 
 
+@pytest.mark.parametrize(
+    ("back", "place"), [("train, test", '"cpu"'), ('{"train": train}', '"cpu"'), ("None", "device"), ("rows", "device")]
+)
+def test_what_loaders_read_stays_on_the_host(rule, back: str, place: str) -> None:
+    program = f"""
+        import torch
+        from data import Chains
+        def build(path, device):
+            rows = {{}}
+            known = torch.load(path)
+            for key in names:
+                rows[key] = known[key]
+            loader_class = pick()
+            train = loader_class(Chains(rows), pin_memory=True)
+            test = torch.utils.data.DataLoader(Chains(rows))
+            return {back}
+    """
+    assert f"torch.load(path, map_location={place})" in rule.fixed(program, unsafe=True)
+
+
 def test_what_is_mapped_into_memory_stays_there(rule):
     program = """
         import torch

@@ -697,6 +697,33 @@ def test_what_all_callers_give_as_tensors_is_copied(rule) -> None:
     assert "np.asarray(values.cpu())" in rule.fixed(f"{MIXED}    second = nearest(steps[1:], 4)\n")
 
 
+PAIR = """
+import torch
+class Process:
+    def predict(self, x: torch.Tensor, whole):
+        mean, spread = posterior(self.gram(x))
+        spread = spread * self.scale
+        {guard}mean = mean{first}.numpy()
+        spread = spread.detach().numpy()
+        return mean, spread
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "first", "wanted"),
+    [
+        ("", ".detach()", "mean = mean.detach().cpu().numpy()"),
+        ("", "", "mean = mean.numpy()"),
+        ("", ".cpu().detach()", "mean = mean.cpu().detach().numpy()"),
+        ("if whole:\n            ", ".detach()", "mean = mean.detach().numpy()"),
+    ],
+)
+def test_what_is_detached_beside_it_is_copied_too(rule, guard: str, first: str, wanted: str) -> None:
+    fixed = rule.fixed(PAIR.format(guard=guard, first=first))
+    assert "spread = spread.detach().cpu().numpy()\n" in fixed
+    assert f"{wanted}\n" in fixed
+
+
 BESIDE = """
 import matplotlib.pyplot as plt
 import torch

@@ -158,6 +158,18 @@ class ClassTable:
         own = self._classes.get(node.id) if isinstance(node, ast.Name) else None
         return own if own is not None else self.elsewhere(node)
 
+    def built_for(self, definition: ast.ClassDef, attribute: str) -> ast.ClassDef | None:
+        """The class of the project that is built for an attribute: `Head` of `self.head = Head()`."""
+        built = (
+            one.value.func
+            for method in self.methods(definition).values()
+            for one in walk(method)
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+            if any(dotted(target) == f"self.{attribute}" for target in one.targets)
+        )
+        function = next(built, None)
+        return self._table(definition).named(function) if function is not None else None
+
     def _table(self, definition: ast.ClassDef) -> "ClassTable":
         return self.tables.get(definition, self)
 

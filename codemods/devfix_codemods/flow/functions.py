@@ -6,6 +6,7 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.calls import Calls
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.facts import Context
+from devfix_codemods.flow.handed_back import gives_host
 from devfix_codemods.flow.inputs import is_input_tensor, is_read_as_number
 from devfix_codemods.flow.machine import DEPTH, Arguments, Frame, Function
 from devfix_codemods.flow.places import ANYWHERE, HOST, UNKNOWN, Place, Symbol, may_be_device
@@ -27,6 +28,7 @@ class Functions(Calls):
         self.observed: dict[tuple[ast.AST, str], Value] = {}
         self.followed: set[ast.AST] = set()
         self._placed_by: dict[Function, set[str]] = {}
+        self._gives_host: dict[ast.ClassDef, bool] = {}
 
     def method_of(self, value: Value, name: str) -> ast.AST | None:
         if not isinstance(value.definition, ast.ClassDef) or value.kind is Kind.CLASS:
@@ -73,6 +75,11 @@ class Functions(Calls):
             own = placed.intersection(names)
             self._placed_by[forward] = own | {str(names.index(name)) for name in own}
         return self._placed_by[forward]
+
+    def gives_host(self, definition: ast.ClassDef) -> bool:
+        if definition not in self._gives_host:
+            self._gives_host[definition] = gives_host(self.classes, definition)
+        return self._gives_host[definition]
 
     # -- following a call
 

@@ -164,6 +164,9 @@ class Machine:
     def placed_by_forward(self, callee: Value) -> set[str]:
         raise NotImplementedError
 
+    def gives_host(self, definition: ast.ClassDef) -> bool:
+        raise NotImplementedError
+
     def unknown_call(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         raise NotImplementedError
 

@@ -118,6 +118,8 @@ class Modules(Moves):
         if managed:
             return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
         place = self.meet(node, f"`{dotted(callee_node) or 'the module'}`", operands, state)
+        if isinstance(callee.definition, ast.ClassDef) and self.gives_host(callee.definition):
+            return Value(place=UNKNOWN, origin=Origin(Birth.OPERATION, node))
         if _is_unread(callee):
             return Value(place=place if may_be_device(place) else UNKNOWN, origin=Origin(Birth.OPERATION, node))
         if not may_be_device(place) and operands[0].place not in {HOST, ANYWHERE}:

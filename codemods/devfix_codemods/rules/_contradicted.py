@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from devfix_codemods import scope
 from devfix_codemods.findings import Finding
 from devfix_codemods.flow import tables
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting, Readout
 from devfix_codemods.flow.places import UNKNOWN, Place, may_be_device
 from devfix_codemods.flow.values import Kind
@@ -34,7 +35,12 @@ def contradicted(
 
 
 def collects_on_host(program: Program, call: ast.Call) -> bool:
-    """`total = torch.empty(0)`, and `total = torch.cat((total, y.cpu()))` in a loop: it collects on the host."""
+    """`total = torch.empty(0)`, and `total = torch.cat((total, y.cpu()))` in a loop: it collects on the host.
+
+    So does `torch.cat(rows) if rows else torch.empty(0)`, where rows are brought there.
+    """
+    if _stands_for_rows_of_host(program, call):
+        return True
     function, statement = scope.function_around(program, call), program.names.statement(call)
     around, names = function or program.tree, set(scope.stored(statement))
     for one in scope.loads(around, names):
@@ -45,6 +51,22 @@ def collects_on_host(program: Program, call: ast.Call) -> bool:
             if name in tables.SEQUENCE_FUNCTIONS and any(is_brought(program, each) for each in parts.elts):
                 return True
     return False
+
+
+def _stands_for_rows_of_host(program: Program, call: ast.Call) -> bool:
+    """Whether the tensor takes the place of joined rows that were all copied to the host: `rows.append(y.cpu())`."""
+    either, function = program.names.parent(call), scope.function_around(program, call)
+    joined = either.body if isinstance(either, ast.IfExp) and either.orelse is call else None
+    if function is None or not isinstance(joined, ast.Call) or not joined.args:
+        return False
+    name = tables.canonical(program.names.qualified(joined.func) or "")
+    rows = dotted(joined.args[0]) if name in tables.SEQUENCE_FUNCTIONS else None
+    added = [
+        one.args[0]
+        for one in ast.walk(function)
+        if isinstance(one, ast.Call) and one.args and rows is not None and dotted(one.func) == f"{rows}.append"
+    ]
+    return bool(added) and all(is_brought(program, one) for one in added)
 
 
 def _fails_anyhow(program: Program, meeting: Meeting, moved: set[ast.Call]) -> bool:

@@ -76,7 +76,8 @@ def is_moved(tensor: ast.expr) -> bool:
 def conversions_beside(program: Program, tensors: set[ast.expr]) -> Iterator[tuple[ast.Call, ast.expr]]:
     """The conversions in the statements of `tensors`, each with what it converts.
 
-    So are those of the same tensors, and of what is computed of them, in statements that always run with these.
+    So are those of the same tensors, of what is computed of them, and of what is detached for it, in statements that
+    always run with these.
     """
     beside: dict[ast.stmt, set[str]] = {}
     for one in tensors:
@@ -88,8 +89,14 @@ def conversions_beside(program: Program, tensors: set[ast.expr]) -> Iterator[tup
         if tensor is None:
             continue
         always = isinstance(statement, scope.SIMPLE) and scope.is_always_evaluated(program, call)
-        if statement in statements or (always and _is_of(program, tensor, beside.get(statement, set()))):
+        names = beside.get(statement) if always else None
+        same = names is not None and (_is_detached(tensor) or _is_of(program, tensor, names))
+        if statement in statements or same:
             yield call, tensor
+
+
+def _is_detached(tensor: ast.expr) -> bool:
+    return any(isinstance(one, ast.Call) and last_name(one.func) == "detach" for one in scope.chain(tensor))
 
 
 def _is_of(program: Program, tensor: ast.expr, names: Set[str]) -> bool:

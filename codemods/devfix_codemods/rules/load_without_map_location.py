@@ -230,7 +230,23 @@ class _Chooser:
             return "its tensors are copied to the host"
         if is_saved_first(self._program, call):
             return "it is saved as it is loaded, before any move"
+        if self._builds_loaders(call):
+            return "it goes into data that loaders read on the host"
         return "it goes with tensors that are made on the host" if self._works_on_host(call, device) else None
+
+    def _builds_loaders(self, call: ast.Call) -> bool:
+        """Whether the function around returns loaders that it has built: `DataLoader(dataset)`."""
+        function = scope.function_around(self._program, call)
+        nodes = list(ast.walk(function)) if function is not None else []
+        built = {
+            name
+            for one in nodes
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+            if "loader" in (last_name(one.value.func) or "").lower()
+            for name in scope.stored(one)
+        }
+        returned = [one.value for one in nodes if isinstance(one, ast.Return) and one.value is not None]
+        return any(not built.isdisjoint(scope.reads(one)) for one in returned)
 
     def _of_dataset(self, owner: ast.ClassDef, call: ast.Call) -> _Choice | None:
         """In `__getitem__`, which runs in a loader's worker: there is no device there."""
