@@ -14,6 +14,18 @@ from devfix_codemods.source import Source
 CODE = "DVF402"
 
 SILENT = {
+    "computed of plain values, by functions that are kept": """
+        import torch
+        import torch.nn.functional as F
+        class Poisson(Base):
+            def __init__(self, transform):
+                self.transform = transform
+            def evaluate(self, y, predictions):
+                target = torch.tensor(y, dtype=torch.float32)
+                values = torch.tensor(predictions, dtype=torch.float32)
+                rate = self.transform(values[:, 0])
+                return F.mse_loss(rate, target).detach().numpy(), F.l1_loss(target, rate).detach().numpy()
+    """,
     "the data of an image of torchio": """
         import torch
         import torchio as tio
@@ -695,6 +707,33 @@ def test_what_some_caller_gives_as_an_array_has_no_copy(rule, other: str) -> Non
 
 def test_what_all_callers_give_as_tensors_is_copied(rule) -> None:
     assert "np.asarray(values.cpu())" in rule.fixed(f"{MIXED}    second = nearest(steps[1:], 4)\n")
+
+
+KEPT = """
+import torch
+class Poisson(Base):
+    def __init__(self, transform):
+        self.transform = transform
+    def evaluate(self, y{said}, device):
+        {more}
+        rate = self.transform({given})
+        return rate.detach().numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "more", "given"),
+    [
+        (": torch.Tensor", "values = torch.tensor(y)", "values"),
+        ("", "y = y.float()\n        values = torch.tensor(y)", "values"),
+        ("", "values = torch.as_tensor(y)", "values"),
+        ("", "values = torch.tensor(y).to(device)", "values"),
+        ("", "values = y", "values"),
+        ("", "values = torch.tensor(y)", "values, y"),
+    ],
+)
+def test_what_may_be_computed_of_a_tensor_from_anywhere_is_copied(rule, said: str, more: str, given: str) -> None:
+    assert "rate.detach().cpu().numpy()" in rule.fixed(KEPT.format(said=said, more=more, given=given))
 
 
 PAIR = """

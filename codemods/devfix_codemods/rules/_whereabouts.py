@@ -273,7 +273,7 @@ class Whereabouts:
             brought = all(moves_to_host(one) or self._is_filled_on_host(one) for one in node.args)
             return Made.HOST if node.args and brought else self._of_module(node, function.value)
         if function.attr.islower() and _is_attribute_of_self(function) and not self._is_own_method(function):
-            return Made.OWNED
+            return Made.HOST if self._gets_host_batch(node) else Made.OWNED
         if function.attr == "to" and self._goes_back_to_host(node):
             return Made.HOST
         if function.attr in {"cuda", "to_device"} or (function.attr == "to" and not sets_dtype(node)):
@@ -347,7 +347,17 @@ class Whereabouts:
 
     def _is_new(self, node: ast.Call, name: str) -> bool:
         """Not a copy of what may be a tensor: `torch.tensor(x)` is where `x` is."""
-        return name not in COPIES or self._first(node.args[:1]) is Made.HOST or any(map(self._is_array, node.args[:1]))
+        if name not in COPIES or self._first(node.args[:1]) is Made.HOST or any(map(self._is_array, node.args[:1])):
+            return True
+        return name == "torch.tensor" and any(map(self._is_open_parameter, node.args[:1]))
+
+    def _is_open_parameter(self, node: ast.expr) -> bool:
+        """A parameter that nothing says to be a tensor: of one, `torch.tensor` warns."""
+        found = self._bindings.seen(node.id, node) if isinstance(node, ast.Name) else []
+        return bool(found) and all(
+            isinstance(one.node, ast.arg) and one.annotation is None and not self._is_tensor(one, one.node)
+            for one in found
+        )
 
     def _is_array(self, node: ast.expr) -> bool:
         """A name that goes to numpy as it is in the same function, `np.save(path, x)`."""
