@@ -26,8 +26,9 @@ Safe for moves to a device. Unsafe for `type_as`, where only another function sa
 the entries of a mapping that a model is given, for moves to the host, where the tensor is also turned into a numpy
 array (which needs the host), and beside another discarded move of something that may be no tensor. A tensor that
 requires grad gets advice only: its moved copy is no leaf. So do the parameters and buffers that a loop goes over:
-another name for the loop variable moves none of them; and a name of the module, which an assignment in a function would
-hide; what Lightning has placed already; and what goes to a module that the function builds and leaves on the host.
+another name for the loop variable moves none of them; the weight or the bias of another layer that a module keeps,
+which takes no plain tensor in its place; and a name of the module, which an assignment in a function would hide; what
+Lightning has placed already; and what goes to a module that the function builds and leaves on the host.
 Modules, encodings, and values whose kind is not certain are left alone: their `.to` may work in place. So are moves of
 what is on that device already, and moves that are the point themselves: in the body of a `try`, or of a value that is
 never read again, as a loop variable is not once its loop goes on.

@@ -36,9 +36,10 @@ Safe: a tensor that must be where another one is follows that one, which changes
 Unsafe where the new tensor is used in other ways as well that may want it on the host, and where only its parts, its
 size or its dtype tell where it belongs: the latter two that of an input of a module's `forward`, or of a part of one,
 of a tensor that the program moved, of one that it is filled with and then replaces, or of one beside another tensor
-that it meets. What only fits another tensor, or has neighbours on a device, is told without an edit. 0-dim tensors in
-arithmetic, indices, values on the way to numpy, datasets, collate functions, attributes of `self`, and tests that
-choose no device, are left alone.
+that it meets. What only fits another tensor, or has neighbours on a device, is told without an edit. Whole
+numbers that are multiplied as matrices stay on the host, which alone has such a product, and what comes of it is moved.
+0-dim tensors in arithmetic, indices, values on the way to numpy, datasets, collate functions, attributes of `self`, and
+tests that choose no device, are left alone.
 
 ## Since torch
 
