@@ -96,3 +96,42 @@ def test_what_may_be_a_number_gives_its_name_to_a_tensor_of_the_host(rule, line:
 @pytest.mark.parametrize("body", SETTLED.values(), ids=SETTLED)
 def test_what_is_a_tensor_by_then_is_followed(rule, body: str) -> None:
     assert rule.fixed(HEAD + body.format("")) == HEAD + body.format(", device=s.device")
+
+
+SPANS = """
+import torch
+def steps({size}):
+    {more}return torch.arange(0, size, dtype=torch.long)
+def widths(starts: torch.Tensor, ends: torch.Tensor):
+    spans = ends - starts
+    return steps(spans.max() + 1) <= spans
+"""
+PLAIN = [("size: int", ""), ("size: float", ""), ("size", "for _ in range(size): print(_)\n    ")]
+
+
+@pytest.mark.parametrize(("size", "more"), PLAIN)
+def test_a_number_by_its_annotation_or_its_use_has_no_device(rule, size: str, more: str) -> None:
+    assert [one for one in rule.safeties(SPANS.format(size=size, more=more)) if one is not None] == []
+
+
+@pytest.mark.parametrize("size", ["size", "size: torch.Tensor"])
+def test_what_is_given_as_a_tensor_and_said_to_be_nothing_else_has_one(rule, size: str) -> None:
+    assert "device=size.device)" in rule.fixed(SPANS.format(size=size, more=""))
+
+
+STATES = """
+import torch
+from torch import nn
+def flatten(states):
+    return {flat}
+def run(n, states):
+    x = torch.randn(n, 3)
+    net = nn.LSTM(3, 3)
+    state = flatten(states)
+    return net(x, state)
+"""
+
+
+def test_a_list_that_a_helper_gives_has_no_device(rule) -> None:
+    program = STATES.format(flat="[torch.stack(one) for one in zip(*states)]")
+    assert [one for one in rule.safeties(program) if one is not None] == []

@@ -705,6 +705,19 @@ def test_what_loaders_read_stays_on_the_host(rule, back: str, place: str) -> Non
     assert f"torch.load(path, map_location={place})" in rule.fixed(program, unsafe=True)
 
 
+@pytest.mark.parametrize("kind", ["self.dtype", "torch.float16", "dtype"])
+def test_a_type_is_no_place(rule, kind: str) -> None:
+    program = f"""
+        import torch
+        class Bags:
+            def __init__(self, dtype):
+                self.dtype = dtype
+            def load(self, path, dtype):
+                return torch.load(path).to({kind})
+    """
+    assert "map_location" not in str(rule.findings(program))
+
+
 def test_what_is_mapped_into_memory_stays_there(rule):
     program = """
         import torch

@@ -42,6 +42,7 @@ OLDER = [
     "import torch\nfrom packaging import version\nif version.parse(torch.__version__).release >= (2, 1):\n    new()\n",
     "from importlib.metadata import version\nif Version(version('torch')) < Version('2.0'):\n    old()\n",
     "if is_torch_version('<', '1.13'):\n    old()\n",
+    "import torch\nfrom lib.checks import check\nTORCH_1_9 = check(torch.__version__, '1.9.0')\n",
     "import torch\ndef f():\n    if int(torch.__version__.split('.', 1)[0]) < 2:\n        raise RuntimeError('old')\n",
     "import torch\nassert torch.__version__ >= '1.9'\n",
     "from importlib.util import find_spec\nNEW = find_spec('torch.amp') is not None\n",

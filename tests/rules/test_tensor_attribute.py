@@ -717,3 +717,13 @@ def test_parameters_tell_a_module_of_another_file(rule) -> None:
     assert 'self.register_buffer("t", torch.Tensor([t]), persistent=False)' in fixed
     for other in ("read(t)", "nn.MSELoss()"):
         assert not any(rule.safeties(OF_ELSEWHERE.format(learnt=other)))
+
+
+OPTIONAL = (
+    "m = None\n        if n:\n            m = torch.zeros(3) > 0\n        self.t = m\n        self.a = nn.Linear(3, 3)"
+)
+
+
+def test_what_may_be_none_is_not_moved_on_its_way_to_a_module(rule) -> None:
+    finding = rule.finding(module(OPTIONAL, "return self.a(x.view(3), self.t)"))
+    assert finding.fix is None

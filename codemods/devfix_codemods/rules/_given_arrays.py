@@ -34,6 +34,11 @@ def is_given_other(program: Program, function: scope.Function, name: str, depth:
     )
 
 
+def gives_no_device(program: Program, node: ast.expr) -> bool:
+    """Whether an expression surely gives an array, a list or a number, maybe by a function of the project."""
+    return has_no_device(program.names, node) or _is_of_helper(program, node)
+
+
 def _is_of_helper(program: Program, node: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether a function or method of the project gives it, and returns a list somewhere: `found.tolist()`."""
     value = _last_value(program.names, node, alone=True) if isinstance(node, ast.Name) else node

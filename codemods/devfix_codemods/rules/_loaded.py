@@ -12,6 +12,7 @@ from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._loaded_meetings import Partners, in_call, of_method
+from devfix_codemods.rules._taken_to_host import sets_dtype
 
 
 class Use(Enum):
@@ -291,6 +292,8 @@ class _Follower:
         call = parent if isinstance(parent, ast.Call) and parent.func is node else None
         if _LOOKS.fullmatch(node.attr):
             self.found.add(Use.READS)
+        elif call is not None and node.attr == "to" and sets_dtype(call):
+            self.follow(call)
         elif call is not None and node.attr in {"to", "cuda", "cpu"}:
             self.found.add(Use.MOVED)
             self.found.moved.append(call)

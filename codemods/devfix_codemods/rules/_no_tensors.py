@@ -18,7 +18,7 @@ def is_no_tensor(program: Program, name: str, node: ast.AST) -> bool:
     function = scope.function_around(program, node)
     if function is None:
         return False
-    return _has_parts(program, function, name) or name in _numbers(program, function)
+    return _has_parts(program, function, name) or name in counted(program, function)
 
 
 def _has_parts(program: Program, function: scope.Function, name: str) -> bool:
@@ -44,7 +44,7 @@ _OF_TENSORS = (
 )
 
 
-def _numbers(program: Program, function: scope.Function) -> set[str]:
+def counted(program: Program, function: scope.Function) -> set[str]:
     """The dotted names by which a function counts, and those that it computes of such numbers alone."""
     found = {text for one in _counts(program, function) if (text := dotted(one)) is not None}
     assigned = [one for one in walk(function) if isinstance(one, ast.Assign) and isinstance(one.value, ast.BinOp)]

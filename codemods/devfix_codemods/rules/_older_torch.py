@@ -57,6 +57,7 @@ _ASKED = re.compile(
     r"(?i)(?<![\w.])torch\.(?:version\.)?__version__|torch_?(?:version|major|ver)\b|torch_(?:ge|lt|gte|le|gt)\b"
     r"|(?:version|require)\w*\([\"']torch[\"']"
 )
+_VERSIONS = frozenset({"torch.__version__", "torch.version.__version__"})
 _LIBRARY = re.compile(r"(?!(?:torch|ge|gt|le|lt|eq|ne)$)[A-Za-z][\w.-]*")
 _COMPARES_TORCH = re.compile(r"torch\.(?:version\.)?__version__|[\"']torch[\"']|(?i:torch_?version)")
 _ASKS = re.compile(r"(?i)torch_(?:version|greater|less|gte?|lte?|ge|le|at_least)|torch_?ge?q?$")
@@ -214,12 +215,15 @@ def _looked_for(file: _File, call: ast.Call) -> Iterator[Release]:
 
 
 def _compared_by_call(file: _File, call: ast.Call, function: ast.expr) -> Iterator[Release]:
-    """`is_torch_version(">=", "2.0")`, or `requires("2.0")` where the project says that this compares torch."""
+    """`is_torch_version(">=", "2.0")`, `check(torch.__version__, "2.0")`, and `requires("2.0")` where the project says
+    that this compares torch.
+    """
     texts = [literal(one) or "" for one in call.args]
     release = _RELEASE.search(" ".join(texts))
     if release is None or any(map(_LIBRARY.match, texts)):
         return
-    if _ASKS.search(dotted(function) or "") is not None or file.compares_torch(function):
+    given = any(dotted(one) in _VERSIONS for one in call.args)
+    if given or _ASKS.search(dotted(function) or "") is not None or file.compares_torch(function):
         yield from _known(int(release[1]), int(release[2]))
 
 

@@ -303,7 +303,12 @@ def _registered(kept: Kept, edits: tuple[Edit, ...], safety: Safety) -> Fix:
 
 
 def _moved(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
-    """Each use moved to what it meets, but for what is computed of a use that is moved already."""
+    """Each use moved to what it meets, but for what is computed of a use that is moved already.
+
+    What may be None is not moved on its way to a module, which may take that.
+    """
+    if _may_be_none(program, kept) and any(one.anchor.role == "module" for one in meetings):
+        return None
     moves = [_following.at_meeting(program, one) for one in uses_to_move(program, meetings)]
     found = [one for one in moves if one is not None]
     if len(found) < len(moves):
@@ -312,6 +317,15 @@ def _moved(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:
     if len(edits) > MANY:
         return None
     return Fix(Safety.SAFE, f"Move `self.{kept.name}` to `{found[0].device}` where it is used", edits)
+
+
+def _may_be_none(program: Program, kept: Kept) -> bool:
+    """Whether the class gives the attribute None on some path, directly or by a local name."""
+    values = [one.value for one in program.bindings.of_class(kept.owner, f"self.{kept.name}")]
+    for one in list(values):
+        if isinstance(one, ast.Name):
+            values += [each.value for each in program.bindings.seen(one.id, one)]
+    return any(isinstance(one, ast.Constant) and one.value is None for one in values)
 
 
 def _made_there(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | None:

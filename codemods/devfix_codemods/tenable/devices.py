@@ -10,6 +10,9 @@ from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._asked_types import is_asked, is_denied
 from devfix_codemods.rules._called import class_of
+from devfix_codemods.rules._given_arrays import gives_no_device
+from devfix_codemods.rules._no_tensors import counted
+from devfix_codemods.rules._tensor_words import PLAIN
 from devfix_codemods.tenable.names import parsed
 
 
@@ -33,7 +36,21 @@ def _has_none(program: Program, edit: Edit, name: str) -> bool:
     node = node_at(program, edit)
     if node is None or f"{name}.device" in program.source.segment(program.source.span(program.names.statement(node))):
         return False
-    return is_denied(program, name, node) or is_asked(program, name, node) or _has_method(program, name, node)
+    if is_denied(program, name, node) or is_asked(program, name, node) or _has_method(program, name, node):
+        return True
+    return _is_plain(program, name, node)
+
+
+def _is_plain(program: Program, name: str, node: ast.AST) -> bool:
+    """Whether it is a number, a text or a list: by its annotation, by what it was given last, or as what counts."""
+    function = scope.function_around(program, node)
+    if function is None or not name.isidentifier():
+        return False
+    last = scope.given_last(function, name, getattr(node, "lineno", 0))
+    if last is not None:
+        return gives_no_device(program, last)
+    said = scope.annotation(function, name)
+    return (said is not None and ast.unparse(said).strip("'\"") in PLAIN) or name in counted(program, function)
 
 
 def _has_method(program: Program, name: str, node: ast.AST) -> bool:
