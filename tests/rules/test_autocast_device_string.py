@@ -465,3 +465,25 @@ def test_where_the_host_was_left_out_before_numpy_reads_what_it_did() -> None:
         autocast='torch.autocast("cuda", enabled=x.device.type != "cpu")', read="self.step(x).numpy()"
     )
     assert "torch.autocast(x.device.type, enabled=" in fixed(code, unsafe=True)
+
+
+OLDER = [
+    "NEW = check(torch.__version__, '1.9')",
+    "NEW = torch.__version__ >= '2.3'",
+    "if torch.__version__ >= '2.5': new()",
+]
+NEWER = ["", "assert torch.__version__ >= '2.5'", "NEW = check(numpy.__version__, '1.9')"]
+
+
+@pytest.mark.parametrize("gate", OLDER)
+def test_a_literal_stays_where_torch_may_refuse_another_type(gate: str) -> None:
+    (finding,) = findings(FOR_CUDA.format(before="", after=gate))
+    assert finding.fix is None
+    assert finding.advice is not None
+    assert "MPS" in finding.advice
+
+
+@pytest.mark.parametrize("gate", NEWER)
+def test_it_goes_where_torch_takes_all_types(gate: str) -> None:
+    (finding,) = findings(FOR_CUDA.format(before="", after=gate))
+    assert finding.fix is not None

@@ -46,7 +46,8 @@ nothing, or does not switch off what is on:
 Safe where the call raises today, and for the index in `autocast`, which newer torch ignores. Unsafe for what works in
 another way today (`GradScaler`, an index in `custom_fwd`, a literal `"cuda"`), and where it is not known whether a
 name holds text or a `torch.device`: then `torch.device(name).type` is written, which is right for both. A literal
-`"cuda"` stays where numpy reads results as they are: on the host, autocast would give bfloat16, which numpy has not.
+`"cuda"` stays where numpy reads results as they are: on the host, autocast would give bfloat16, which numpy has not;
+and in code that provides for a torch older than 2.5, which refuses `autocast("mps")`, even one that is off.
 
 ## Since torch
 
@@ -56,6 +57,7 @@ Any release that has the call.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from devfix_codemods.edits.operations import AddImport, Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.findings import Finding, Fix, Safety
@@ -63,7 +65,9 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _amp
 from devfix_codemods.rules._amp_devices import Devices, Kind
 from devfix_codemods.rules._amp_wired import computes_for_numpy, decorates_forward, wired_type
+from devfix_codemods.rules._older_torch import oldest
 
+_AUTOCAST_OF_MPS = (2, 5)
 _TEXT = "`{name}` takes the text of a device's type, and `{value}` is a `torch.device`"
 _INDEX = "`{name}` takes a device's type without an index, and `{value}` {may} have one"
 _WIRED = "`{name}` is for CUDA alone: it does nothing for data on another device"
@@ -71,6 +75,7 @@ _DECORATOR = "take the device type from the data: `with torch.autocast(x.device.
 _READ = (
     "take `{code}`, and read results by `.float().numpy()`: on the host autocast gives bfloat16, which numpy has not"
 )
+_MPS = "take `{code}` where torch is 2.5 or later: older ones, for which this code is too, refuse it for MPS"
 _KEYWORD = "`{name}` has no parameter `{wrong}`; it is called `{right}`"
 
 
@@ -162,12 +167,21 @@ class _Checker:
         edit, message = wired_type(self._program, self._devices, call), _WIRED.format(name=ast.unparse(call.func))
         if edit is not None and computes_for_numpy(self._program, self._devices, call):
             return Finding(RULE.code, RULE.name, message, self._source.span(call), advice=_READ.format(code=edit.code))
+        if edit is not None and self._is_for_older_torch:
+            span = self._source.span(call)
+            return Finding(RULE.code, RULE.name, message, span, advice=_MPS.format(code=edit.code))
         if edit is not None:
             return self._report(call, message, False, f"take `{edit.code}`", (edit,))
         if decorates_forward(self._program, call):
             span = self._source.span(call)
             return Finding(RULE.code, RULE.name, message, span, advice=_DECORATOR)
         return None
+
+    @cached_property
+    def _is_for_older_torch(self) -> bool:
+        """Whether the code provides for a torch that refuses `autocast("mps")`, even where it is off."""
+        older = oldest(self._program)
+        return older is not None and older.may_lack(_AUTOCAST_OF_MPS)
 
     def _given(self, call: ast.Call, api: _Api) -> ast.expr | None:
         if api.positional and call.args:
