@@ -34,6 +34,8 @@ SMALL = REPOSITORY / "corpus" / "DVF101-batch-not-moved" / "classifier-labels" /
 FINE = (0, 1)
 """What each of the tools answers when it did its work: 1 for findings, and TorchFix's files that it could not parse."""
 
+PARSE = "import ast, pathlib\nfor one in pathlib.Path('.').rglob('*.py'): ast.parse(one.read_bytes())"
+
 BAR_COLD = 100
 BAR_WARM = 2
 
@@ -128,7 +130,7 @@ class _Benchmark:
         warm = self._race(self._tree, [self._devfix_warm(), *self._ruffs(cold=False)], rounds * 2)
         sample = self._race(
             self._sample,
-            [self._devfix_cold(), self._torchfix_run(), *self._ruffs(cold=True)[:1]],
+            [self._devfix_cold(), self._torchfix_run(), *self._ruffs(cold=True)[:1], self._parsing()],
             self._options.sample_rounds,
         )
         start = self._race(self._small, self._starts(), rounds * 4)
@@ -192,6 +194,10 @@ class _Benchmark:
 
     def _torchfix_run(self) -> Contestant:
         return Contestant("TorchFix", [self._torchfix, "."])
+
+    def _parsing(self) -> Contestant:
+        """What no tool that reads the files with Python's own parser can do without, in one process."""
+        return Contestant("`ast.parse` alone", [self._python, "-c", PARSE])
 
     def _starts(self) -> list[Contestant]:
         ruff = [self._ruff, "check", "--isolated"]
