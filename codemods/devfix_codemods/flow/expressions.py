@@ -541,10 +541,7 @@ def _has_rows(value: Value) -> bool:
     if name in {"tensor", "as_tensor", "FloatTensor", "LongTensor"}:
         return any(bool(each) and all(isinstance(one, ast.List | ast.Tuple) for one in each) for each in listed)
     several = any(len(each) > 1 and not any(isinstance(one, ast.Starred) for one in each) for each in listed)
-    return name == "eye" or several or (name in _SIZED and len(call.args) > 1)
-
-
-_SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
+    return name == "eye" or several or (name in tables.SIZED and len(call.args) > 1)
 
 
 def _picks_rows(node: ast.expr, index: Value) -> bool:

@@ -98,6 +98,9 @@ SEQUENCE_FUNCTIONS = frozenset(
 NO_SCALARS = SEQUENCE_FUNCTIONS | {"torch.complex", "torch.polar"}
 """All where not even a 0-dim tensor may be elsewhere."""
 
+SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
+"""Factories of torch that take nothing but sizes, in one argument or in several."""
+
 MATRIX_PRODUCTS = frozenset("matmul mm bmm mv dot outer addmm addmv baddbmm".split())
 """Functions and methods that take no 0-dim tensors."""
 

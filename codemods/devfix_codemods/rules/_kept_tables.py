@@ -12,10 +12,10 @@ from devfix_codemods.rules._called import called_function, called_method
 from devfix_codemods.rules._host_parameters import host_parameters, spells_host
 from devfix_codemods.rules._moving_helpers import MOVES
 from devfix_codemods.rules._taken_to_host import sets_dtype
+from devfix_codemods.rules._tensor_words import HOST_MAKERS
 from devfix_codemods.rules._whereabouts import returned_by
 
-_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS
-_SIZED = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "full"))
+_SIZED = frozenset(f"torch.{name}" for name in tables.SIZED | {"full"})
 _ROWS = frozenset({"torch.arange", "torch.linspace", "torch.logspace", "torch.range", "torch.randperm"})
 _MIXED = (tables.ONE_PLACE | tables.SAME_PLACE) - {f"torch.{name}" for name in tables.REDUCTIONS}
 _ELEMENTWISE = frozenset(
@@ -166,7 +166,7 @@ def _whole_targets(statement: ast.stmt) -> list[ast.expr]:
 
 def _rank_of_call(program: Program, node: ast.Call, look: Look) -> int:
     name = tables.canonical(program.names.qualified(node.func) or "")
-    if name in _MAKERS or name in tables.LIKE_FACTORIES:
+    if name in HOST_MAKERS or name in tables.LIKE_FACTORIES:
         return _rank_made(program, node, name, look) if node not in look.moved and _has_no_place(node, look) else 0
     last = name.removeprefix("torch.") if name.startswith("torch.") else None
     if last is not None:

@@ -68,7 +68,7 @@ def _counts(program: Program, function: scope.Function) -> Iterator[ast.expr]:
             yield from sizes.elts if isinstance(sizes, ast.Tuple | ast.List) else one.args
 
 
-_SIZED = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn"))
+_SIZED = frozenset(f"torch.{name}" for name in tables.SIZED)
 
 
 def _is_number(value: ast.expr, numbers: set[str]) -> bool:

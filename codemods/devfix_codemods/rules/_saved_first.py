@@ -21,7 +21,7 @@ def is_saved_first(program: Program, call: ast.Call) -> bool:
         return False
     name, around = targets[0].id, scope.function_around(program, call) or program.tree
     reads = [one for one in scope.loads(around, {name}) if one.lineno > call.lineno]
-    taker = _taker(program.names, min(reads, key=_position)) if reads else None
+    taker = taker_of(program.names, min(reads, key=_position)) if reads else None
     found = called_function(program, taker) if taker is not None else None
     if taker is None or found is None or program.names.statement(taker) not in scope.block_of(program, statement):
         return False
@@ -37,7 +37,7 @@ def _position(node: ast.Name) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def _taker(names: Names, node: ast.expr) -> ast.Call | None:
+def taker_of(names: Names, node: ast.expr) -> ast.Call | None:
     """The call that gets the value as one of its arguments."""
     parent = names.parent(node)
     outer = names.parent(parent) if isinstance(parent, ast.keyword) else parent

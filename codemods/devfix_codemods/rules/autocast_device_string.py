@@ -166,16 +166,17 @@ class _Checker:
         """A literal `"cuda"` where the data says what is right."""
         edit, message = wired_type(self._program, self._devices, call), _WIRED.format(name=ast.unparse(call.func))
         if edit is not None and computes_for_numpy(self._program, self._devices, call):
-            return Finding(RULE.code, RULE.name, message, self._source.span(call), advice=_READ.format(code=edit.code))
+            return self._advised(call, message, _READ.format(code=edit.code))
         if edit is not None and self._is_for_older_torch:
-            span = self._source.span(call)
-            return Finding(RULE.code, RULE.name, message, span, advice=_MPS.format(code=edit.code))
+            return self._advised(call, message, _MPS.format(code=edit.code))
         if edit is not None:
             return self._report(call, message, False, f"take `{edit.code}`", (edit,))
         if decorates_forward(self._program, call):
-            span = self._source.span(call)
-            return Finding(RULE.code, RULE.name, message, span, advice=_DECORATOR)
+            return self._advised(call, message, _DECORATOR)
         return None
+
+    def _advised(self, call: ast.Call, message: str, advice: str) -> Finding:
+        return Finding(RULE.code, RULE.name, message, self._source.span(call), advice=advice)
 
     @cached_property
     def _is_for_older_torch(self) -> bool:

@@ -304,9 +304,9 @@ def _advice(program: Program, move: Move, name: str) -> str:
 def _fix(program: Program, move: Move, name: str) -> Fix | None:
     statement = program.names.statement(move.node)
     target = _target(program, move)
-    if not isinstance(statement, ast.Expr) or target is None or _is_leaf(program, move, name):
+    if not isinstance(statement, ast.Expr) or target is None:
         return None
-    if _may_be_parameter(program, move):
+    if _is_leaf(program, move, name) or _may_be_parameter(program, move):
         return None
     if is_placed_already(program, move) or (move.target != HOST and module_on_host(program, move) is not None):
         return None

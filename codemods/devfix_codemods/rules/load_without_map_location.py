@@ -51,7 +51,7 @@ from devfix_codemods.flow.tables import DATASET_BASES, FACTORIES
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._amp import quoted
-from devfix_codemods.rules._arguments import with_argument
+from devfix_codemods.rules._arguments import is_switched_on, with_argument
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._loaded import LoadedValues, Use, Uses
 from devfix_codemods.rules._loaded_beside import place_beside
@@ -59,7 +59,7 @@ from devfix_codemods.rules._loaded_data import is_dataset, saves_host_values
 from devfix_codemods.rules._loaded_networks import keeps_network, may_be_meta
 from devfix_codemods.rules._loaded_together import meets
 from devfix_codemods.rules._looks import loads_to_anywhere
-from devfix_codemods.rules._saved_first import is_saved_first
+from devfix_codemods.rules._saved_first import is_saved_first, taker_of
 from devfix_codemods.rules._taken_to_host import moves_to_host
 from devfix_codemods.rules._unused_defaults import is_unused_default
 
@@ -147,7 +147,7 @@ class _Chooser:
             return given
         uses = self._values.uses(call)
         certain = self._certain(call, uses)
-        if certain is None and self._is_mapped(call):
+        if certain is None and is_switched_on(call, "mmap"):  # on a device all of it would be there at once
             return _Choice(self._host, Safety.UNSAFE, "it is read from the file as far as it is needed")
         if certain is not None or self._is_round_trip(call) or saves_host_values(self._program, call):
             return certain
@@ -237,16 +237,16 @@ class _Chooser:
     def _builds_loaders(self, call: ast.Call) -> bool:
         """Whether the function around returns loaders that it has built: `DataLoader(dataset)`."""
         function = scope.function_around(self._program, call)
-        nodes = list(ast.walk(function)) if function is not None else []
+        if function is None:
+            return False
         built = {
             name
-            for one in nodes
+            for one in ast.walk(function)
             if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
             if "loader" in (last_name(one.value.func) or "").lower()
             for name in scope.stored(one)
         }
-        returned = [one.value for one in nodes if isinstance(one, ast.Return) and one.value is not None]
-        return any(not built.isdisjoint(scope.reads(one)) for one in returned)
+        return _returns(function, built)
 
     def _of_dataset(self, owner: ast.ClassDef, call: ast.Call) -> _Choice | None:
         """In `__getitem__`, which runs in a loader's worker: there is no device there."""
@@ -292,28 +292,14 @@ class _Chooser:
         function, names = scope.function_around(self._program, call), set(self._targets(call))
         if isinstance(self._names.statement(call), ast.Return):
             return True
-        returns = (one for one in ast.walk(function) if isinstance(one, ast.Return)) if function is not None else ()
-        return any(one.value is not None and not names.isdisjoint(scope.reads(one.value)) for one in returns)
+        return function is not None and _returns(function, names)
 
     def _is_handed_on(self, call: ast.Call) -> bool:
         """Whether code that may have a device is given the value: `play(agent, env)`."""
         around = scope.function_around(self._program, call) or self._program.tree
-        taken = ((one, self._names.parent(one)) for one in scope.loads(around, set(self._targets(call))))
-        given = (self._given_to(outer) for one, outer in taken if getattr(outer, "func", None) is not one)
+        given = (taker_of(self._names, one) for one in scope.loads(around, set(self._targets(call))))
         names = (self._names.qualified(one.func) or dotted(one.func) or "" for one in given if one is not None)
         return any(not one.startswith("torch.") and not hasattr(builtins, one) for one in names)
-
-    def _given_to(self, node: ast.AST | None) -> ast.Call | None:
-        """The call of which `node` is the call itself, or a keyword."""
-        outer = self._names.parent(node) if isinstance(node, ast.keyword) else node
-        return outer if isinstance(outer, ast.Call) else None
-
-    def _is_mapped(self, call: ast.Call) -> bool:
-        """`torch.load(path, mmap=True)`: on a device all of it would be there at once."""
-        return any(
-            one.arg == "mmap" and isinstance(one.value, ast.Constant) and one.value.value is True
-            for one in call.keywords
-        )
 
     def _parameter(self, call: ast.Call) -> _Choice | None:
         """The `map_location` that the function around was given."""
@@ -466,6 +452,12 @@ class _Chooser:
         """No word of an accelerator in the file."""
         text = self._program.source.text
         return not re.search(r"cuda|\.to\(|gpu|mps|xpu|npu|accelerat", text)
+
+
+def _returns(function: scope.Function, names: set[str]) -> bool:
+    """Whether something that a function returns reads one of `names`."""
+    returned = (one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None)
+    return any(not names.isdisjoint(scope.reads(one)) for one in returned)
 
 
 def _finding(program: Program, call: ast.Call, choice: _Choice) -> Finding:

@@ -48,6 +48,7 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._arguments import is_switched_on
 from devfix_codemods.rules._cuda_only import is_cuda_only, is_guarded, is_test
 from devfix_codemods.scope import class_around, function_around
 
@@ -124,10 +125,7 @@ def _pins(program: Program, node: ast.AST) -> bool:
         return False
     if any(isinstance(one, ast.If | ast.IfExp) for one in program.names.ancestors(node)):
         return False
-    pinned = any(
-        one.arg == "pin_memory" and isinstance(one.value, ast.Constant) and one.value.value is True
-        for one in node.keywords
-    )
+    pinned = is_switched_on(node, "pin_memory")
     of_torch = (program.names.qualified(node.func) or "").startswith("torch.")
     by_method = isinstance(node.func, ast.Attribute) and node.func.attr == "pin_memory"
     return by_method or (pinned and of_torch and "DataLoader" not in ast.unparse(node.func))
