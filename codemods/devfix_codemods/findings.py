@@ -14,6 +14,8 @@ class Safety(StrEnum):
     """Cannot change a program that works today; applied unasked."""
     UNSAFE = "unsafe"
     """A choice, or a visible effect; applied with `--unsafe`."""
+    SUGGESTION = "suggestion"
+    """Several weak links lead to it: shown with an edit where asked for, never written unasked."""
     MANUAL = "manual"
     """Advice without an edit."""
 
@@ -51,7 +53,8 @@ class Finding:
 
     `span` is the sink, the operation that fails; `origin` is where the misplaced value was born or last moved (None
     where the two are the same); `trail` tells the way between, in the order a reader wants it. `advice` is what to do
-    by hand where `fix` is None or manual.
+    by hand where `fix` is None or manual. `confidence` is how probable it is that this is a real bug, from 0 to 1:
+    the product of the strengths of the constraints on the path that `trail` tells; 1 where an API alone decides.
     """
 
     code: str
@@ -62,3 +65,4 @@ class Finding:
     trail: tuple[Step, ...] = ()
     fix: Fix | None = None
     advice: str | None = None
+    confidence: float = 1.0
