@@ -55,6 +55,7 @@ class Finding:
     where the two are the same); `trail` tells the way between, in the order a reader wants it. `advice` is what to do
     by hand where `fix` is None or manual. `confidence` is how probable it is that this is a real bug, from 0 to 1:
     the product of the strengths of the constraints on the path that `trail` tells; 1 where an API alone decides.
+    `links` are the sorts of these constraints.
     """
 
     code: str
@@ -66,3 +67,4 @@ class Finding:
     fix: Fix | None = None
     advice: str | None = None
     confidence: float = 1.0
+    links: tuple[str, ...] = ()

@@ -1,0 +1,60 @@
+"""Other libraries: who makes modules, loaders and tensors, and who wants arrays of the host."""
+
+from devfix_codemods.catalogue.effects import Effect, Kind
+
+FUNCTIONS: dict[str, Effect] = {
+    "tqdm.tqdm": Effect.PASS,
+    "tqdm.auto.tqdm": Effect.PASS,
+    "tqdm.notebook.tqdm": Effect.PASS,
+    "rich.progress.track": Effect.PASS,
+    "copy.deepcopy": Effect.PASS,
+    "copy.copy": Effect.PASS,
+}
+
+PREFIXES: tuple[tuple[str, Effect], ...] = (
+    ("numpy.", Effect.ARRAY),
+    ("scipy.", Effect.ARRAY),
+    ("sklearn.", Effect.ARRAY),
+    ("matplotlib.", Effect.ARRAY),
+    ("cv2.", Effect.ARRAY),
+    ("PIL.", Effect.ARRAY),
+    ("pandas.", Effect.ARRAY),
+    ("math.", Effect.READ),
+    ("random.", Effect.READ),
+    ("os.", Effect.READ),
+    ("json.", Effect.READ),
+    ("time.", Effect.READ),
+    ("builtins.", Effect.READ),
+    ("torch.optim.", Effect.READ),
+    ("torch.cuda.", Effect.READ),
+    ("torch.backends.", Effect.READ),
+    ("torchvision.models.", Effect.MODULE),
+    ("torchvision.ops.", Effect.MEET),
+    ("torchvision.transforms.", Effect.OTHER),
+    ("torchvision.utils.", Effect.OTHER),
+    ("torchvision.datasets.", Effect.OTHER),
+    ("timm.create_model", Effect.MODULE),
+    ("torch_geometric.nn.", Effect.MODULE),
+    ("segmentation_models_pytorch.", Effect.MODULE),
+    ("torchsummary.", Effect.OTHER),
+    ("logging.", Effect.READ),
+    ("wandb.", Effect.OTHER),
+)
+"""Whole packages, the first that fits; what is not listed is unknown."""
+
+KINDS: dict[str, Kind] = {
+    "torch_geometric.loader.DataLoader": Kind.LOADER,
+    "torch_geometric.data.DataLoader": Kind.LOADER,
+    "dgl.dataloading.GraphDataLoader": Kind.LOADER,
+}
+
+MANAGING = frozenset(
+    {"accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric", "fairscale", "colossalai", "fastai"}
+)
+"""Packages whose import says that they may place what the file builds."""
+
+MANAGED_BASES = ("lightning.", "pytorch_lightning.", "lightning_fabric.", "fastai.", "composer.", "catalyst.", "ignite.")
+"""Bases of classes in which the framework places values."""
+
+TENSOR_READERS = frozenset({"numpy.asarray", "numpy.array", "numpy.concatenate", "numpy.stack", "numpy.vstack"})
+"""Functions of numpy that are given tensors often."""

@@ -1,0 +1,64 @@
+"""From a qualified name to its row."""
+
+from devfix_codemods.catalogue import libraries, torch
+from devfix_codemods.catalogue.effects import Effect, Kind
+
+_REEXPORTS = (
+    ("torch.nn.modules.", "torch.nn."),
+    ("torch.functional.", "torch."),
+    ("torch._C.", "torch."),
+)
+_ALIASES = {
+    "torch.autograd.variable.Variable": "torch.autograd.Variable",
+    "torch.nn.parameter.Parameter": "torch.nn.Parameter",
+    "torch.nn.modules.module.Module": "torch.nn.Module",
+    "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+    "torch.concat": "torch.cat",
+}
+_NOT_MODULES = frozenset({"Parameter", "ParameterList", "ParameterDict", "Buffer", "Module"})
+
+
+def canonical(qualified: str) -> str:
+    """The public name of what is exported in several places."""
+    found = _ALIASES.get(qualified)
+    if found is not None:
+        return found
+    for long, short in _REEXPORTS:
+        if qualified.startswith(long):
+            return short + qualified.rpartition(".")[2]
+    return qualified
+
+
+def is_module_class(qualified: str) -> bool:
+    """Whether the name is that of a class of torch whose objects are modules."""
+    head, _, last = canonical(qualified).rpartition(".")
+    return head == "torch.nn" and last[:1].isupper() and last not in _NOT_MODULES
+
+
+def effect(qualified: str) -> Effect | None:
+    """What calling `qualified` does; None where the catalogue does not know it."""
+    name = canonical(qualified)
+    found = torch.FUNCTIONS.get(name) or libraries.FUNCTIONS.get(name)
+    if found is not None:
+        return found
+    if name in torch.BARE_MODULES or name in torch.WEIGHTED_LOSSES:
+        return Effect.BARE
+    if name in torch.PARAMETERS:
+        return Effect.OTHER
+    if is_module_class(name):
+        return Effect.MODULE
+    return next((row for prefix, row in libraries.PREFIXES if name.startswith(prefix)), None)
+
+
+def method_effect(name: str) -> Effect | None:
+    """What a method of a tensor or a module does, by its name."""
+    found = torch.METHODS.get(name)
+    if found is None and name.endswith("_") and not name.startswith("_"):
+        found = torch.METHODS.get(name[:-1])
+    return found
+
+
+def kind(qualified: str) -> Kind | None:
+    """What calling `qualified`, or the name itself, gives."""
+    name = canonical(qualified)
+    return torch.KINDS.get(name) or libraries.KINDS.get(name)

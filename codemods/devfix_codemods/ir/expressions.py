@@ -1,0 +1,333 @@
+"""Expressions into SSA nodes."""
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from devfix_codemods.ir.guards import Tests, joined
+from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
+
+if TYPE_CHECKING:
+    from devfix_codemods.ir.nodes import Class, Definition
+
+BUILTINS = frozenset(dir(builtins))
+FILLING = frozenset({"append", "extend", "add", "insert", "appendleft", "update", "setdefault", "put"})
+"""Methods that put what they get into a container."""
+
+STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor", "np": "numpy"}
+"""What a name that nothing binds is taken for where `from … import *` may have bound it."""
+
+
+def item_key(index: Node) -> str | None:
+    """How an environment calls an item under a constant: `['x']`."""
+    return f"[{index.extra!r}]" if index.op is Op.CONST and isinstance(index.extra, (str, int)) else None
+
+
+def unkeyed(name: str) -> object:
+    """The constant of an item, or the name of an attribute."""
+    return ast.literal_eval(name[1:-1]) if name.startswith("[") else name
+
+
+class Expressions:
+    """Values of expressions in the environment of the moment."""
+
+    def __init__(self, function: Function, outer: Environment) -> None:
+        self.function = function
+        self.outer = outer
+        self.environment: Environment = {}
+        self.guard: Guard = ALWAYS
+        self.statement: ast.stmt | None = None
+        self.tests = Tests()
+        self.managers: list[Node] = []
+        self.calls: dict[ast.expr, Node] = {}
+        self.shared: set[str] = set()
+        self.owner: Class | None = None
+        self._snapshot: Environment | None = None
+
+    def node(self, op: Op, syntax: ast.AST | None, args: tuple[Node, ...], extra: object = None) -> Node:
+        return Node(op, syntax, args, extra, self.guard, self.function, self.statement)  # type: ignore[arg-type]
+
+    def snapshot(self) -> Environment:
+        """The environment of the moment, copied once until it changes."""
+        if self._snapshot is None:
+            self._snapshot = dict(self.environment)
+        return self._snapshot
+
+    def touched(self) -> None:
+        """The environment is another one now."""
+        self._snapshot = None
+
+    def assign(self, name: str, value: Node) -> None:
+        self.environment[name] = value
+        self._snapshot = None
+        known = self.function.finals.get(name)
+        if known is None or known is value:
+            self.function.finals[name] = value
+        else:  # what functions inside see may be either
+            self.function.finals[name] = Node(
+                Op.PHI, None, (known, value), (ALWAYS, ALWAYS), ALWAYS, self.function, self.statement
+            )
+        if name in self.shared:
+            self.function.module.top.finals.setdefault(name, value)
+
+    def test(self, expression: ast.expr) -> Node:
+        """The value of a test, its parts remembered for the guard."""
+        match expression:
+            case ast.BoolOp(values=values):
+                for one in values:
+                    self.test(one)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self.test(operand)
+        return self.value(expression)
+
+    def value(self, expression: ast.expr) -> Node:
+        known = self.tests.values.get(expression)
+        if known is not None:
+            return known
+        handler = _HANDLERS.get(type(expression))
+        node = handler(self, expression) if handler is not None else self._parts(expression)
+        self.tests.values[expression] = node
+        return node
+
+    def place_of(self, expression: ast.expr) -> Key | None:
+        """Where the environment keeps what `expression` reads: a name, or an attribute of a value."""
+        if isinstance(expression, ast.Name):
+            return expression.id
+        if isinstance(expression, ast.Attribute):
+            return (self.value(expression.value), expression.attr)
+        return None
+
+    # One for each kind
+
+    def _parts(self, expression: ast.AST) -> Node:
+        """An expression of which nothing is known, but whose parts are evaluated."""
+        args = tuple(self.value(one) for one in ast.iter_child_nodes(expression) if isinstance(one, ast.expr))
+        return self.node(Op.UNKNOWN, expression, args)
+
+    def _constant(self, one: ast.Constant) -> Node:
+        return self.node(Op.CONST, one, (), one.value)
+
+    def _name(self, one: ast.Name) -> Node:
+        found = self.environment.get(one.id)
+        if found is not None:
+            return found
+        found = self.outer.get(one.id)
+        if found is not None:
+            return found
+        if one.id in BUILTINS:
+            made = self.node(Op.REF, one, (), f"builtins.{one.id}")
+        elif self.function.module.starred and one.id in STARRED:
+            made = self.node(Op.REF, one, (), STARRED[one.id])
+        else:
+            made = self.node(Op.GLOBAL, one, (), one.id)
+        self.environment[one.id] = made
+        self._snapshot = None
+        return made
+
+    def _attribute(self, one: ast.Attribute) -> Node:
+        base = self.value(one.value)
+        found = self.environment.get((base, one.attr))
+        if found is None:
+            found = self.environment[(base, one.attr)] = self.node(Op.ATTR, one, (base,), one.attr)
+            self._snapshot = None
+        return found
+
+    def _subscript(self, one: ast.Subscript) -> Node:
+        base, index = self.value(one.value), self.value(one.slice)
+        if index.op is Op.CONST:
+            if base.op is Op.SEQUENCE and isinstance(index.extra, int) and -len(base.args) <= index.extra < len(base.args):
+                if not any(isinstance(each.syntax, ast.Starred) for each in base.args):
+                    return base.args[index.extra]
+            if base.op is Op.MAPPING and index.extra in base.extra:  # type: ignore[operator]
+                return base.args[base.extra.index(index.extra)]  # type: ignore[union-attr]
+            key = item_key(index)
+            found = self.environment.get((base, key)) if key is not None else None
+            if found is None:
+                found = self.node(Op.ITEM, one, (base,), index.extra)
+                if key is not None:
+                    self.environment[(base, key)] = found
+                    self._snapshot = None
+            return found
+        return self.node(Op.ITEM, one, (base, index))
+
+    def _slice(self, one: ast.Slice) -> Node:
+        parts = tuple(self.value(each) for each in (one.lower, one.upper, one.step) if each is not None)
+        return self.node(Op.UNKNOWN, one, parts, "slice")
+
+    def _call(self, one: ast.Call) -> Node:
+        callee = self.value(one.func)
+        args, names = [callee], []
+        for each in one.args:
+            starred = isinstance(each, ast.Starred)
+            args.append(self.value(each.value if isinstance(each, ast.Starred) else each))
+            names.append("*" if starred else None)
+        for keyword in one.keywords:
+            args.append(self.value(keyword.value))
+            names.append(keyword.arg or "**")
+        made = self.node(Op.CALL, one, tuple(args), tuple(names))
+        self.calls[one] = made
+        if self.managers:
+            self.function.module.managed[made] = tuple(self.managers)
+        if isinstance(one.func, ast.Attribute) and one.func.attr in FILLING and len(args) > 1:
+            self._filled(one.func.attr, callee.args[0] if callee.args else callee, args[1:])
+        return made
+
+    def _filled(self, method: str, base: Node, values: list[Node]) -> None:
+        for value in values[-1:] if method in {"insert", "setdefault"} else values[:1]:
+            if method in {"extend", "update"}:
+                value = self.node(Op.ITER, value.syntax, (value,))
+            self.function.stores.append(Store(base, None, value, self.guard, self.statement, False))
+
+    def _operation(self, one: ast.BinOp) -> Node:
+        return self.node(Op.OPERATION, one, (self.value(one.left), self.value(one.right)), type(one.op).__name__)
+
+    def _unary(self, one: ast.UnaryOp) -> Node:
+        return self.node(Op.OPERATION, one, (self.value(one.operand),), type(one.op).__name__)
+
+    def _compare(self, one: ast.Compare) -> Node:
+        args = (self.value(one.left), *(self.value(each) for each in one.comparators))
+        return self.node(Op.COMPARE, one, args, tuple(type(each).__name__ for each in one.ops))
+
+    def _boolean(self, one: ast.BoolOp) -> Node:
+        values: list[Node] = []
+        guards: list[Guard] = []
+        before = self.guard
+        for each in one.values:
+            values.append(self.value(each))
+            guards.append(self.guard)
+            self.guard = joined(self.guard, self.tests.guard(each, isinstance(one.op, ast.And)))
+        self.guard = before
+        return self.node(Op.PHI, one, tuple(values), tuple(guards))
+
+    def _choice(self, one: ast.IfExp) -> Node:
+        self.test(one.test)
+        before = self.guard
+        self.guard = yes = joined(before, self.tests.guard(one.test, True))
+        first = self.value(one.body)
+        self.guard = no = joined(before, self.tests.guard(one.test, False))
+        second = self.value(one.orelse)
+        self.guard = before
+        return self.node(Op.PHI, one, (first, second), (yes, no))
+
+    def _sequence(self, one: ast.Tuple | ast.List | ast.Set) -> Node:
+        args = []
+        for each in one.elts:
+            if isinstance(each, ast.Starred):
+                inner = self.value(each.value)
+                args.append(self.node(Op.ITER, each, (inner,)))
+            else:
+                args.append(self.value(each))
+        return self.node(Op.SEQUENCE, one, tuple(args), type(one).__name__.lower())
+
+    def _mapping(self, one: ast.Dict) -> Node:
+        args: list[Node] = []
+        keys: list[object] = []
+        for key, value in zip(one.keys, one.values):
+            node = self.value(value)
+            args.append(node if key is not None else self.node(Op.ITER, value, (node,)))
+            found = self.value(key) if key is not None else None
+            keys.append(found.extra if found is not None and found.op is Op.CONST else None)
+        return self.node(Op.MAPPING, one, tuple(args), tuple(keys))
+
+    def _comprehension(self, one: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Node:
+        kept, guard = dict(self.environment), self.guard
+        finals = dict(self.function.finals)
+        for generator in one.generators:
+            self.bind(generator.target, self.element(self.value(generator.iter), generator.target))
+            for test in generator.ifs:
+                self.test(test)
+                self.guard = joined(self.guard, self.tests.guard(test, True))
+        if isinstance(one, ast.DictComp):
+            self.value(one.key)
+            element = self.value(one.value)
+        else:
+            element = self.value(one.elt)
+        self.environment, self.guard = kept, guard
+        self.function.finals.clear()
+        self.function.finals.update(finals)
+        self._snapshot = None
+        return self.node(Op.COMPREHENSION, one, (element,), _COMPREHENSIONS[type(one)])
+
+    def element(self, iterable: Node, target: ast.AST) -> Node:
+        """What a loop over `iterable` gives in a turn; of `enumerate`, `zip` and `items`, its parts."""
+        if iterable.op is Op.CALL:
+            callee, args = iterable.args[0], iterable.args[1:]
+            if callee.op is Op.REF and args:
+                if callee.extra == "builtins.enumerate":
+                    number = self.node(Op.UNKNOWN, None, (), "number")
+                    return self.node(Op.SEQUENCE, target, (number, self.element(args[0], target)), "tuple")
+                if callee.extra in {"builtins.zip", "itertools.zip_longest"} and "*" not in iterable.extra:  # type: ignore[operator]
+                    parts = tuple(self.element(each, target) for each in args)
+                    return self.node(Op.SEQUENCE, target, parts, "tuple")
+                if callee.extra in _PASSING:
+                    return self.element(args[0], target)
+                if isinstance(callee.extra, str) and callee.extra.rpartition(".")[2] in {"tqdm", "track", "trange"}:
+                    return self.element(args[0], target)
+            if callee.op is Op.ATTR and callee.extra == "items" and not args:
+                name = self.node(Op.UNKNOWN, None, (), "key")
+                return self.node(Op.SEQUENCE, target, (name, self.node(Op.ITER, target, callee.args)), "tuple")
+            if callee.op is Op.ATTR and callee.extra == "values" and not args:
+                return self.node(Op.ITER, target, callee.args)
+        return self.node(Op.ITER, target, (iterable,))
+
+    def _lambda(self, one: ast.Lambda) -> Node:
+        function = self.define(one, "<lambda>")
+        return self.node(Op.FUNCTION, one, (), function)
+
+    def _walrus(self, one: ast.NamedExpr) -> Node:
+        value = self.value(one.value)
+        self.bind(one.target, value)
+        return value
+
+    def _starred(self, one: ast.Starred) -> Node:
+        return self.node(Op.ITER, one, (self.value(one.value),))
+
+    def _yield(self, one: ast.Yield | ast.YieldFrom) -> Node:
+        self.function.yields = True
+        if one.value is not None:
+            value = self.value(one.value)
+            if isinstance(one, ast.YieldFrom):
+                value = self.node(Op.ITER, one, (value,))
+            self.function.returns.append((value, self.guard))
+        return self.node(Op.UNKNOWN, one, ())
+
+    def _await(self, one: ast.Await) -> Node:
+        return self.value(one.value)
+
+    def bind(self, target: ast.expr, value: Node) -> None:
+        raise NotImplementedError
+
+    def define(self, syntax: "Definition", name: str) -> Function:
+        raise NotImplementedError
+
+
+_PASSING = frozenset({"builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
+_PASSING |= {"itertools.islice", "itertools.cycle", "builtins.next"}
+_COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict", ast.GeneratorExp: "generator"}
+_HANDLERS = {
+    ast.Constant: Expressions._constant,
+    ast.Name: Expressions._name,
+    ast.Attribute: Expressions._attribute,
+    ast.Subscript: Expressions._subscript,
+    ast.Slice: Expressions._slice,
+    ast.Call: Expressions._call,
+    ast.BinOp: Expressions._operation,
+    ast.UnaryOp: Expressions._unary,
+    ast.Compare: Expressions._compare,
+    ast.BoolOp: Expressions._boolean,
+    ast.IfExp: Expressions._choice,
+    ast.Tuple: Expressions._sequence,
+    ast.List: Expressions._sequence,
+    ast.Set: Expressions._sequence,
+    ast.Dict: Expressions._mapping,
+    ast.ListComp: Expressions._comprehension,
+    ast.SetComp: Expressions._comprehension,
+    ast.DictComp: Expressions._comprehension,
+    ast.GeneratorExp: Expressions._comprehension,
+    ast.Lambda: Expressions._lambda,
+    ast.NamedExpr: Expressions._walrus,
+    ast.Starred: Expressions._starred,
+    ast.Yield: Expressions._yield,
+    ast.YieldFrom: Expressions._yield,
+    ast.Await: Expressions._await,
+}

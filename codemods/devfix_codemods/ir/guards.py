@@ -1,0 +1,84 @@
+"""What a test says on the path where it holds, and where it does not."""
+
+import ast
+
+from devfix_codemods.ir.keys import key, name
+from devfix_codemods.ir.nodes import ALWAYS, Guard, Literal, Node, Op
+
+MOST_LITERALS = 12
+"""Longer path conditions are not followed: what is left out makes more paths possible, never fewer."""
+
+
+def joined(first: Guard, second: Guard) -> Guard:
+    """Both conditions, as far as they are followed."""
+    if not second or second <= first:
+        return first
+    both = first | second
+    return both if len(both) <= MOST_LITERALS else first
+
+
+class Tests:
+    """Turns tests into guards. `value` gives the node of an expression of the test."""
+
+    def __init__(self) -> None:
+        self.values: dict[ast.expr, Node] = {}
+
+    def guard(self, test: ast.expr, holds: bool) -> Guard:
+        """The literals that follow from `test` having been `holds`."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.guard(operand, not holds)
+            case ast.BoolOp(op=ast.And(), values=values) if holds:
+                return ALWAYS.union(*(self.guard(one, True) for one in values))
+            case ast.BoolOp(op=ast.Or(), values=values) if not holds:
+                return ALWAYS.union(*(self.guard(one, False) for one in values))
+            case ast.BoolOp():
+                return ALWAYS
+            case ast.NamedExpr(value=value):
+                return self.guard(value, holds)
+        literal = self._literal(test)
+        if literal is None:
+            return ALWAYS
+        atom, positive = literal
+        return frozenset({(atom, positive is holds)})
+
+    def _literal(self, test: ast.expr) -> Literal | None:
+        node = self.values.get(test)
+        if node is None:
+            return None
+        if node.op is Op.COMPARE and len(node.args) == 2:
+            return _comparison(node)
+        if node.op is Op.CALL and name(node.args[0]) == "builtins.isinstance" and len(node.args) == 3:
+            types = node.args[2]
+            named = ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
+            return ("isinstance", key(node.args[1]), named), True
+        if node.op is Op.PHI and (same := _same_test(node)) is not None:
+            return same
+        return key(node), True
+
+
+def _same_test(node: Node) -> Literal | None:
+    """`flag = True if test else False`, and both in branches: the test itself."""
+    values = [one.extra if one.op is Op.CONST else None for one in node.args]
+    guards = node.extra
+    if sorted(map(repr, values)) == ["False", "True"] and isinstance(guards, tuple):
+        positive = guards[values.index(True)] - guards[values.index(False)]
+        if len(positive) == 1:
+            found: Literal = next(iter(positive))
+            return found
+    return None
+
+
+def _comparison(node: Node) -> Literal:
+    """`x is None` and `x is not None` are one atom, as are `==` and `!=`, `in` and `not in`."""
+    operators = node.extra
+    assert isinstance(operators, tuple)
+    operator = operators[0]
+    left, right = node.args
+    if right.op is Op.CONST and right.extra is None and operator in {"Is", "IsNot", "Eq", "NotEq"}:
+        return ("none", key(left)), operator in {"Is", "Eq"}
+    positive = _NEGATED.get(operator)
+    return ("compare", positive or operator, key(left), key(right)), positive is None
+
+
+_NEGATED = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}

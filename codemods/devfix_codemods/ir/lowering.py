@@ -1,0 +1,481 @@
+"""Statements into SSA: one walk over each function, an environment in hand, phis where paths join."""
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+
+from devfix_codemods.ir.expressions import Expressions, item_key, unkeyed
+from devfix_codemods.ir.guards import joined
+from devfix_codemods.ir.nodes import (
+    ALWAYS,
+    Class,
+    Definition,
+    Environment,
+    Function,
+    Guard,
+    Key,
+    Module,
+    Node,
+    Op,
+    Store,
+)
+
+MOVING = frozenset({"to", "cuda", "cpu", "to_empty", "half", "float", "mps", "xpu", "npu", "hpu", "share_memory"})
+"""Methods that, as a statement, may change a module in place."""
+
+
+def lower(tree: ast.Module) -> Module:
+    """The SSA form of a file.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
+    module = Module(tree)
+    top = Function("<module>", tree, module)
+    module.functions.append(top)
+    pending = [Lowering(top, {})]
+    for one in pending:  # grows by the functions inside of each
+        one.run()
+        pending += one.inner
+    return module
+
+
+class Lowering(Expressions):
+    """One function. `outer` is what the functions around it bind when they are done."""
+
+    def __init__(self, function: Function, outer: Environment, *, owner: Class | None = None) -> None:
+        super().__init__(function, outer)
+        self.owner = owner
+        self.inner: list[Lowering] = []
+        self.live = True
+        self._loops: list[list[tuple[Environment, Guard]]] = []
+
+    def run(self) -> None:
+        syntax = self.function.syntax
+        if isinstance(syntax, ast.Module):
+            self.block(syntax.body)
+        elif isinstance(syntax, ast.Lambda):
+            self.parameters(syntax)
+            self.function.returns.append((self.value(syntax.body), ALWAYS))
+        else:
+            self.parameters(syntax)
+            self.block(syntax.body)
+        for one, node in self.environment.items():
+            self.function.finals.setdefault(one, node)
+
+    def parameters(self, syntax: Definition) -> None:
+        spec = syntax.args
+        for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
+            self._parameter(one, one.arg)
+        for star, one_or_none in (("*", spec.vararg), ("**", spec.kwarg)):
+            if one_or_none is not None:
+                self._parameter(one_or_none, star + one_or_none.arg)
+
+    def _parameter(self, syntax: ast.arg, name: str) -> None:
+        node = self.node(Op.PARAM, syntax, (), name)
+        self.function.parameters[name.lstrip("*")] = node
+        self.environment[name.lstrip("*")] = node
+
+    # Blocks
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        for one in statements:
+            if not self.live:
+                return
+            self.statement = one
+            self.function.before[one] = self.snapshot()
+            self.function.guards[one] = self.guard
+            handler = getattr(self, f"_{type(one).__name__.lower()}", None)
+            if handler is not None:
+                handler(one)
+            self.function.after[one] = self.snapshot()
+
+    def _branch(self, body: Sequence[ast.stmt], start: Environment, guard: Guard) -> tuple[Environment, Guard] | None:
+        """What holds after `body`; None where it never ends."""
+        self.environment, self.guard, self.live = dict(start), guard, True
+        self.touched()
+        self.block(body)
+        end = (self.environment, self.guard) if self.live else None
+        self.live = True
+        return end
+
+    def _join(self, ends: Iterable[tuple[Environment, Guard] | None], guard: Guard) -> None:
+        """Go on after branches; where all but one ended early, under the condition of that one."""
+        left = [one for one in ends if one is not None]
+        if not left:
+            self.live = False
+            return
+        if len(left) == 1:
+            self.environment, self.guard = left[0]
+        else:
+            self.guard = guard
+            self.environment = self._merged(left)
+        self.touched()
+
+    def _merged(self, ends: list[tuple[Environment, Guard]]) -> Environment:
+        first, *others = (one for one, _ in ends)
+        if all(one == first for one in others):
+            return first
+        result: Environment = {}
+        for name in dict.fromkeys(name for one, _ in ends for name in one):
+            values = [one.get(name) for one, _ in ends]
+            known = next(one for one in values if one is not None)
+            if all(one is known for one in values) or all(one is None or _is_read(one, name) for one in values):
+                result[name] = known
+            else:
+                result[name] = self._phi(name, values, [guard for _, guard in ends])
+        return result
+
+    def _phi(self, name: Key, values: list[Node | None], guards: list[Guard]) -> Node:
+        found: list[Node] = []
+        kept: list[Guard] = []
+        for one, guard in zip(values, guards):
+            if one is None and not isinstance(name, str):
+                one = self.node(Op.ITEM if name[1][0] == "[" else Op.ATTR, None, (name[0],), unkeyed(name[1]))
+            if one is not None:
+                found.append(one)
+                kept.append(guard)
+        return found[0] if len(found) == 1 else self.node(Op.PHI, None, tuple(found), tuple(kept))
+
+    # Control flow
+
+    def _if(self, one: ast.If) -> None:
+        self.test(one.test)
+        start, guard = self.environment, self.guard
+        yes = self._branch(one.body, start, joined(guard, self.tests.guard(one.test, True)))
+        no = self._branch(one.orelse, start, joined(guard, self.tests.guard(one.test, False)))
+        self._join([yes, no], guard)
+
+    def _for(self, one: ast.For | ast.AsyncFor) -> None:
+        iterable = self.value(one.iter)
+        self._loop(one, lambda: self.bind(one.target, self.element(iterable, one.target)))
+        self._moved_in_turn(one, iterable)
+
+    _asyncfor = _for
+
+    def _while(self, one: ast.While) -> None:
+        self._loop(one, lambda: self.test(one.test))
+
+    def _loop(self, one: ast.For | ast.AsyncFor | ast.While, enter: Callable[[], None]) -> None:
+        """The body once, over phis for all that it binds."""
+        start, guard = self.environment, self.guard
+        names, attributes = _stored(one)
+        header: Environment = {}
+        phis: dict[Key, Node] = {}
+        for name, node in start.items():
+            if (name in names) if isinstance(name, str) else name[1] in attributes:
+                phis[name] = header[name] = self.node(Op.PHI, None, (node,), (guard,))
+            else:
+                header[name] = node
+        self.environment = dict(header)
+        self.touched()
+        enter()
+        if isinstance(one, ast.While):
+            inside = joined(guard, self.tests.guard(one.test, True))
+        else:
+            inside = guard
+        self._loops.append([])
+        end = self._branch(one.body, self.environment, inside)
+        breaks = self._loops.pop()
+        for name, phi in phis.items():
+            ends = [(e, g) for e, g in (*([end] if end else ()), *breaks) if e.get(name, phi) is not phi]
+            phi.args = (*phi.args, *(e[name] for e, _ in ends))
+            phi.extra = (*phi.extra, *(g for _, g in ends))  # type: ignore[misc]
+        for e, _ in (*([end] if end else ()), *breaks):
+            for name, node in e.items():
+                header.setdefault(name, node)  # bound inside, read behind
+        self.environment, self.guard = header, guard
+        self.touched()
+        if one.orelse:
+            self.block(one.orelse)
+
+    def _moved_in_turn(self, one: ast.For | ast.AsyncFor, iterable: Node) -> None:
+        """`for net in (a, b): net.to(device)`: each of them is another one afterwards."""
+        if iterable.op is not Op.SEQUENCE or not isinstance(one.target, ast.Name):
+            return
+        syntax = iterable.syntax
+        if not isinstance(syntax, (ast.Tuple, ast.List)):
+            return
+        for body in one.body:
+            moved = _receiver(body)
+            if not isinstance(moved, ast.Name) or moved.id != one.target.id or not isinstance(body, ast.Expr):
+                continue
+            call = self.calls.get(body.value)
+            for element in syntax.elts:
+                found = self.place_of(element)
+                if found is not None and call is not None and found in self.environment:
+                    self.environment[found] = self.node(Op.AFTER, element, (self.environment[found], call))
+        self.touched()
+
+    def _break(self, _: ast.Break) -> None:
+        if self._loops:
+            self._loops[-1].append((self.environment, self.guard))
+        self.live = False
+
+    def _continue(self, _: ast.Continue) -> None:
+        self._break(ast.Break())
+
+    def _return(self, one: ast.Return) -> None:
+        if one.value is not None:
+            self.function.returns.append((self.value(one.value), self.guard))
+        self._leave()
+
+    def _raise(self, one: ast.Raise) -> None:
+        if one.exc is not None:
+            self.value(one.exc)
+        self.live = False
+
+    def _leave(self) -> None:
+        """Attributes that are set by then are set for whoever comes later."""
+        for name, node in self.environment.items():
+            if not isinstance(name, str):
+                self.function.finals[name] = node
+        self.live = False
+
+    def _assert(self, one: ast.Assert) -> None:
+        self.test(one.test)
+        self.guard = joined(self.guard, self.tests.guard(one.test, True))
+
+    def _try(self, one: ast.Try) -> None:
+        start, guard = self.environment, self.guard
+        body = self._branch([*one.body, *one.orelse], start, guard)
+        broken = self._merged([(start, guard), *([body] if body else ())])
+        ends = [body]
+        for handler in one.handlers:
+            before = dict(broken)
+            if handler.name:
+                before[handler.name] = self.node(Op.UNKNOWN, handler, (), None)
+            ends.append(self._branch(handler.body, before, guard))
+        self._join(ends, guard)
+        if self.live:
+            self.block(one.finalbody)
+
+    _trystar = _try
+
+    def _with(self, one: ast.With | ast.AsyncWith) -> None:
+        depth = len(self.managers)
+        for item in one.items:
+            manager = self.value(item.context_expr)
+            self.managers.append(manager)
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, self.node(Op.ENTER, item.context_expr, (manager,), None))
+        self.block(one.body)
+        del self.managers[depth:]
+
+    _asyncwith = _with
+
+    def _match(self, one: ast.Match) -> None:
+        subject = self.value(one.subject)
+        start, guard = self.environment, self.guard
+        ends: list[tuple[Environment, Guard] | None] = [(start, guard)]
+        for case in one.cases:
+            before = dict(start)
+            for part in ast.walk(case.pattern):
+                name = getattr(part, "name", None) or getattr(part, "rest", None)
+                if isinstance(name, str):
+                    before[name] = self.node(Op.UNKNOWN, part, (subject,), None)
+            ends.append(self._branch(case.body, before, guard))
+        self._join(ends, guard)
+
+    # Simple statements
+
+    def _expr(self, one: ast.Expr) -> None:
+        call = self.value(one.value)
+        moved = _receiver(one)
+        place = self.place_of(moved) if moved is not None else None
+        if place is not None and moved is not None:
+            base = self.environment.get(place) or self.value(moved)
+            self.environment[place] = self.node(Op.AFTER, moved, (base, call), None)
+            self.touched()
+
+    def _assign(self, one: ast.Assign) -> None:
+        value = self.value(one.value)
+        for target in one.targets:
+            self.bind(target, value)
+
+    def _annassign(self, one: ast.AnnAssign) -> None:
+        if one.value is not None:
+            self.bind(one.target, self.value(one.value))
+
+    def _augassign(self, one: ast.AugAssign) -> None:
+        read = _read(one.target)
+        old, new = self.value(read), self.value(one.value)
+        self.bind(one.target, self.node(Op.OPERATION, one, (old, new), type(one.op).__name__))
+
+    def _delete(self, one: ast.Delete) -> None:
+        for target in one.targets:
+            if isinstance(target, ast.Name):
+                self.environment.pop(target.id, None)
+        self.touched()
+
+    def _import(self, one: ast.Import) -> None:
+        for alias in one.names:
+            name = alias.name if alias.asname else alias.name.partition(".")[0]
+            self.assign(alias.asname or name, self.node(Op.REF, one, (), name))
+
+    def _importfrom(self, one: ast.ImportFrom) -> None:
+        head = "." * one.level + (one.module or "")
+        for alias in one.names:
+            if alias.name == "*":
+                self.function.module.starred = True
+                continue
+            dotted = f"{head}{'' if head.endswith('.') else '.'}{alias.name}"
+            self.assign(alias.asname or alias.name, self.node(Op.REF, one, (), dotted))
+
+    def _global(self, one: ast.Global | ast.Nonlocal) -> None:
+        for name in one.names:
+            self.shared.add(name)
+            if name in self.outer:
+                self.environment.setdefault(name, self.outer[name])
+
+    _nonlocal = _global
+
+    # Definitions
+
+    def _functiondef(self, one: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        function = self.define(one, one.name)
+        self.assign(one.name, self.node(Op.FUNCTION, one, (), function))
+
+    _asyncfunctiondef = _functiondef
+
+    def define(self, syntax: Definition, name: str) -> Function:
+        """A function inside, whose body is lowered when this one is done."""
+        function = Function(name, syntax, self.function.module, self.function, self.owner)
+        self.function.module.functions.append(function)
+        spec = syntax.args
+        positional = [*spec.posonlyargs, *spec.args]
+        for parameter, default in (
+            *zip(positional[len(positional) - len(spec.defaults) :], spec.defaults),
+            *zip(spec.kwonlyargs, spec.kw_defaults),
+        ):
+            if default is not None:
+                function.defaults[parameter.arg] = self.value(default)
+        for decorator in getattr(syntax, "decorator_list", ()):
+            self.value(decorator)
+        outer = self.outer if self.owner is not None else _Chained(self.function.finals, self.outer)
+        inner = Lowering(function, outer)
+        if self.owner is not None:
+            self.owner.methods.setdefault(name, function)
+        self.inner.append(inner)
+        return function
+
+    def _classdef(self, one: ast.ClassDef) -> None:
+        bases = tuple(self.value(base) for base in one.bases)
+        made = Class(one.name, one, bases, self.function)
+        self.function.module.classes.append(made)
+        self.assign(one.name, self.node(Op.CLASS, one, (), made))
+        body = Lowering(self.function, _Chained(self.environment, self.outer), owner=made)
+        body.guard = self.guard
+        body.block(one.body)
+        made.members.update({name: node for name, node in body.environment.items() if isinstance(name, str)})
+        self.inner += body.inner
+        for inner in body.inner:
+            inner.outer = _Chained(self.function.finals, self.outer)
+
+    # Stores
+
+    def bind(self, target: ast.expr, value: Node) -> None:
+        """Give a target its value."""
+        match target:
+            case ast.Name(id=name):
+                self.assign(name, value)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                for index, element in enumerate(elements):
+                    self._unpack(element, value, index, len(elements))
+            case ast.Starred(value=inner):
+                self.bind(inner, value)
+            case ast.Attribute(value=owner, attr=name):
+                base = self.value(owner)
+                self.function.stores.append(Store(base, name, value, self.guard, self.statement, True))
+                if base is self.function.self_node and self.function.owner is not None:
+                    self.function.owner.stored.add(name)
+                self.environment[(base, name)] = value
+                self.touched()
+            case ast.Subscript(value=owner, slice=index):
+                base = self.value(owner)
+                found = self.value(index)
+                constant = found.extra if found.op is Op.CONST else None
+                self.function.stores.append(Store(base, constant, value, self.guard, self.statement, False, found))
+                if (name := item_key(found)) is not None:
+                    self.environment[(base, name)] = value
+                    self.touched()
+
+    def _unpack(self, element: ast.expr, value: Node, index: int, count: int) -> None:
+        if value.op is Op.SEQUENCE and len(value.args) == count and not isinstance(element, ast.Starred):
+            self.bind(element, value.args[index])
+        elif isinstance(element, ast.Starred):
+            self.bind(element.value, self.node(Op.ITEM, element, (value,), None))
+        else:
+            self.bind(element, self.node(Op.ITEM, element, (value,), index))
+
+
+class _Chained(dict[Key, Node]):
+    """A mapping behind another one; the first may still grow."""
+
+    def __init__(self, first: Environment, second: Environment) -> None:
+        super().__init__()
+        self._first, self._second = first, second
+
+    def get(self, name: Key, default: Node | None = None) -> Node | None:  # type: ignore[override]
+        found = self._first.get(name)
+        return found if found is not None else self._second.get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._first or name in self._second
+
+    def __getitem__(self, name: Key) -> Node:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+
+def _is_read(node: Node, name: Key) -> bool:
+    """Whether `node` is what `name` held before anything was stored there."""
+    if isinstance(name, str) or node.op not in {Op.ATTR, Op.ITEM} or node.args != (name[0],):
+        return False
+    return node.extra == unkeyed(name[1])
+
+
+def _receiver(one: ast.stmt) -> ast.expr | None:
+    """`net` in `net.to(device)`, `net.eval().to(device)`, `net.to(device).eval()`."""
+    if not isinstance(one, ast.Expr):
+        return None
+    node, moved = one.value, False
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        moved |= node.func.attr in MOVING
+        node = node.func.value
+    return node if moved and isinstance(node, (ast.Name, ast.Attribute)) else None
+
+
+def _stored(loop: ast.stmt) -> tuple[set[str], set[str]]:
+    """The names and the attributes that code inside of a loop may bind."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                names.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            if not isinstance(node.ctx, ast.Load):
+                attributes.add(node.attr)
+        elif isinstance(node, ast.Subscript):
+            if not isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant):
+                attributes.add(f"[{node.slice.value!r}]")
+        elif isinstance(node, ast.Expr) and (moved := _receiver(node)) is not None:
+            if isinstance(moved, ast.Name):
+                names.add(moved.id)
+            else:
+                attributes.add(moved.attr)  # type: ignore[union-attr]
+    return names, attributes
+
+
+def _read(target: ast.expr) -> ast.expr:
+    """The target of an augmented assignment, as it is read."""
+    match target:
+        case ast.Name(id=name):
+            return ast.copy_location(ast.Name(name, ast.Load()), target)
+        case ast.Attribute(value=value, attr=attr):
+            return ast.copy_location(ast.Attribute(value, attr, ast.Load()), target)
+        case ast.Subscript(value=value, slice=index):
+            return ast.copy_location(ast.Subscript(value, index, ast.Load()), target)
+    return target

@@ -1,0 +1,216 @@
+"""Values of a program in SSA form: each node is defined once; where paths join, a `PHI` stands.
+
+A node knows the syntax that made it, its operands, and the *guard* under which it is computed.
+"""
+
+import ast
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+Literal = tuple[Hashable, bool]
+"""An atom, the key of what is tested, and whether it holds."""
+
+Guard = frozenset[Literal]
+"""A path condition: literals that all hold."""
+
+ALWAYS: Guard = frozenset()
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Op(Enum):
+    """What sort of definition a node is."""
+
+    __hash__ = object.__hash__  # members are singletons; the inherited one hashes their names, slowly
+
+    CONST = auto()
+    """`extra` is the value."""
+    REF = auto()
+    """What an import, or the language itself, names: `extra` is its qualified name, `torch.zeros`, `builtins.len`."""
+    GLOBAL = auto()
+    """A name of the module, read inside of a function; `extra` is the name."""
+    PARAM = auto()
+    """`extra` is the name; a starred one has its stars."""
+    CALL = auto()
+    """`args[0]` is the callee, the others what it gets; `extra` names these: None, a keyword, `*` or `**`."""
+    ATTR = auto()
+    """`args[0]` is the object, `extra` the name."""
+    ITEM = auto()
+    """`args[0]` is the container, `args[1]` the index where it is no constant; `extra` the constant."""
+    ITER = auto()
+    """An element of what `args[0]` yields."""
+    OPERATION = auto()
+    """Arithmetic of `args`; `extra` is the operator's class name, `inplace` in `syntax` being an `ast.AugAssign`."""
+    COMPARE = auto()
+    """A comparison of `args`; `extra` are the operators."""
+    SEQUENCE = auto()
+    """A display; `extra` is tuple, list or set."""
+    MAPPING = auto()
+    """A display; `extra` are the constant keys, None for others."""
+    COMPREHENSION = auto()
+    """`args[0]` is any element; `extra` is list, set, dict or generator."""
+    PHI = auto()
+    """One of `args`; `extra` holds the guard of each."""
+    ENTER = auto()
+    """What a `with` statement binds; `args[0]` is the manager."""
+    AFTER = auto()
+    """`args[0]` after the statement `args[1]`, a call of one of its methods that may have moved it in place."""
+    FUNCTION = auto()
+    """`extra` is the `Function`."""
+    CLASS = auto()
+    """`extra` is the `Class`."""
+    FIELD = auto()
+    """An attribute of all objects of a class; `extra` is its name."""
+    UNKNOWN = auto()
+
+
+class Node:
+    """One value. Nodes are compared by identity; `index` counts them in the order of their making."""
+
+    __slots__ = ("args", "extra", "function", "guard", "index", "op", "statement", "syntax")
+
+    def __init__(
+        self,
+        op: Op,
+        syntax: ast.AST | None,
+        args: tuple["Node", ...],
+        extra: Hashable,
+        guard: Guard,
+        function: "Function",
+        statement: ast.stmt | None,
+    ) -> None:
+        self.op = op
+        self.syntax = syntax
+        self.args = args
+        self.extra = extra
+        self.guard = guard
+        self.function = function
+        self.statement = statement
+        self.index = function.module.count
+        function.module.count += 1
+        function.nodes.append(self)
+
+    def __repr__(self) -> str:
+        text = ast.unparse(self.syntax) if isinstance(self.syntax, ast.expr) else str(self.extra)
+        return f"<{self.op.name} {self.index}: {text[:40]}>"
+
+    @property
+    def line(self) -> int:
+        return getattr(self.syntax, "lineno", 0)
+
+
+Key = str | tuple[Node, str]
+"""What an environment binds: a name, or an attribute of a value."""
+
+Environment = dict[Key, Node]
+
+
+@dataclass(eq=False, slots=True)
+class Store:
+    """An attribute or an item of `base` gets `value`; `key` is the name or the constant index, None where unknown."""
+
+    base: Node
+    key: Hashable
+    value: Node
+    guard: Guard
+    statement: ast.stmt | None
+    is_attribute: bool
+    index: Node | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Class:
+    """A class: its bases as values, its methods, and a node for each attribute that its objects share."""
+
+    name: str
+    syntax: ast.ClassDef
+    bases: tuple[Node, ...]
+    home: "Function"
+    methods: dict[str, "Function"] = field(default_factory=dict)
+    members: dict[str, Node] = field(default_factory=dict)
+    fields: dict[str, Node] = field(default_factory=dict)
+    stored: set[str] = field(default_factory=set)
+
+    def lineage(self) -> Iterator["Class"]:
+        """The class, and those that it is derived from in the same file."""
+        pending = [self]
+        for one in pending:  # grows by the bases of each
+            yield one
+            bases = (base.extra for base in one.bases if base.op is Op.CLASS)
+            pending += [base for base in bases if isinstance(base, Class) and base not in pending]
+
+    def sets(self, name: str) -> bool:
+        """Whether a method of the class, or of one that it is derived from, stores the attribute."""
+        return any(name in one.stored for one in self.lineage())
+
+    def field_of(self, name: str) -> Node:
+        """The node of the attribute `name`, made when first asked for: that of the class which stores it first."""
+        home = next((one for one in self.lineage() if name in one.stored), self)
+        if home is not self:
+            return home.field_of(name)
+        found = self.fields.get(name)
+        if found is None:
+            found = self.fields[name] = Node(Op.FIELD, self.syntax, (), name, ALWAYS, self.home, None)
+        return found
+
+
+@dataclass(eq=False, slots=True)
+class Function:
+    """A function, a lambda, or the top level of a module: its parameters, its values, what it returns and stores."""
+
+    name: str
+    syntax: Definition | ast.Module
+    module: "Module"
+    parent: "Function | None" = None
+    owner: Class | None = None
+    parameters: dict[str, Node] = field(default_factory=dict)
+    defaults: dict[str, Node] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    returns: list[tuple[Node, Guard]] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
+    finals: Environment = field(default_factory=dict)
+    before: dict[ast.stmt, Environment] = field(default_factory=dict)
+    after: dict[ast.stmt, Environment] = field(default_factory=dict)
+    guards: dict[ast.stmt, Guard] = field(default_factory=dict)
+    yields: bool = False
+
+    @property
+    def self_node(self) -> Node | None:
+        """The object that a method is called on."""
+        if self.owner is None or isinstance(self.syntax, ast.Module) or "staticmethod" in self.decorators:
+            return None
+        return next(iter(self.parameters.values()), None)
+
+    @property
+    def decorators(self) -> tuple[str, ...]:
+        """The last parts of the names of its decorators."""
+        found = getattr(self.syntax, "decorator_list", ())
+        return tuple(ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in found)
+
+
+@dataclass(eq=False, slots=True)
+class Module:
+    """One file: all its functions, its top level first, and its classes."""
+
+    tree: ast.Module
+    functions: list[Function] = field(default_factory=list)
+    classes: list[Class] = field(default_factory=list)
+    count: int = 0
+    starred: bool = False
+    managed: dict[Node, tuple[Node, ...]] = field(default_factory=dict)
+
+    @property
+    def top(self) -> Function:
+        return self.functions[0]
+
+    def nodes(self) -> Iterator[Node]:
+        """All values, function after function."""
+        for function in self.functions:
+            yield from function.nodes
+
+
+def contradictory(first: Guard, second: Guard) -> bool:
+    """Whether no path satisfies both."""
+    small, large = (first, second) if len(first) < len(second) else (second, first)
+    return any((atom, not holds) in large for atom, holds in small)

@@ -1,0 +1,1 @@
+"""Where values live: constraints from the IR and the catalogue, and the conflicts between them."""

@@ -1,0 +1,53 @@
+"""One file through the placement analysis: its values, its constraints, its conflicts."""
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from devfix_codemods.ir import lower
+from devfix_codemods.placement.constraints import Constraints
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.search import Conflict, ends
+
+
+class Analysis:
+    """What is known of where the values of one file live."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.module = lower(tree)
+        self.constraints = Constraints(self.module)
+        self.kinds = self.constraints.kinds
+        self.graph = self.constraints.graph
+        self._ends: dict[Source, list[Conflict]] = {}
+
+    @cached_property
+    def conflicts(self) -> list[Conflict]:
+        """The strongest conflict of each birth, the strongest first."""
+        found = [one for source in self._births() if (one := self._strongest(source)) is not None]
+        return sorted(found, key=lambda one: (-one.confidence, one.birth.node.index))
+
+    def _births(self) -> Iterator[Source]:
+        for sources in list(self.graph.sources.values()):
+            for source in sources:
+                if source.place.where is Where.HOST and source.birth is not Birth.CHOSEN_HOST:
+                    yield source
+
+    def ends(self, birth: Source) -> list[Conflict]:
+        """All that `birth` shares its place with, the strongest first."""
+        found = self._ends.get(birth)
+        if found is None:
+            found = self._ends[birth] = ends(self.graph, birth)
+        return found
+
+    def _strongest(self, birth: Source) -> Conflict | None:
+        """The best path to a device; none where the host is nearer."""
+        found = self.ends(birth)
+        if birth.birth is Birth.READER and any(_is_host(one) for one in found[:1]):
+            return None
+        elsewhere = [one for one in found if not _is_host(one)]
+        return elsewhere[0] if elsewhere else None
+
+
+def _is_host(conflict: Conflict) -> bool:
+    return conflict.end.place.where is Where.HOST

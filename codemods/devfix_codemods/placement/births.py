@@ -1,0 +1,622 @@
+"""Sources: where values are born, moved and wanted, and the families that they stand in."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.graph import Birth, Graph, Source
+from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
+
+CALLER = Place(Where.CALLER)
+MODULE = Place(Where.MODULE)
+_CHAINED = frozenset("float long double half int bool detach unsqueeze squeeze view contiguous requires_grad_ eval train".split())
+
+
+class Births:
+    """Adds the sources of one file to its graph."""
+
+    def __init__(self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function]) -> None:
+        self.module = module
+        self.kinds = kinds
+        self.graph = graph
+        self.calls = calls
+        self.moves: dict[Node, Place] = {}
+        """Each call that moves, and where to."""
+        self.movers: dict[Node, list[Node]] = defaultdict(list)
+        """The moves of each value, by what it was unpacked or made as."""
+        self.moved_in_place: set[Node] = set()
+        """Each `AFTER` whose statement moved a module."""
+        self.used = {one for node in module.nodes() for one in node.args}
+        self.used |= {store.value for function in module.functions for store in function.stores}
+        self.used |= {value for function in module.functions for value, _ in function.returns}
+        self._owned = self._inside_modules()
+        self._places_itself = {one for one in module.classes if self._constructor_places(one)}
+
+    def all(self) -> None:
+        self._refilled = {
+            store.base
+            for function in self.module.functions
+            for store in function.stores
+            if not store.is_attribute and self._is_move(store.value)
+        }
+        for function in self.module.functions:
+            for node in list(function.nodes):
+                if node.op is Op.CALL:
+                    self._call(node)
+                elif node.op is Op.AFTER and self._after(node):
+                    self.moved_in_place.add(node)
+                if self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                    link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
+                    self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
+        for function in self.module.functions:
+            self._parameters(function)
+        self._flags()
+        self._families()
+
+    def _flags(self) -> None:
+        """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
+        for root, moves in self.movers.items():
+            for move in moves:
+                place = self._place_of_move(move)
+                if place is None or place.where is not Where.DEVICE:
+                    continue
+                device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
+                for atom, holds in move.guard - root.guard:
+                    if device is None or (isinstance(atom, tuple) and device in atom):
+                        self.graph.host_only.add((atom, not holds))
+
+    # What constraints ask
+
+    def class_of(self, base: Node) -> Class | None:
+        """The class of this file of which `base` is an object."""
+        return self.kinds.class_of(base)
+
+    def place_of_module(self, owner: Class) -> Node:
+        """The value that stands for where the modules of a class are."""
+        node = owner.field_of("")
+        if not self.graph.sources.get(node):
+            self.graph.add(Source(node, MODULE, Birth.PARAMETER, ("module-place",)))
+        return node
+
+    def is_registered(self, value: Node) -> bool:
+        """Whether an attribute with this value moves with the module that has it: a module or a parameter."""
+        if self.kinds.is_module(value):
+            return True
+        return value.op is Op.CALL and any(canonical(one) in rows.PARAMETERS for one in names(value.args[0]))
+
+    def has_device(self, node: Node) -> bool:
+        """Whether a call says on which device its result is."""
+        return isinstance(node.extra, tuple) and ("device" in node.extra or "**" in node.extra)
+
+    def is_of_batch(self, node: Node) -> bool:
+        """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
+        base = self._iterable(node)
+        return base is not node and self.is_loader(base)
+
+    def _iterable(self, node: Node) -> Node:
+        """What a loop, or `next(iter(…))`, takes a value or a part of one from; itself where it is no such part."""
+        for _ in range(4):
+            if node.op not in {Op.ITEM, Op.ATTR} or self.kinds.of(node.args[0]) is Kind.TENSOR:
+                break
+            node = node.args[0]
+        if node.op is Op.ITER or _calls_builtin(node, "next"):
+            node = node.args[-1 if node.op is Op.ITER else 1]
+            while _calls_builtin(node, "iter", "next"):
+                node = node.args[1]
+        return node
+
+    def is_loader(self, node: Node) -> bool:
+        return self.kinds.of(node) is Kind.LOADER
+
+    def unmoved_arguments(self, call: Node) -> tuple[Node, ...]:
+        """What a module gets, but for what its `forward`, which is read, moves itself."""
+        owner = self.class_of(call.args[0])
+        forward = method_of(owner, "forward") if owner is not None else None
+        if forward is None:
+            return call.args[1:]
+        moved = {argument for argument, parameter in bound(call, forward) if self.movers.get(parameter)}
+        return tuple(one for one in call.args[1:] if one not in moved)
+
+    def is_read(self, module: Node) -> bool:
+        """Whether the class of a module is known, so that it does not move what it gets behind our back."""
+        if self.class_of(module) is not None:
+            return True
+        root = next(iter(self.roots(module)), module)
+        return root.op is Op.CALL and any(one.startswith("torch") for one in names(root.args[0]))
+
+    def scatters(self, module: Node) -> bool:
+        """Whether a module takes what it gets to its own devices: `DataParallel`."""
+        return any(
+            one.op is Op.CALL and any(each.endswith("DataParallel") for each in names(one.args[0]))
+            for one in (module, *self._wrapped(module))
+        )
+
+    def _wrapped(self, module: Node) -> list[Node]:
+        found: list[Node] = []
+        pending = [module]
+        while pending and len(found) < 12:
+            one = pending.pop()
+            if one in found:
+                continue
+            found.append(one)
+            if one.op in {Op.PHI, Op.AFTER}:
+                pending += one.args
+            elif one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in {"to", "cuda", "eval", "train"}:
+                pending.append(one.args[0].args[0])
+            elif one.op is Op.ATTR and (owner := self.class_of(one.args[0])) is not None:
+                key = str(one.extra)
+                pending += [
+                    store.value
+                    for function in self.module.functions
+                    for store in function.stores
+                    if store.is_attribute and store.key == key and self.class_of(store.base) is owner
+                ]
+        return found
+
+    def placed_at(self, node: Node, device: Node) -> None:
+        """`node` is where `device`, which is given to what makes it, says."""
+        place = place_of(device, self.kinds)
+        if place is not None:
+            self._at(node, place)
+
+    def _at(self, node: Node, place: Place) -> None:
+        if place.where is Where.FOLLOWS:
+            if place.node is not None:
+                self.graph.same(place.node, node, "move", node.guard)
+            return
+        birth = Birth.CHOSEN_HOST if place == HOST else Birth.MOVE
+        self.graph.add(Source(node, place, birth, ("move" if place.sure else "move-by-name",)))
+
+    def _is_move(self, node: Node) -> bool:
+        return node.op is Op.CALL and self._target(node) is not None
+
+    def _after(self, node: Node) -> bool:
+        if self.kinds.of(node.args[0]) is Kind.TENSOR:
+            return False
+        place = self._target(self._moving_call(node.args[1]))
+        if place is None:
+            return False
+        if place.where is Where.FOLLOWS:
+            self.graph.same(place.node or node, node, "move", node.guard)
+            return True
+        birth = Birth.CHOSEN_HOST if place == HOST else Birth.MOVE
+        self.graph.add(Source(node, place, birth, ("move" if self.kinds.is_module(node.args[0]) else "move-by-name",)))
+        for one in self.roots(node.args[0]):
+            self.movers[one].append(node)
+        return True
+
+    def _moving_call(self, call: Node) -> Node:
+        """`net.to(device)` in `net.to(device).eval()`."""
+        while call.op is Op.CALL and call.args[0].op is Op.ATTR:
+            if method_effect(str(call.args[0].extra)) in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST}:
+                return call
+            call = call.args[0].args[0]
+        return call
+
+    # Calls
+
+    def _call(self, node: Node) -> None:
+        callee = node.args[0]
+        found = names(callee)
+        if self._is_encoding(node):
+            self.graph.add(Source(node, HOST, Birth.ENCODING, ("encoding",)))
+        elif found:
+            self._api(node, canonical(found[0]))
+        elif callee.op is Op.ATTR and node not in self.calls:
+            if str(callee.extra)[:1].isupper() and self.kinds.is_module(node):
+                self._module(node, self._sort_of_module(node))
+            else:
+                self._method(node, callee.args[0], str(callee.extra))
+        elif callee.op is Op.CLASS and isinstance(callee.extra, Class):
+            made = callee.extra
+            if made in self.kinds.module_classes and made not in self._places_itself:
+                self._module(node, "module-made" if self._holds_tensors(made) else "maybe-bare")
+
+    def _is_encoding(self, node: Node) -> bool:
+        """`tokenizer(text, return_tensors="pt")`, whatever it is that is called."""
+        given = self._keyword(node, "return_tensors")
+        return given is not None and given.op is Op.CONST and given.extra == "pt"
+
+    def _holds_tensors(self, owner: Class) -> bool:
+        """Whether the modules of a class have parameters, as far as the class is read."""
+        for one in owner.lineage():
+            for function in (*one.methods.values(),):
+                if any(self._makes_tensors(node) for node in function.nodes if node.op is Op.CALL):
+                    return True
+        return False
+
+    def _makes_tensors(self, call: Node) -> bool:
+        callee = call.args[0]
+        if callee.op is Op.CLASS and isinstance(callee.extra, Class):
+            return callee.extra in self.kinds.module_classes
+        if callee.op is Op.ATTR and callee.extra in {"register_buffer", "register_parameter", "add_module"}:
+            return True
+        return any(
+            effect(canonical(one)) is Effect.MODULE or canonical(one) in rows.PARAMETERS
+            or (effect(canonical(one)) is None and one.rpartition(".")[2][:1].isupper())
+            for one in names(callee)
+        )
+
+    def _sort_of_module(self, node: Node) -> str:
+        """How surely what an unread class makes is a module with parameters."""
+        return "used-as-module" if self.kinds.says(node, Kind.MODULE) and self.kinds.has_parameters(node) else "maybe-bare"
+
+    def _api(self, node: Node, qualified: str) -> None:
+        row = effect(qualified)
+        if row in {Effect.FACTORY, Effect.CONVERSION}:
+            self._factory(node, qualified, row)
+        elif row is Effect.HOST:
+            self._from_host(node, qualified)
+        elif row is Effect.LIKE and self.has_device(node):
+            self._placed(node)
+        elif row is Effect.MODULE:
+            self._module(node, "module-made")
+        elif row is Effect.LOAD:
+            self._loaded(node)
+        elif row is Effect.ARRAY:
+            for one in node.args[1:]:
+                if self.kinds.of(one) is Kind.TENSOR:
+                    self.graph.add(Source(one, HOST, Birth.READER, ("needs-host",)))
+        elif qualified.startswith("torch.cuda.") and qualified.endswith("Tensor"):
+            self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
+        elif row is None and self.kinds.is_module(node):
+            last = qualified.rpartition(".")[2]
+            if last == "from_pretrained":
+                self._module(node, "used-as-module")
+            elif last[:1].isupper():
+                self._module(node, self._sort_of_module(node))
+            else:
+                self._module(node, "built-by-unknown")
+
+    def _keyword(self, node: Node, keyword: str) -> Node | None:
+        if not isinstance(node.extra, tuple) or keyword not in node.extra:
+            return None
+        return node.args[1 + node.extra.index(keyword)]
+
+    def _placed(self, node: Node) -> None:
+        """What `device=` says of the result of a call."""
+        device = self._keyword(node, "device")
+        place = place_of(device, self.kinds) if device is not None else None
+        if place is None:
+            return
+        self._at(node, place)
+        self.moves[node] = place
+
+    def _factory(self, node: Node, qualified: str, row: Effect) -> None:
+        if self.has_device(node):
+            self._placed(node)
+            return
+        if self._under_device(node) or self.module_sets_default:
+            return
+        link = "factory"
+        scalar = False
+        if row is Effect.CONVERSION:
+            if len(node.args) < 2 or self.kinds.of(node.args[1]) is Kind.TENSOR:
+                return
+            scalar, link = _is_number(node.args[1], self.kinds)
+        elif qualified.rpartition(".")[2] in {"zeros", "ones", "empty", "rand", "randn", "full"} and len(node.args) > 1:
+            first = node.args[1]
+            scalar = first.op is Op.SEQUENCE and not first.args
+        self.graph.add(Source(node, HOST, Birth.FACTORY, (link,), scalar))
+
+    def _from_host(self, node: Node, qualified: str) -> None:
+        if self._under_device(node) or self.module_sets_default:
+            return
+        self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
+
+    @property
+    def module_sets_default(self) -> bool:
+        """Whether the file changes where factories make tensors."""
+        found = self.__dict__.get("_sets_default")
+        if found is None:
+            found = self.__dict__["_sets_default"] = any(
+                one.op is Op.CALL and (name(one.args[0]) or "").startswith("torch.set_default_") and
+                (name(one.args[0]) or "") != "torch.set_default_dtype"
+                for one in self.module.nodes()
+            )
+        return bool(found)
+
+    def _under_device(self, node: Node) -> bool:
+        """`with torch.device(d): …`"""
+        return any(self.kinds.of(one) is Kind.DEVICE for one in self.module.managed.get(node, ()))
+
+    def _module(self, node: Node, link: str) -> None:
+        if node in self._owned or self._under_device(node):
+            return
+        if self.has_device(node):
+            self._placed(node)
+            return
+        if isinstance(node.extra, tuple) and "device_map" in node.extra:
+            return
+        passed = [one for one in node.args[1:] if (place_of(one, self.kinds) or HOST) != HOST and not _is_number_node(one)]
+        if passed:
+            return
+        if link == "built-by-unknown" and not node.args[1:]:
+            link = "used-as-module"
+        self.graph.add(Source(node, HOST, Birth.MODULE, (link,)))
+
+    def _loaded(self, node: Node) -> None:
+        device = self._keyword(node, "map_location")
+        if device is None and len(node.args) > 2:
+            device = node.args[2]
+        place = place_of(device, self.kinds) if device is not None else None
+        if place is not None and place.where is not Where.FOLLOWS:
+            birth = Birth.CHOSEN_HOST if place == HOST else Birth.MOVE
+            self.graph.add(Source(node, place, birth, ("move-by-name",)))
+
+    def _method(self, node: Node, base: Node, method: str) -> None:
+        row = method_effect(method)
+        kind = self.kinds.of(base)
+        if row in {Effect.MOVE, Effect.CUDA}:
+            self._move(node, base)
+        elif row is Effect.TO_HOST:
+            self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("certain",)))
+        elif row is Effect.NEEDS_HOST and kind in {Kind.TENSOR, None}:
+            self.graph.add(Source(base, HOST, Birth.READER, ("needs-host",)))
+        elif method.startswith("new_") and self.has_device(node):
+            self._placed(node)
+        elif method == "type" and len(node.args) > 1 and _names_cuda(node.args[1]):
+            self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
+            for one in self.roots(base):
+                self.movers[one].append(node)
+            self.moves[node] = CUDA
+        elif method == "type_as" and len(node.args) > 1:
+            self.graph.same(node.args[1], node, "move", node.guard)
+            for one in self.roots(base):
+                self.movers[one].append(node)
+        elif row is None and method == "from_pretrained" and self.kinds.is_module(node):
+            self._module(node, "used-as-module")
+
+    def _target(self, call: Node) -> Place | None:
+        """Where a call moves its receiver; None where it does not move."""
+        if call.op is not Op.CALL or call.args[0].op is not Op.ATTR:
+            return None
+        row = method_effect(str(call.args[0].extra))
+        if row is Effect.CUDA:
+            return CUDA
+        if row is Effect.TO_HOST:
+            return HOST
+        if row is not Effect.MOVE:
+            return None
+        device = self._keyword(call, "device")
+        if device is None and len(call.args) > 1 and isinstance(call.extra, tuple) and call.extra[0] is None:
+            device = call.args[1]
+        return place_of(device, self.kinds) if device is not None else None
+
+    def _move(self, node: Node, base: Node) -> None:
+        place = self._target(node)
+        if place is None:
+            if self._keeps_place(node):
+                self.graph.same(base, node, "certain", node.guard)
+            return
+        self.moves[node] = place
+        if place != HOST:
+            for one in self.roots(base):
+                self.movers[one].append(node)
+        self._at(node, place)
+
+    def _keeps_place(self, call: Node) -> bool:
+        """`x.to(torch.float32)`, `x.to(dtype=…)`."""
+        given = call.args[1:]
+        return bool(given) and all(self.kinds.of(one) in {Kind.DTYPE, Kind.NUMBER, None} for one in given)
+
+    def roots(self, node: Node) -> set[Node]:
+        """The values that a chain of conversions, and of choices, starts from: `x` in `Variable(x).float()`."""
+        found: set[Node] = set()
+        pending, seen = [node], set()
+        while pending and len(seen) < 40:
+            one = pending.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            inner = self._inner(one)
+            if inner is not None:
+                pending.append(inner)
+            elif one.op is Op.PHI:
+                pending += one.args
+            else:
+                found.add(one)
+        return found
+
+    def _inner(self, node: Node) -> Node | None:
+        """What a conversion, or a move, was given."""
+        if node.op is Op.AFTER:
+            return node.args[0]
+        if node.op is not Op.CALL:
+            return None
+        callee = node.args[0]
+        qualified = name(callee)
+        if qualified is not None:
+            wraps = effect(canonical(qualified)) in {Effect.PASS, Effect.WRAP}
+            return node.args[1] if wraps and len(node.args) > 1 else None
+        if callee.op is Op.ATTR and (callee.extra in _CHAINED or method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}):
+            return callee.args[0]
+        return None
+
+    # Parameters
+
+    def _parameters(self, function: Function) -> None:
+        owner = function.owner
+        inside = owner in self.kinds.module_classes if owner is not None else False
+        itself = function.self_node
+        for parameter in function.parameters.values():
+            if parameter is itself:
+                if inside and owner is not None:
+                    self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
+                continue
+            if self.kinds.of(parameter) in {None, Kind.TENSOR} and not str(parameter.extra).startswith("*"):
+                link = "parameter"
+                if inside and function.name == "forward":
+                    link = "forward-input"
+                    if owner is not None:
+                        self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
+                self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
+
+    # Families
+
+    def _families(self) -> None:
+        """Values that stand in a row, or modules made together: each that is moved speaks for those that are not."""
+        for base, row in self._rows():
+            members = [one for one in row if one in self.used and not isinstance(one.syntax, ast.Starred)]
+            moved = {one: moves for one in members if (moves := self._moved(one))}
+            rest = [one for one in members if one not in moved]
+            if not moved or not rest:
+                continue
+            link = ("family-one", "family-two", "family-many")[min(len(moved), 3) - 1]
+            for one in rest:
+                kind = self.kinds.of(one)
+                if kind in {None, Kind.TENSOR}:
+                    self._beside_moved(one, base)
+                if kind is Kind.TENSOR or (kind is None and len(moved) + 1 == len(members) and len(moved) > 1):
+                    nearest = min(moved, key=lambda each: abs(each.index - one.index))
+                    self.graph.meets(one, moved[nearest][-1], link, moved[nearest][-1].guard)
+        self._made_together()
+        self._factories_together()
+
+    def _factories_together(self) -> None:
+        """Factories of one function, some of which are told a device."""
+        told: dict[Function, list[Node]] = defaultdict(list)
+        bare: dict[Function, list[Node]] = defaultdict(list)
+        for node, sources in self.graph.sources.items():
+            if any(one.birth is Birth.FACTORY for one in sources):
+                bare[node.function].append(node)
+        for node, place in self.moves.items():
+            if self.has_device(node) and place.where is not Where.HOST:
+                told[node.function].append(node)
+        for function, members in bare.items():
+            beside = told.get(function)
+            if beside:
+                link = ("factories-one", "factories-two", "factories-many")[min(len(beside), 3) - 1]
+                for one in members:
+                    nearest = min(beside, key=lambda each: abs(each.index - one.index))
+                    self.graph.meets(one, nearest, link, nearest.guard)
+
+    def _rows(self) -> Iterator[tuple[Node | None, list[Node]]]:
+        """What was unpacked from one value, stands in one display, or is given to one function."""
+        parts: dict[Node, list[Node]] = defaultdict(list)
+        for node in self.module.nodes():
+            if node.op is Op.ITEM:
+                parts[node.args[0]].append(node)
+            elif node.op is Op.SEQUENCE and node.extra == "tuple" and any(self._is_move(one) for one in node.args):
+                yield None, [root for one in node.args for root in self.roots(one)]
+        yield from parts.items()
+        for function in self.module.functions:
+            itself = function.self_node
+            yield None, [one for one in function.parameters.values() if one is not itself]
+
+    def _made_together(self) -> None:
+        """Modules that one function makes, some of which it moves."""
+        groups: dict[Function, list[Node]] = defaultdict(list)
+        for node, sources in self.graph.sources.items():
+            if any(one.birth is Birth.MODULE for one in sources):
+                groups[node.function].append(node)
+        for members in groups.values():
+            moved = {one: moves for one in members if (moves := self._moved(one))}
+            link = ("family-one", "family-two", "family-many")[min(max(len(moved), 1), 3) - 1]
+            for one in members if moved else ():
+                if one not in moved:
+                    nearest = min(moved, key=lambda each: abs(each.index - one.index))
+                    self.graph.meets(one, moved[nearest][-1], link, moved[nearest][-1].guard)
+
+    def _beside_moved(self, node: Node, base: Node | None) -> None:
+        """What is moved was on the host, and so was what came with it."""
+        known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
+        if all(one.place == CALLER for one in known):
+            self.graph.add(Source(node, HOST, Birth.SIBLING, ("unpacked-beside-moved",)))
+
+    def _moved(self, node: Node) -> list[Node]:
+        """The moves of a value to a device."""
+        return [one for one in self.movers.get(node, ()) if self._is_elsewhere(one)]
+
+    def _is_elsewhere(self, move: Node) -> bool:
+        place = self._place_of_move(move)
+        return place is None or place.where is not Where.HOST
+
+    def _place_of_move(self, move: Node) -> Place | None:
+        if move.op is Op.AFTER:
+            return self._target(self._moving_call(move.args[1]))
+        return self.moves.get(move)
+
+    # Modules
+
+    def _inside_modules(self) -> set[Node]:
+        """Modules that move with another one: parts of containers, attributes of modules."""
+        owned: set[Node] = set()
+        for function in self.module.functions:
+            for store in function.stores:
+                owner = self.kinds.class_of(store.base)
+                if store.is_attribute and (owner in self.kinds.module_classes or self.kinds.is_module(store.base)):
+                    self._own(store.value, owned)
+            for node in function.nodes:
+                if node.op is Op.CALL and self._takes_over(node):
+                    for one in node.args[1:]:
+                        self._own(one, owned)
+            if function.owner in self.kinds.module_classes:
+                for value, _ in function.returns:
+                    self._own(value, owned)
+        return owned
+
+    def _takes_over(self, node: Node) -> bool:
+        callee = node.args[0]
+        found = name(callee)
+        if found is not None:
+            return effect(canonical(found)) in {Effect.MODULE, Effect.BARE} or found.rpartition(".")[2][:1].isupper()
+        if callee.op is Op.ATTR:
+            return callee.extra in {"append", "add_module", "register_module", "extend", "insert", "__init__"}
+        return callee.op is Op.CLASS
+
+    def _own(self, value: Node, owned: set[Node]) -> None:
+        pending = [value]
+        while pending:
+            one = pending.pop()
+            if one in owned:
+                continue
+            owned.add(one)
+            if one.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.PHI, Op.ITER}:
+                pending += one.args
+            elif one.op is Op.CALL and self.calls.get(one) is None:
+                pending += one.args[1:]
+
+    def _constructor_places(self, owner: Class) -> bool:
+        """Whether objects move themselves when they are made."""
+        made = owner.methods.get("__init__")
+        if made is None:
+            return False
+        return any(
+            one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in {"to", "cuda"}
+            and one.args[0].args[0] is made.self_node
+            for one in made.nodes
+        )
+
+
+def _calls_builtin(node: Node, *called: str) -> bool:
+    return node.op is Op.CALL and len(node.args) > 1 and name(node.args[0]) in {f"builtins.{one}" for one in called}
+
+
+def _is_number_node(node: Node) -> bool:
+    return node.op is Op.CONST and isinstance(node.extra, int)
+
+
+def _is_number(node: Node, kinds: Kinds) -> tuple[bool, str]:
+    """Whether a conversion gives a 0-dim tensor, and how sure that is."""
+    if node.op is Op.CONST:
+        return True, "conversion"
+    if node.op in {Op.SEQUENCE, Op.COMPREHENSION} or kinds.of(node) in {Kind.ARRAY, Kind.SEQUENCE}:
+        return False, "conversion"
+    if kinds.of(node) is Kind.NUMBER:
+        return True, "conversion"
+    return False, "maybe-scalar"
+
+
+def _names_cuda(node: Node) -> bool:
+    if isinstance(node.extra, str) and node.op is Op.CONST:
+        return "cuda" in node.extra
+    return any("torch.cuda." in one for one in names(node))
+
+

@@ -1,0 +1,79 @@
+"""Which calls run which functions of the same file."""
+
+from devfix_codemods.ir import Class, Function, Module, Node, Op
+
+
+def local_calls(module: Module) -> dict[Node, Function]:
+    """The functions, methods and constructors that calls surely run. Calls of modules run `forward` by themselves."""
+    instances = _instances(module)
+    found: dict[Node, Function] = {}
+    for node in module.nodes():
+        if node.op is Op.CALL and (called := _called(node.args[0], module, instances)) is not None:
+            found[node] = called
+    return found
+
+
+def _instances(module: Module) -> dict[Node, Class]:
+    """Objects of classes of this file, by where they are made or kept."""
+    found: dict[Node, Class] = {}
+    for function in module.functions:
+        itself = function.self_node
+        if itself is not None and function.owner is not None:
+            found[itself] = function.owner
+    for node in module.nodes():
+        if node.op is Op.CALL and (made := _class(node.args[0], module)) is not None:
+            found[node] = made
+    for function in module.functions:
+        for store in function.stores:
+            owner = found.get(store.base)
+            made = found.get(store.value)
+            if store.is_attribute and owner is not None and made is not None:
+                found[owner.field_of(str(store.key))] = made
+    return found
+
+
+def _class(callee: Node, module: Module) -> Class | None:
+    callee = _resolved(callee, module)
+    return callee.extra if callee.op is Op.CLASS and isinstance(callee.extra, Class) else None
+
+
+def _resolved(node: Node, module: Module) -> Node:
+    if node.op is Op.GLOBAL:
+        return module.top.finals.get(str(node.extra), node)
+    return node
+
+
+def _called(callee: Node, module: Module, instances: dict[Node, Class]) -> Function | None:
+    callee = _resolved(callee, module)
+    if callee.op is Op.FUNCTION and isinstance(callee.extra, Function):
+        return callee.extra
+    if callee.op is Op.CLASS and isinstance(callee.extra, Class):
+        return method(callee.extra, "__init__")
+    if callee.op is Op.ATTR:
+        owner = _object(callee.args[0], module, instances)
+        if owner is not None:
+            return method(owner, str(callee.extra))
+    return None
+
+
+def _object(node: Node, module: Module, instances: dict[Node, Class]) -> Class | None:
+    node = _resolved(node, module)
+    found = instances.get(node)
+    if found is not None:
+        return found
+    if node.op in {Op.PHI, Op.AFTER}:
+        return next((one for one in map(instances.get, node.args) if one is not None), None)
+    if node.op is Op.ATTR:
+        owner = instances.get(node.args[0])
+        if owner is not None:
+            return instances.get(owner.field_of(str(node.extra)))
+    return None
+
+
+def method(owner: Class, name: str, depth: int = 0) -> Function | None:
+    """The method that objects of a class have under a name, its own or one of a base in this file."""
+    found = owner.methods.get(name)
+    if found is not None or depth > 5:
+        return found
+    bases = (one.extra for one in owner.bases if one.op is Op.CLASS and isinstance(one.extra, Class))
+    return next((one for one in (method(base, name, depth + 1) for base in bases) if one is not None), None)

@@ -1,0 +1,307 @@
+"""From the IR and the catalogue to the constraint graph of a file."""
+
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.nodes import ALWAYS
+from devfix_codemods.placement.births import Births
+from devfix_codemods.placement.calls import local_calls
+from devfix_codemods.placement.graph import Graph
+from devfix_codemods.placement.kinds import Kinds, bound
+
+_PLACELESS = frozenset(
+    {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
+    | {Kind.DATASET, Kind.NONE, Kind.TOKENIZER}
+)
+
+
+class Constraints:
+    """Builds the graph of one file."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.calls = local_calls(module)
+        self.kinds = Kinds(module, self.calls)
+        self.graph = Graph()
+        self.births = Births(module, self.kinds, self.graph, self.calls)
+        self._callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
+        self.births.all()
+        for function in module.functions:
+            for node in list(function.nodes):
+                handler = _HANDLERS.get(node.op)
+                if handler is not None:
+                    handler(self, node)
+            self._stores(function)
+            self._returns(function)
+
+    def may_live(self, node: Node) -> bool:
+        """Whether a value may be somewhere at all."""
+        if node.op in {Op.CONST, Op.FUNCTION, Op.CLASS, Op.REF}:
+            return False
+        return self.kinds.of(node) not in _PLACELESS
+
+    # Joins
+
+    def _phi(self, node: Node) -> None:
+        guards = node.extra
+        assert isinstance(guards, tuple)
+        for one, guard in zip(node.args, guards):
+            if self.may_live(one):
+                self.graph.flows(one, node, "certain", guard)
+        self._alternatives(node, [one for one in node.args if self.may_live(one)])
+
+    def _alternatives(self, node: Node, values: list[Node]) -> None:
+        """What either branch may have left behind is used in the same way, and so probably lives in the same place."""
+        origins = [self.births.roots(one) for one in values]
+        for index, one in enumerate(values):
+            if one is not node and not any(one in other for at, other in enumerate(origins) if at != index):
+                if not any(origins[index] & other for at, other in enumerate(origins) if at != index):
+                    self.graph.meets(one, node, "other-path", node.guard)
+
+    def _after(self, node: Node) -> None:
+        if node not in self.births.moved_in_place:
+            self.graph.same(node.args[0], node, "certain", node.guard)
+
+    def _contains(self, node: Node) -> None:
+        for one in node.args:
+            if self.may_live(one):
+                self.graph.flows(one, node, "element", node.guard)
+
+    def _part(self, node: Node) -> None:
+        base = node.args[0]
+        if not self.may_live(base) or self.births.is_of_batch(node):
+            return
+        if self.kinds.of(base) is Kind.TENSOR:
+            self.graph.same(base, node, "view", node.guard)
+            for index in node.args[1:]:
+                if self.kinds.of(index) is Kind.TENSOR:
+                    self.graph.only_from(node, index, "index", node.guard)
+        else:
+            self.graph.flows(node, base, "part", node.guard)
+
+    def _attr(self, node: Node) -> None:
+        base = node.args[0]
+        if node in self._callees or name(node) is not None:
+            return
+        owner = self.births.class_of(base)
+        if owner is not None:
+            if owner.sets(str(node.extra)):
+                self.graph.same(owner.field_of(str(node.extra)), node, "field", node.guard)
+            return
+        if node.extra in rows.PLAIN_ATTRIBUTES or not self.may_live(base):
+            return
+        if node.extra in rows.TENSOR_ATTRIBUTES and self.kinds.of(base) is Kind.TENSOR:
+            self.graph.same(base, node, "view", node.guard)
+        else:
+            self.graph.flows(node, base, "part", node.guard)
+
+    def _global(self, node: Node) -> None:
+        found = self.module.top.finals.get(str(node.extra))
+        if found is not None and self.may_live(found):
+            self.graph.same(found, node, "global", node.guard)
+
+    def _stores(self, function: Function) -> None:
+        for store in function.stores:
+            if not self.may_live(store.value):
+                continue
+            if store.is_attribute:
+                owner = self.births.class_of(store.base)
+                if owner is None:
+                    self._attribute_of_module(store.base, store.value)
+                continue
+            if self.kinds.of(store.base) is Kind.TENSOR:
+                if store.index is not None and self.kinds.of(store.index) is Kind.TENSOR:  # a slice is copied into
+                    self.graph.meets(store.value, store.base, "operation", store.guard, scalars=True)
+            elif store.key is None or store.base.op is Op.MAPPING:
+                self.graph.flows(store.value, store.base, "element", store.guard)
+        self._fields(function)
+
+    def _fields(self, function: Function) -> None:
+        """What a method leaves in attributes is what others find there."""
+        itself = function.self_node
+        for key, value in function.finals.items():
+            if isinstance(key, str) or key[1].startswith("["):
+                continue
+            base, attribute = key
+            owner = self.births.class_of(base)
+            if owner is None or not self.may_live(value):
+                continue
+            if value.op is Op.ATTR and value.args[0] is base and value.extra == attribute:
+                continue
+            field = owner.field_of(attribute)
+            self.graph.flows(value, field, "certain", value.guard)
+            if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
+                self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
+
+    def _attribute_of_module(self, base: Node, value: Node) -> None:
+        if self.kinds.is_module(base) and self.kinds.is_module(value):
+            self.graph.meets(value, base, "part", value.guard)
+
+    def _returns(self, function: Function) -> None:
+        """What a function gives on one path lives where it is on the others."""
+        values = [value for value, _ in function.returns if self.may_live(value)]
+        if len(values) < 2 or function.yields:
+            return
+        rows = [value.args if value.op is Op.SEQUENCE else (value,) for value in values]
+        if len({len(row) for row in rows}) > 1:
+            return
+        for column in zip(*rows):
+            live = [one for one in dict.fromkeys(column) if self.may_live(one)]
+            if len(live) > 1:
+                self._alternatives(Node(Op.UNKNOWN, None, (), "returned", ALWAYS, function, None), live)
+
+    # Operations
+
+    def _operands(self, node: Node, operands: tuple[Node, ...], link: str, *, scalars: bool) -> None:
+        for one in operands:
+            if self.may_live(one):
+                self.graph.meets(one, node, link, node.guard, scalars=scalars)
+
+    def _operation(self, node: Node) -> None:
+        live = tuple(one for one in node.args if self.may_live(one))
+        if len(live) == 1:
+            self.graph.same(live[0], node, "certain", node.guard)
+            return
+        known = any(self.kinds.of(one) is Kind.TENSOR for one in node.args)
+        if not known and self.kinds.of(node) in _PLACELESS:
+            return
+        link = "operation" if known else "operation-unknown-operand"
+        self._operands(node, node.args, link, scalars=node.extra != "MatMult")
+
+    def _compare(self, node: Node) -> None:
+        operators = node.extra
+        assert isinstance(operators, tuple)
+        if set(operators) <= {"Is", "IsNot", "In", "NotIn"}:
+            return
+        if any(self.kinds.of(one) is Kind.TENSOR for one in node.args):
+            self._operands(node, node.args, "operation", scalars=True)
+
+    def _call(self, node: Node) -> None:
+        called = self.calls.get(node)
+        if called is not None:
+            self._local(node, called)
+            return
+        callee = node.args[0]
+        found = names(callee)
+        if found:
+            self._api(node, canonical(found[0]))
+        elif callee.op is Op.ATTR:
+            self._method(node, callee)
+        elif callee.op is Op.CLASS:
+            return
+        else:
+            self._unknown(node, callee)
+
+    def _local(self, node: Node, called: Function) -> None:
+        site = node.index + 1
+        for argument, parameter in bound(node, called):
+            if self.may_live(argument):
+                self.graph.flows(argument, parameter, "call", node.guard, site)
+        if node.args[0].op is Op.CLASS or called.name == "__init__":
+            return
+        given = {parameter: argument for argument, parameter in bound(node, called)}
+        for value, guard in called.returns:
+            if not self.may_live(value):
+                continue
+            place = self.births.moves.get(value)
+            if place is not None and place.node in given:
+                self.births.placed_at(node, given[place.node])
+            else:
+                self.graph.flows(value, node, "call", guard, -site)
+
+    def _api(self, node: Node, qualified: str) -> None:
+        row = effect(qualified)
+        args = node.args[1:]
+        if not args or row in _NO_FLOW:
+            return
+        if row in {Effect.SAME, Effect.PASS, Effect.WRAP}:
+            if self.may_live(args[0]):
+                self.graph.same(args[0], node, "certain", node.guard)
+        elif row is Effect.LIKE or (row is Effect.CONVERSION and self.kinds.of(args[0]) is Kind.TENSOR):
+            if not self.births.has_device(node):
+                self.graph.same(args[0], node, "certain", node.guard)
+        elif row is Effect.ARITHMETIC:
+            self._operands(node, args, "operation", scalars=True)
+        elif row is Effect.MEET:
+            self._operands(node, args, "operation", scalars=False)
+        elif row is Effect.SEQUENCE:
+            self._elements(node, args[0])
+        elif row is None:
+            self._unknown(node, node.args[0])
+
+    def _elements(self, node: Node, sequence: Node) -> None:
+        """What is joined meets: each element that stands there, or whatever was put into the list."""
+        if sequence.op is Op.SEQUENCE:
+            self._operands(node, sequence.args, "operation", scalars=False)
+        elif self.may_live(sequence):
+            self.graph.meets(sequence, node, "operation", node.guard)
+
+    def _method(self, node: Node, callee: Node) -> None:
+        base, method = callee.args[0], str(callee.extra)
+        owner = self.births.class_of(base)
+        kind = self.kinds.of(base)
+        if kind in _PLACELESS:
+            return
+        row = method_effect(method)
+        if owner is not None and method not in owner.methods and (kind is not Kind.MODULE or owner.sets(method)):
+            self._unknown(node, callee)
+            return
+        if kind is Kind.MODULE and row not in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST, Effect.READ}:
+            if method in {"eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"}:
+                self.graph.same(base, node, "certain", node.guard)
+            elif method in {"load_state_dict", "register_buffer", "add_module", "register_forward_hook"}:
+                return
+            else:
+                self._operands(node, (base, *self.births.unmoved_arguments(node)), self._strength_of_call(node, "unknown-call"), scalars=False)
+            return
+        if row in {Effect.SAME, Effect.LIKE}:
+            if not self.births.has_device(node):
+                self.graph.same(base, node, "certain" if kind is Kind.TENSOR else "unknown-method", node.guard)
+        elif row is Effect.ARITHMETIC and kind in {Kind.TENSOR, None}:
+            self._operands(node, (base, *node.args[1:]), "operation", scalars=True)
+        elif row is Effect.MEET and kind in {Kind.TENSOR, None}:
+            self._operands(node, (base, *node.args[1:]), "operation", scalars=False)
+        elif row is None:
+            self._unknown(node, callee)
+
+    def _strength_of_call(self, node: Node, otherwise: str) -> str:
+        if node in self.kinds.differentiable:
+            return "differentiable-call"
+        return otherwise
+
+    def _unknown(self, node: Node, callee: Node) -> None:
+        """A call of what is not read: a module, a loss, a function from elsewhere. What it gets probably meets."""
+        if self.kinds.of(node) in _PLACELESS:
+            return
+        if self.kinds.is_module(callee):
+            if self.births.scatters(callee):
+                return
+            link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
+            self.graph.meets(callee, node, link, node.guard)
+        else:
+            link = self._strength_of_call(node, "unknown-call")
+            if callee.op is Op.ATTR and name(callee) is None and self.may_live(callee.args[0]):
+                self.graph.meets(callee.args[0], node, link, node.guard)
+            elif callee.op not in {Op.REF, Op.ATTR} and node in self.kinds.differentiable:
+                self.graph.meets(callee, node, link, node.guard)
+        self._operands(node, self.births.unmoved_arguments(node), link, scalars=False)
+
+
+_NO_FLOW = frozenset(
+    {Effect.READ, Effect.ARRAY, Effect.OTHER, Effect.MODULE, Effect.FACTORY, Effect.HOST, Effect.LOAD, Effect.SYNC}
+)
+_HANDLERS = {
+    Op.PHI: Constraints._phi,
+    Op.AFTER: Constraints._after,
+    Op.SEQUENCE: Constraints._contains,
+    Op.MAPPING: Constraints._contains,
+    Op.COMPREHENSION: Constraints._contains,
+    Op.ITEM: Constraints._part,
+    Op.ITER: Constraints._part,
+    Op.ATTR: Constraints._attr,
+    Op.GLOBAL: Constraints._global,
+    Op.OPERATION: Constraints._operation,
+    Op.COMPARE: Constraints._compare,
+    Op.CALL: Constraints._call,
+}

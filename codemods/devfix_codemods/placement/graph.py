@@ -1,0 +1,105 @@
+"""The constraint graph: values, edges that say *same place* under a guard, and sources that say which place."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from devfix_codemods.ir import Guard, Node
+from devfix_codemods.ir.nodes import Literal
+from devfix_codemods.placement.places import Place
+from devfix_codemods.placement.strengths import COSTS
+
+
+class Turn(Enum):
+    """How an edge is walked along."""
+
+    __hash__ = object.__hash__
+
+    SAME = auto()
+    """A copy or a view, in either direction."""
+    UP = auto()
+    """From one of several values to what may be any of them: a phi, an attribute, an element, a parameter."""
+    DOWN = auto()
+    """Back from there. What came up may not go down again: the values of a phi are alternatives, and do not meet."""
+    MEET = auto()
+    """Between an operand and the operation that needs all of its operands in one place."""
+
+
+class Edge(NamedTuple):
+    """A constraint between two values. `site` is the call that is entered (positive) or left, 0 for none."""
+
+    other: Node
+    turn: Turn
+    link: str
+    guard: Guard
+    site: int = 0
+    scalars: bool = False
+    """A 0-dim tensor of the host may be at the other end."""
+    cost: float = 0.0
+    """How weak it is. An operation is crossed by two edges, each of which costs half."""
+
+
+class Birth(Enum):
+    """How a value came to be where it is; the kind of birth picks the repair."""
+
+    __hash__ = object.__hash__
+
+    FACTORY = auto()
+    ARRAY = auto()
+    """Made of an array of numpy, or of another thing of the host, by what takes no device."""
+    LOADER = auto()
+    SIBLING = auto()
+    """Unpacked beside values that are moved."""
+    ENCODING = auto()
+    MODULE = auto()
+    READER = auto()
+    """Not born, but wanted on the host: by numpy."""
+    MOVE = auto()
+    PARAMETER = auto()
+    CHOSEN_HOST = auto()
+    """Moved, or made, on the host on purpose."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """What says that `node` is at `place`: its birth, a move, or its being a parameter."""
+
+    node: Node
+    place: Place
+    birth: Birth
+    links: tuple[str, ...]
+    scalar: bool = False
+
+
+class Graph:
+    """Edges and sources by value."""
+
+    def __init__(self) -> None:
+        self.edges: dict[Node, list[Edge]] = defaultdict(list)
+        self.sources: dict[Node, list[Source]] = defaultdict(list)
+        self.host_only: set[Literal] = set()
+        """Literals under which nothing is on a device: the negations of those under which the program moves values."""
+
+    def same(self, one: Node, other: Node, link: str, guard: Guard) -> None:
+        if one is not other:
+            self.edges[one].append(Edge(other, Turn.SAME, link, guard, cost=COSTS[link]))
+            self.edges[other].append(Edge(one, Turn.SAME, link, guard, cost=COSTS[link]))
+
+    def flows(self, value: Node, into: Node, link: str, guard: Guard, site: int = 0) -> None:
+        """`value` is one of those that `into` may be."""
+        if value is not into:
+            self.edges[value].append(Edge(into, Turn.UP, link, guard, site, cost=COSTS[link]))
+            self.edges[into].append(Edge(value, Turn.DOWN, link, guard, -site, cost=COSTS[link]))
+
+    def meets(self, operand: Node, operation: Node, link: str, guard: Guard, *, scalars: bool = False) -> None:
+        if operand is not operation:
+            self.edges[operand].append(Edge(operation, Turn.MEET, link, guard, 0, scalars, COSTS[link] / 2))
+            self.edges[operation].append(Edge(operand, Turn.MEET, link, guard, 0, scalars, COSTS[link] / 2))
+
+    def only_from(self, operation: Node, operand: Node, link: str, guard: Guard) -> None:
+        """`operand` may stay on the host, but must not be elsewhere than the rest."""
+        self.edges[operation].append(Edge(operand, Turn.MEET, link, guard, cost=COSTS[link] / 2))
+
+    def add(self, source: Source) -> None:
+        self.sources[source.node].append(source)

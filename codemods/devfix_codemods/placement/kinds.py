@@ -1,0 +1,392 @@
+"""What sort of thing each value is, by unification: values that are copies of one another are of one kind.
+
+Evidence comes from both sides: from what makes a value, and from what is done to it. Where kinds contradict each other,
+nothing is known.
+"""
+
+import ast
+import re
+from collections import defaultdict
+
+from devfix_codemods.catalogue import Effect, Kind, effect, is_module_class, kind, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import name, names
+
+_SELF_METHODS = frozenset(
+    "to cuda cpu eval train half float double requires_grad_ bfloat16 share_memory detach clone apply".split()
+)
+"""Methods whose result is of the kind of their receiver."""
+
+
+class Kinds:
+    """Kinds of the values of one file."""
+
+    def __init__(self, module: Module, calls: dict[Node, Function]) -> None:
+        self._parent: dict[Node, Node] = {}
+        self._facts: dict[Node, dict[Kind, int]] = defaultdict(lambda: defaultdict(int))
+        self._module = module
+        self._calls = calls
+        self.instances: dict[Node, Class] = {}
+        self._stateful: list[Node] = []
+        self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
+        for function in module.functions:
+            self._function(function)
+        self.differentiable = self._differentiable()
+        self._called_models()
+
+    # Answers
+
+    def of(self, node: Node) -> Kind | None:
+        """The kind of a value, None where nothing, or too much, is known."""
+        facts = self._facts.get(self.find(node))
+        if not facts:
+            return None
+        best = sorted(facts.items(), key=lambda one: -one[1])
+        if len(best) > 1 and best[1][1] * 2 > best[0][1]:
+            both = {best[0][0], best[1][0]}
+            return Kind.TENSOR if both <= {Kind.TENSOR, Kind.NUMBER} and len(best) == 2 else None
+        return best[0][0]
+
+    def says(self, node: Node, kind_: Kind) -> bool:
+        """Whether there is evidence for a kind, contradicted or not."""
+        return bool(self._facts.get(self.find(node), {}).get(kind_))
+
+    def says_surely(self, node: Node, kind_: Kind) -> bool:
+        """Whether more than a name is evidence for a kind."""
+        return self._facts.get(self.find(node), {}).get(kind_, 0) > 1
+
+    def has_parameters(self, node: Node) -> bool:
+        """Whether the parameters, or the state, of a module are asked for."""
+        return self.find(node) in {self.find(one) for one in self._stateful}
+
+    def class_of(self, node: Node) -> Class | None:
+        """The class of this file of which a value is an object."""
+        return self.instances.get(self.find(node))
+
+    def is_module(self, node: Node) -> bool:
+        return self.of(node) is Kind.MODULE
+
+    def _called_models(self) -> None:
+        """What is made by a class, and computes what reaches `backward`, is a module."""
+        for node in self.differentiable:
+            if node.op is Op.CALL and (made := node.args[0]).op is Op.CALL and self.of(made) is None:
+                last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
+                if str(last).rpartition(".")[2][:1].isupper():
+                    self._say(made, Kind.MODULE, 1)
+
+    # Unification
+
+    def find(self, node: Node) -> Node:
+        """The representative of all values that are copies of `node`."""
+        parent = self._parent
+        root = node
+        while (up := parent.get(root)) is not None:
+            root = up
+        while node is not root:
+            parent[node], node = root, parent[node]
+        return root
+
+    def _unify(self, one: Node, other: Node) -> None:
+        first, second = self.find(one), self.find(other)
+        if first is second:
+            return
+        self._parent[second] = first
+        for kind_, count in self._facts.pop(second, {}).items():
+            self._facts[first][kind_] += count
+        if second in self.instances:
+            self.instances.setdefault(first, self.instances.pop(second))
+
+    def _say(self, node: Node, kind_: Kind, weight: int = 2) -> None:
+        self._facts[self.find(node)][kind_] += weight
+
+    # Evidence
+
+    def _is_module_class(self, one: Class, seen: set[Class]) -> bool:
+        seen.add(one)
+        for base in one.bases:
+            if base.op is Op.CLASS and isinstance(base.extra, Class) and base.extra not in seen:
+                if self._is_module_class(base.extra, seen):
+                    return True
+            for qualified in names(base):
+                last = qualified.rpartition(".")[2]
+                if is_module_class(qualified) or last in {"Module", "PreTrainedModel"} or qualified in rows.MODULE_BASES:
+                    return True
+        return "forward" in one.methods and bool(one.bases)
+
+    def _function(self, function: Function) -> None:
+        owner, itself = function.owner, function.self_node
+        for node in function.nodes:
+            handler = _HANDLERS.get(node.op)
+            if handler is not None:
+                handler(self, node)
+        if owner is not None and itself is not None:
+            self.instances.setdefault(self.find(itself), owner)
+            if owner in self.module_classes:
+                self._say(itself, Kind.MODULE, 4)
+        for parameter, node in function.parameters.items():
+            annotation = getattr(node.syntax, "annotation", None)
+            if annotation is not None:
+                self._annotated(node, annotation)
+            default = function.defaults.get(parameter)
+            if default is not None and not (default.op is Op.CONST and default.extra is None):
+                self._unify(node, default)
+        for store in function.stores:
+            if store.is_attribute and (one := self._object(store.base)) is not None:
+                self._unify(one.field_of(str(store.key)), store.value)
+
+    def _annotated(self, node: Node, annotation: object) -> None:
+        text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
+        words = set(text.replace("|", " ").replace("[", " ").replace("]", " ").replace(",", " ").split())
+        last = {one.rpartition(".")[2] for one in words}
+        for kind_, found in _ANNOTATIONS.items():
+            if last & found:
+                self._say(node, kind_, 3)
+
+    def _object(self, base: Node) -> Class | None:
+        return self.instances.get(self.find(base)) or self._self_class(base)
+
+    def _self_class(self, base: Node) -> Class | None:
+        function = base.function
+        return function.owner if function.self_node is base else None
+
+    def _phi(self, node: Node) -> None:
+        for one in node.args:
+            if one.op is Op.CONST and one.extra is None:
+                continue
+            self._unify(node, one)
+
+    def _const(self, node: Node) -> None:
+        value = node.extra
+        if isinstance(value, bool) or isinstance(value, (int, float, complex)):
+            self._say(node, Kind.NUMBER)
+        elif isinstance(value, (str, bytes)):
+            self._say(node, Kind.DEVICE if is_device_text(value) else Kind.TEXT)
+
+    def _attr(self, node: Node) -> None:
+        base = node.args[0]
+        owner = self._object(base)
+        if owner is not None and isinstance(node.extra, str) and owner.sets(node.extra):
+            self._unify(owner.field_of(node.extra), node)
+        for qualified in names(node)[:1]:
+            found = kind(qualified)
+            if found is Kind.DTYPE:
+                self._say(node, found)
+        if node.extra == "device":
+            self._say(node, Kind.DEVICE)
+        elif node.extra in {"dtype"}:
+            self._say(node, Kind.DTYPE)
+
+    def _after(self, node: Node) -> None:
+        self._unify(node, node.args[0])
+
+    def _operation(self, node: Node) -> None:
+        if any(self.of(one) is Kind.TENSOR for one in node.args):
+            self._say(node, Kind.TENSOR)
+
+    def _item(self, node: Node) -> None:
+        if self.of(node.args[0]) is Kind.TENSOR:
+            self._say(node, Kind.TENSOR)
+
+    def _sequence(self, node: Node) -> None:
+        self._say(node, Kind.SEQUENCE)
+
+    def _mapping(self, node: Node) -> None:
+        self._say(node, Kind.MAPPING)
+
+    def _comprehension(self, node: Node) -> None:
+        self._say(node, Kind.MAPPING if node.extra == "dict" else Kind.SEQUENCE)
+
+    def _iter(self, node: Node) -> None:
+        iterable = node.args[0]
+        if iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM} and _LOADER.search(str(iterable.extra)):
+            self._say(iterable, Kind.LOADER, 1)
+        self._item(node)
+
+    def _function_node(self, node: Node) -> None:
+        self._say(node, Kind.FUNCTION, 4)
+
+    def _call(self, node: Node) -> None:
+        callee = node.args[0]
+        called = self._calls.get(node)
+        if called is not None:
+            self._local_call(node, called)
+        made = callee.extra if callee.op is Op.CLASS else None
+        if isinstance(made, Class):
+            self.instances.setdefault(self.find(node), made)
+            self._say(node, Kind.MODULE if made in self.module_classes else Kind.OTHER, 4)
+            return
+        if callee.op is Op.ATTR and name(callee) is None:
+            self._method(node, callee)
+            return
+        for qualified in names(callee)[:1]:
+            self._api(node, qualified)
+
+    def _local_call(self, node: Node, called: Function) -> None:
+        for argument, parameter in bound(node, called):
+            self._unify(parameter, argument)
+        for value, _ in called.returns:
+            if not (value.op is Op.CONST and value.extra is None) and not called.yields:
+                self._unify(node, value)
+
+    def _api(self, node: Node, qualified: str) -> None:
+        found = kind(qualified)
+        if found is not None:
+            self._say(node, found, 3)
+        row = effect(qualified)
+        if row in _MAKING_TENSORS:
+            self._say(node, Kind.TENSOR, 3)
+        elif row in {Effect.MODULE, Effect.BARE, Effect.WRAP}:
+            self._say(node, Kind.MODULE, 3)
+            if row is Effect.WRAP and len(node.args) > 1:
+                self._say(node.args[1], Kind.MODULE)
+        elif row is Effect.ARRAY:
+            self._say(node, Kind.ARRAY)
+        elif row is Effect.PASS and len(node.args) > 1:
+            self._unify(node, node.args[1])
+        if row in _TAKING_TENSORS and qualified.startswith("torch.") and len(node.args) > 1:
+            self._say(node.args[1], Kind.TENSOR)
+            if row is Effect.MEET and len(node.args) > 2 and node.extra[1] is None:  # type: ignore[index]
+                self._say(node.args[2], Kind.TENSOR)
+        if qualified.startswith("torch.optim.") and qualified.rpartition(".")[2][:1].isupper():
+            self._say(node, Kind.OPTIMIZER, 3)
+        if qualified.startswith("torch.") and isinstance(node.extra, tuple):
+            for argument, keyword in zip(node.args[1:], node.extra):
+                if keyword == "device":
+                    self._say(argument, Kind.DEVICE, 3)
+                elif keyword == "dtype":
+                    self._say(argument, Kind.DTYPE, 3)
+        if qualified.rpartition(".")[2] == "from_pretrained":
+            self._say(node, Kind.TOKENIZER if "oken" in qualified or "Processor" in qualified else Kind.MODULE)
+
+    def _method(self, node: Node, callee: Node) -> None:
+        base, method = callee.args[0], str(callee.extra)
+        owner = self._object(base)
+        if owner is not None and method in owner.methods and node not in self._calls:
+            return
+        if method in _SELF_METHODS:
+            self._unify(node, base)
+        if method in rows.TENSOR_ONLY:
+            self._say(base, Kind.TENSOR)
+        if method in rows.MODULE_ONLY:
+            self._say(base, Kind.MODULE, 3)
+        if method in {"parameters", "named_parameters", "state_dict", "load_state_dict"}:
+            self._stateful.append(base)
+        if method in {"step"}:
+            self._say(base, Kind.OPTIMIZER, 1)
+        if method == "backward":
+            self._say(base, Kind.TENSOR, 3)
+        row = method_effect(method)
+        if row in {Effect.MOVE, Effect.CUDA} and len(node.args) > 1 and row is Effect.MOVE:
+            self._say(node.args[1], Kind.DEVICE, 1)
+        if row in {Effect.READ, Effect.SYNC}:
+            self._say(node, Kind.NUMBER, 1)
+        elif row is Effect.NEEDS_HOST:
+            self._say(node, Kind.ARRAY, 2)
+        elif row is not None and self.of(base) is Kind.TENSOR and method not in _SELF_METHODS:
+            self._say(node, Kind.TENSOR)
+        if any(self.of(one) is Kind.DTYPE for one in node.args[1:]):
+            self._say(base, Kind.TENSOR, 1)
+        if isinstance(node.extra, tuple) and "device" in node.extra:
+            self._say(node.args[1 + node.extra.index("device")], Kind.DEVICE, 2)
+
+    def _differentiable(self) -> set[Node]:
+        """Values that reach `backward`, through calls and arithmetic: what made them are models and losses."""
+        found: set[Node] = set()
+        pending = [
+            node.args[0].args[0]
+            for node in self._module.nodes()
+            if node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "backward"
+            and name(node.args[0]) is None
+        ]
+        pending += [node.args[1] for node in self._module.nodes() if _scales_loss(node)]
+        while pending:
+            node = pending.pop()
+            if node in found:
+                continue
+            found.add(node)
+            if node.op in {Op.PHI, Op.OPERATION, Op.AFTER, Op.ITEM, Op.SEQUENCE, Op.ITER}:
+                pending += node.args
+            elif node.op is Op.CALL:
+                callee = node.args[0]
+                pending += node.args[1:]
+                if callee.op is Op.ATTR and name(callee) is None:
+                    pending.append(callee.args[0])
+                called = self._calls.get(node)
+                if called is not None:
+                    pending += [value for value, _ in called.returns]
+        return found
+
+
+def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:
+    """Which argument of a call is which parameter, as far as no star hides it."""
+    parameters = list(called.parameters.items())
+    if called.self_node is not None:
+        parameters = parameters[1:]
+    found: list[tuple[Node, Node]] = []
+    keywords = call.extra if isinstance(call.extra, tuple) else ()
+    position = 0
+    for argument, keyword in zip(call.args[1:], keywords):
+        if keyword is None:
+            if position < len(parameters) and not str(parameters[position][1].extra).startswith("*"):
+                found.append((argument, parameters[position][1]))
+                position += 1
+        elif keyword == "*":
+            break
+        elif keyword != "**" and keyword in called.parameters:
+            found.append((argument, called.parameters[keyword]))
+    return found
+
+
+def is_device_text(value: object) -> bool:
+    """`cuda:0`, `cpu`, `mps`."""
+    return isinstance(value, str) and value.partition(":")[0] in {"cuda", "cpu", "mps", "xpu", "npu", "hpu", "gpu"}
+
+
+def _scales_loss(node: Node) -> bool:
+    """`scaler.scale(loss)`, `accelerator.backward(loss)`."""
+    if node.op is not Op.CALL or len(node.args) != 2 or node.args[0].op is not Op.ATTR:
+        return False
+    return node.args[0].extra in {"scale", "backward"} and name(node.args[0]) is None
+
+
+_LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
+"""A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
+
+_MAKING_TENSORS = frozenset(
+    {
+        Effect.FACTORY,
+        Effect.CONVERSION,
+        Effect.HOST,
+        Effect.LIKE,
+        Effect.MEET,
+        Effect.ARITHMETIC,
+        Effect.SEQUENCE,
+        Effect.SAME,
+    }
+)
+_TAKING_TENSORS = frozenset({Effect.LIKE, Effect.MEET, Effect.SAME})
+_ANNOTATIONS = {
+    Kind.TENSOR: {"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor", "FloatTensorType"},
+    Kind.MODULE: {"Module", "PreTrainedModel"},
+    Kind.DEVICE: {"device"},
+    Kind.NUMBER: {"int", "float", "bool"},
+    Kind.TEXT: {"str", "Path"},
+    Kind.LOADER: {"DataLoader"},
+    Kind.ARRAY: {"ndarray", "array"},
+    Kind.OPTIMIZER: {"Optimizer"},
+}
+_HANDLERS = {
+    Op.PHI: Kinds._phi,
+    Op.CONST: Kinds._const,
+    Op.ATTR: Kinds._attr,
+    Op.AFTER: Kinds._after,
+    Op.OPERATION: Kinds._operation,
+    Op.ITEM: Kinds._item,
+    Op.ITER: Kinds._iter,
+    Op.SEQUENCE: Kinds._sequence,
+    Op.MAPPING: Kinds._mapping,
+    Op.COMPREHENSION: Kinds._comprehension,
+    Op.FUNCTION: Kinds._function_node,
+    Op.CALL: Kinds._call,
+}

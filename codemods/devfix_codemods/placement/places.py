@@ -1,0 +1,152 @@
+"""Places: what a value that is used as a device denotes."""
+
+import ast
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.kinds import Kinds, is_device_text
+
+
+class Where(Enum):
+    """The sorts of places."""
+
+    __hash__ = object.__hash__
+
+    HOST = auto()
+    DEVICE = auto()
+    """An accelerator, or what the program chose instead of it."""
+    CALLER = auto()
+    """Wherever the caller put it."""
+    MODULE = auto()
+    """Where the module of a method is: wherever `.to` moved it."""
+    FOLLOWS = auto()
+    """Where another value is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place and what names it: the device expression, or the value that is followed."""
+
+    where: Where
+    node: Node | None = None
+    sure: bool = True
+
+
+HOST = Place(Where.HOST)
+CUDA = Place(Where.DEVICE)
+
+_WORDS = re.compile(r"(?i)(^|[_.\[\'\"])(device|dev|gpu|gpus|cuda|rank|local_rank|gpu_id|device_id)s?($|[_\d.\]\'\"])|device")
+_ACCELERATORS = ("cuda", "mps", "xpu", "npu", "hpu", "gpu", "privateuse")
+
+
+def sounds_like_device(text: str) -> bool:
+    """Whether a name speaks of a device."""
+    return _WORDS.search(text) is not None
+
+
+def place_of(node: Node, kinds: Kinds, depth: int = 0) -> Place | None:
+    """What `node` denotes where a device is wanted; None where it is no device."""
+    if depth > 12:
+        return None
+    handler = _HANDLERS.get(node.op)
+    if handler is not None:
+        return handler(node, kinds, depth)
+    return _by_name(node, kinds)
+
+
+def _const(node: Node, kinds: Kinds, depth: int) -> Place | None:
+    value = node.extra
+    if isinstance(value, str):
+        if value.partition(":")[0] == "cpu":
+            return HOST
+        return Place(Where.DEVICE, node) if is_device_text(value) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Place(Where.DEVICE, node)
+    return None
+
+
+def _call(node: Node, kinds: Kinds, depth: int) -> Place | None:
+    qualified = name(node.args[0])
+    if qualified == "torch.device":
+        inner = place_of(node.args[1], kinds, depth + 1) if len(node.args) > 1 else None
+        return inner if inner == HOST else Place(Where.DEVICE, node)
+    if qualified in {"torch.cuda.current_device", "torch.accelerator.current_accelerator"}:
+        return Place(Where.DEVICE, node)
+    if qualified == "builtins.str" and len(node.args) > 1:
+        return place_of(node.args[1], kinds, depth + 1)
+    return _by_name(node, kinds)
+
+
+def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
+    found = [place_of(one, kinds, depth + 1) for one in node.args if one is not node]
+    known = [one for one in found if one is not None]
+    if not known:
+        return None
+    if all(one == HOST for one in known):
+        return HOST if len(known) == len(found) else Place(Where.DEVICE, node, sure=False)
+    follows = [one for one in known if one.where is Where.FOLLOWS]
+    if len(follows) == len(known) == 1:
+        return follows[0]
+    return Place(Where.DEVICE, node)
+
+
+def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
+    base = node.args[0]
+    if node.extra == "device":
+        if base.op is Op.CALL and name(base.args[0]) == "builtins.next" and len(base.args) > 1:
+            inner = base.args[1]
+            if inner.op is Op.CALL and inner.args[0].op is Op.ATTR and inner.args[0].extra in {"parameters", "buffers"}:
+                return Place(Where.FOLLOWS, inner.args[0].args[0])
+        if (owner := kinds.class_of(base)) is not None and "device" in owner.methods:
+            return Place(Where.FOLLOWS, base) if owner in kinds.module_classes else Place(Where.DEVICE, node)
+        kind = kinds.of(base)
+        if kind is Kind.TENSOR or kinds.says(base, Kind.TENSOR):
+            return Place(Where.FOLLOWS, base)
+        if kind is Kind.MODULE and base.op is not Op.PARAM and kinds.class_of(base) is None:
+            return Place(Where.FOLLOWS, base)
+        if kind is None and kinds.class_of(base) is None and base.op in {Op.PARAM, Op.CALL, Op.ITEM, Op.OPERATION}:
+            text = ast.unparse(base.syntax) if base.syntax is not None else ""
+            if not re.search(r"(?i)arg|opt|cfg|conf|param|setting|flag|hp", text):
+                return Place(Where.FOLLOWS, base)
+    return _by_name(node, kinds)
+
+
+def _unknown(node: Node, kinds: Kinds, depth: int) -> Place | None:
+    if isinstance(node.syntax, ast.JoinedStr) and node.syntax.values:
+        first = node.syntax.values[0]
+        if isinstance(first, ast.Constant) and str(first.value).startswith(_ACCELERATORS):
+            return Place(Where.DEVICE, node)
+    return _by_name(node, kinds)
+
+
+def _by_name(node: Node, kinds: Kinds) -> Place | None:
+    kind = kinds.of(node)
+    if kind in {Kind.TENSOR, Kind.MODULE, Kind.DTYPE, Kind.NUMBER, Kind.ARRAY}:
+        sure = False
+        if kind is not Kind.NUMBER:
+            return Place(Where.FOLLOWS, node) if kind is Kind.TENSOR else None
+    else:
+        sure = kinds.says(node, Kind.DEVICE)
+    text = _text(node)
+    if text and sounds_like_device(text):
+        return Place(Where.DEVICE, node)
+    return Place(Where.DEVICE, node, sure=False) if sure and not _speaks_of_type(text) else None
+
+
+def _speaks_of_type(text: str) -> bool:
+    return "dtype" in text or "type" in text
+
+
+def _text(node: Node) -> str:
+    if node.op in {Op.PARAM, Op.GLOBAL, Op.REF, Op.FIELD}:
+        return str(node.extra)
+    if isinstance(node.syntax, ast.expr):
+        return ast.unparse(node.syntax)
+    return next(iter(names(node)), "")
+
+
+_HANDLERS = {Op.CONST: _const, Op.CALL: _call, Op.PHI: _phi, Op.ATTR: _attr, Op.UNKNOWN: _unknown}

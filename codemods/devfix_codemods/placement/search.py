@@ -1,0 +1,149 @@
+"""Conflicts: paths between a birth on the host and a value on a device, whose guards can hold together.
+
+The search starts at a birth and takes the strongest constraints first. It carries the literals of its path, stops where
+they contradict each other, and leaves a function only by the call through which it came in.
+"""
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from math import exp
+
+from devfix_codemods.ir import Guard, Node
+from devfix_codemods.ir.guards import joined
+from devfix_codemods.ir.nodes import contradictory
+from devfix_codemods.placement.graph import Birth, Edge, Graph, Source, Turn
+from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.strengths import COSTS
+
+FARTHEST = 1.6
+"""The cost at which a path is too weak to be told: a confidence of 0.2."""
+MOST_STATES = 1500
+MOST_CALLS = 4
+VISITS = 3
+"""How many paths to a value are followed, under different guards."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One edge of a path, and the value that it leads to."""
+
+    edge: Edge
+    node: Node
+    before: "Step | None"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conflict:
+    """A birth on the host, a source elsewhere, and the path between them: what is *same place*, and is not."""
+
+    birth: Source
+    end: Source
+    path: tuple[Step, ...]
+    guard: Guard
+    confidence: float
+    links: tuple[str, ...]
+
+    @property
+    def meeting(self) -> Step | None:
+        """The first operation on the path in which the value meets another one."""
+        for index, step in enumerate(self.path):
+            if step.edge.turn is Turn.MEET:
+                following = self.path[index + 1 : index + 2]
+                if following and following[0].edge.turn is not Turn.MEET and index + 1 < len(self.path):
+                    continue
+                return step
+        return next((step for step in self.path if step.edge.turn is Turn.MEET), None)
+
+
+_PARTS = frozenset({Birth.LOADER, Birth.SIBLING})
+
+
+def _is_itself(source: Source, step: Step | None) -> bool:
+    """Whether a caller's choice is no choice: the path came in by that call, or by a part of an object."""
+    if source.place.where is not Where.CALLER or step is None:
+        return False
+    edge = step.edge
+    return edge.site > 0 or (edge.link == "part" and edge.turn is Turn.UP and source.links != ("forward-input",))
+
+
+def ends(graph: Graph, birth: Source) -> list[Conflict]:
+    """All sources that `birth` must share its place with, the strongest first, one for each value they stand at."""
+    if not graph.host_only.isdisjoint(birth.node.guard):
+        return []
+    start_cost = sum(COSTS[link] for link in birth.links)
+    order = count()
+    queue: list[tuple[float, int, Node, bool, tuple[int, ...], Guard, Step | None]] = []
+    heappush(queue, (start_cost, next(order), birth.node, False, (), birth.node.guard, None))
+    visits: dict[tuple[Node, bool], list[tuple[tuple[int, ...], Guard]]] = {}
+    found: list[Conflict] = []
+    seen_ends: set[Source] = set()
+    states = 0
+    while queue and states < MOST_STATES:
+        cost, _, node, came_up, calls, guard, step = heappop(queue)
+        known = visits.setdefault((node, came_up), [])
+        if len(known) >= VISITS or any(stack == calls and other <= guard for stack, other in known):
+            continue
+        known.append((calls, guard))
+        states += 1
+        stop = False
+        if step is not None or birth.node is not node:
+            for source in graph.sources.get(node, ()):
+                stop = stop or source.place.where not in {Where.CALLER}
+                if source in seen_ends or source is birth or _is_itself(source, step):
+                    continue
+                total = cost + sum(COSTS[link] for link in source.links)
+                if total <= FARTHEST and not contradictory(source.node.guard, guard):
+                    seen_ends.add(source)
+                    found.append(_conflict(birth, source, step, guard, total))
+        if stop:
+            continue
+        for edge in graph.edges.get(node, ()):
+            turn = edge.turn
+            if came_up and turn is Turn.DOWN:
+                continue
+            if edge.scalars and birth.scalar:
+                continue
+            if step is None and edge.other in birth.node.args and birth.birth in _PARTS:
+                continue  # what it was unpacked from holds others as well
+            if step is not None and edge.other is (step.before.node if step.before is not None else birth.node):
+                continue
+            further = cost + edge.cost
+            if further > FARTHEST or contradictory(edge.guard, guard) or not graph.host_only.isdisjoint(edge.guard):
+                continue
+            stack = calls
+            if edge.site:
+                changed = _entered(calls, edge)
+                if changed is None:
+                    continue
+                stack = changed
+            state = (further, next(order), edge.other, turn is Turn.UP, stack, joined(guard, edge.guard), Step(edge, edge.other, step))
+            heappush(queue, state)
+    return found
+
+
+def _entered(calls: tuple[int, ...], edge: Edge) -> tuple[int, ...] | None:
+    """The calls that the path is inside of, after an edge into or out of one; None where it leaves by another."""
+    site = edge.site
+    if site > 0:
+        return (*calls, site) if len(calls) < MOST_CALLS else None
+    if not calls:
+        return calls
+    return calls[:-1] if calls[-1] == -site else None
+
+
+def _conflict(birth: Source, end: Source, step: Step | None, guard: Guard, cost: float) -> Conflict:
+    path: list[Step] = []
+    while step is not None:
+        path.append(step)
+        step = step.before
+    path.reverse()
+    crossed = [one.edge.link for at, one in enumerate(path) if not _is_second_half(path, at)]
+    links = (*birth.links, *crossed, *end.links)
+    return Conflict(birth, end, tuple(path), guard, exp(-cost), tuple(one for one in links if COSTS[one] > 0))
+
+
+def _is_second_half(path: list[Step], at: int) -> bool:
+    """Whether the edge leaves an operation that the one before entered by the same constraint."""
+    here, before = path[at].edge, path[at - 1].edge if at else None
+    return before is not None and here.turn is before.turn is Turn.MEET and here.link == before.link

@@ -1,0 +1,189 @@
+"""Which expression names the device at a place in the program.
+
+In this order: what the sibling's move says, where all of its names mean the same; a device in scope; the device of a
+tensor at hand.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.nodes import Environment
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.places import Where, place_of
+from devfix_codemods.placement.search import Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Suffix:
+    """How a move is written: `.to(device, non_blocking=True)`; `device` is what `device=` would say, None for `.cuda()`."""
+
+    text: str
+    device: str | None
+    follows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A place in the program: what is bound there, and under which condition it is reached."""
+
+    environment: Environment
+    guard: Guard
+    node: Node
+
+    def binds(self, name: str) -> Node | None:
+        """What a name means here, in the function or around it."""
+        found = self.environment.get(name)
+        function = self.node.function.parent
+        while found is None and function is not None:
+            found = function.finals.get(name)
+            function = function.parent
+        return found
+
+
+def before(node: Node) -> Point | None:
+    """The point before the statement that computes `node`."""
+    return _at(node, after=False)
+
+
+def after(node: Node) -> Point | None:
+    """The point after that statement."""
+    return _at(node, after=True)
+
+
+def _at(node: Node, *, after: bool) -> Point | None:
+    statement, function = node.statement, node.function
+    if statement is None:
+        return None
+    environment = (function.after if after else function.before).get(statement)
+    if environment is None:
+        return None
+    return Point(environment, function.guards.get(statement, node.guard), node)
+
+
+def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """The ways to write the move at `point`, the best first."""
+    yield from _of_sibling(analysis, conflict, point)
+    yield from _in_scope(analysis, point)
+    yield from _of_tensors(analysis, conflict, point)
+
+
+def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """As the move that placed the other value does it, if that means the same here, and holds here."""
+    move = conflict.end.node
+    if conflict.end.place.where is not Where.DEVICE:
+        return
+    call = move.args[1] if move.op is Op.AFTER else move
+    call = _moving(call)
+    if call is None or not isinstance(call.syntax, ast.Call) or not isinstance(call.syntax.func, ast.Attribute):
+        device = conflict.end.place.node
+        if device is not None and isinstance(device.syntax, ast.expr) and _means_same(device.syntax, move, point):
+            text = ast.unparse(device.syntax)
+            yield Suffix(f".to({text})", text)
+        return
+    syntax = call.syntax
+    assert isinstance(syntax.func, ast.Attribute)
+    given = [*syntax.args, *(one.value for one in syntax.keywords)]
+    if not all(_means_same(one, call, point) for one in given):
+        return
+    needed = move.guard - conflict.birth.node.guard
+    if syntax.func.attr != "to" or any(isinstance(one, ast.Constant) and isinstance(one.value, (str, int)) for one in given):
+        if not needed <= point.guard:
+            return
+    if any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
+        given = given[:1]
+        arguments = ast.unparse(given[0])
+    else:
+        parts = [ast.unparse(one) for one in syntax.args]
+        parts += [f"{one.arg}={ast.unparse(one.value)}" for one in syntax.keywords if one.arg != "dtype"]
+        arguments = ", ".join(parts)
+    device = ast.unparse(given[0]) if given and syntax.func.attr == "to" else None
+    if syntax.func.attr == "cuda":
+        device = '"cuda"' if not given else None
+    if syntax.func.attr == "type":
+        return
+    yield Suffix(f".{syntax.func.attr}({arguments})", device)
+
+
+def _moving(node: Node) -> Node | None:
+    while node.op is Op.CALL and node.args[0].op is Op.ATTR:
+        if node.args[0].extra in {"to", "cuda", "mps", "xpu", "npu", "type"}:
+            return node
+        node = node.args[0].args[0]
+    return None
+
+
+def _means_same(expression: ast.expr, there: Node, point: Point) -> bool:
+    """Whether all names of an expression are bound here, to what they mean there."""
+    home = before(there)
+    for one in ast.walk(expression):
+        if not isinstance(one, ast.Name):
+            continue
+        here = point.binds(one.id)
+        if here is None:
+            return False
+        if home is None:
+            continue
+        elsewhere = home.binds(one.id)
+        if elsewhere is here:
+            continue
+        if elsewhere is None or not (_is_self(elsewhere) and _is_self(here) and elsewhere.function.owner is here.function.owner):
+            if not (here.op is elsewhere.op is Op.PARAM and here.extra == elsewhere.extra and "device" in str(here.extra)):
+                return False
+    return True
+
+
+def _is_self(node: Node) -> bool:
+    return node.function.self_node is node
+
+
+def _in_scope(analysis: Analysis, point: Point) -> Iterator[Suffix]:
+    """A name bound here to a device; `self.device`, where the class sets it."""
+    names: dict[str, Node] = {}
+    function = point.node.function.parent
+    for name, node in point.environment.items():
+        if isinstance(name, str):
+            names.setdefault(name, node)
+    while function is not None:
+        for name, node in function.finals.items():
+            if isinstance(name, str):
+                names.setdefault(name, node)
+        function = function.parent
+    for name in sorted(names, key=lambda one: (one != "device", "device" not in one, len(one))):
+        if "device" in name and "devices" not in name and _is_device(analysis, names[name]):
+            yield Suffix(f".to({name})", name)
+    itself = point.node.function.self_node
+    owner = point.node.function.owner
+    if itself is not None and owner is not None and point.binds(str(itself.extra)) is itself:
+        for attribute in ("device", "_device"):
+            if owner.sets(attribute) and (point.node.function.name != "__init__" or (itself, attribute) in point.environment):
+                text = f"{itself.extra}.{attribute}"
+                yield Suffix(f".to({text})", text)
+
+
+def _is_device(analysis: Analysis, node: Node) -> bool:
+    place = place_of(node, analysis.kinds)
+    return place is not None and place.where is Where.DEVICE and analysis.kinds.of(node) in {Kind.DEVICE, None}
+
+
+def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """`x.device` of a tensor here that must be where the value has to go."""
+    side = device_side(conflict)
+    for name, node in point.environment.items():
+        if isinstance(name, str) and node in side and name.isidentifier() and _is_tensor(analysis, node):
+            yield Suffix(f".to({name}.device)", f"{name}.device", follows=True)
+
+
+def _is_tensor(analysis: Analysis, node: Node) -> bool:
+    kind = analysis.kinds.of(node)
+    return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def device_side(conflict: Conflict) -> set[Node]:
+    """The values of the path from the meeting on, which all live where the conflict ends."""
+    nodes = [step.node for step in conflict.path]
+    meeting = conflict.meeting
+    start = nodes.index(meeting.node) + 1 if meeting is not None else 0
+    return {*nodes[start:], conflict.end.node}
