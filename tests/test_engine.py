@@ -4,6 +4,7 @@ import ast
 import json
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import pytest
 from devfix_codemods import engine
@@ -633,6 +634,111 @@ class TestRewrite:
         result = rewrite(_source("import torch\nfrom m import *\nbad()\n"), ALL)
         assert isinstance(result, Changed)
         assert rewrite(_source(result.data), ALL) == Clean()
+
+
+class TestTiers:
+    """Suggestions, and the least confidence that is asked for."""
+
+    asked = Options(ALL.select, suggestions=True)
+
+    def _rule(self, code: str, name: str, new: str, safety: Safety, confidence: float = 1.0) -> Rule:
+        plain = _rule(code, name, _renames(new, safety))
+        return replace(
+            plain, check=lambda program: [replace(one, confidence=confidence) for one in plain.check(program)]
+        )
+
+    def test_suggestions_are_found_where_they_are_asked_for(self, rules):
+        rules(self._rule("DVF101", "bad", "good", Safety.SUGGESTION, 0.6))
+        source = _source("import torch\nbad()\n")
+        assert check(source, ALL) == check(source, UNSAFE) == Checked(())
+        assert [one.confidence for one in _found(source, self.asked)] == [0.6]
+
+    @pytest.mark.parametrize("safety", Safety)
+    def test_doubtful_findings_of_any_tier_are_left_out(self, rules, safety):
+        rules(self._rule("DVF101", "bad", "good", safety, 0.844))
+        source = _source("import torch\nfrom m import bad, good\nbad()\n")
+        for least, shown in ((0.0, 1), (0.84, 1), (0.85, 0), (1.0, 0)):
+            options = replace(UNSAFE, suggestions=True, min_confidence=least)
+            assert len(_found(source, options)) == shown
+            assert isinstance(rewrite(source, options, lambda _: True), Changed) == (shown and safety != "manual")
+
+    def test_only_certainty_is_one(self, rules):
+        rules(self._rule("DVF101", "bad", "good", Safety.SAFE, 0.9999), self._rule("DVF102", "poor", "", Safety.MANUAL))
+        found = _found(_source("import torch\nbad()\npoor()\n"), replace(ALL, min_confidence=1.0))
+        assert [one.code for one in found] == ["DVF102"]
+
+    def test_what_cannot_be_had_is_not_told_unasked(self, rules):
+        later = _rule("DVF102", "poor", _renames("good", Safety.SUGGESTION, since=(2, 4)))
+        rules(_rule("DVF101", "bad", _renames("unbound_name", Safety.SUGGESTION)), later)
+        source = _source("import torch\nbad()\npoor()\n")
+        assert check(source, replace(ALL, target_torch=(2, 0))) == Checked(())
+        assert all(one.fix is None for one in _found(source, replace(self.asked, target_torch=(2, 0))))
+
+    def test_a_comment_that_silences_what_is_hidden_has_its_use(self, rules):
+        rules(self._rule("DVF101", "bad", "good", Safety.SUGGESTION, 0.6))
+        for comment in ("ignore[DVF101]", "ignore"):
+            source = _source(f"import torch\nbad()  # devfix: {comment}\n")
+            assert check(source, ALL) == check(source, replace(self.asked, min_confidence=0.7)) == Checked(())
+            assert check(source, self.asked) == Checked((), ignored=1)
+        unused = _source("import torch\nbad\nbad()\ngood()  # devfix: ignore[DVF101]\n")
+        assert [one.code for one in _found(unused, ALL)] == ["DVF001"]
+
+    def test_suggestions_are_applied_only_where_somebody_accepts_them(self, rules):
+        rules(self._rule("DVF101", "bad", "good", Safety.SUGGESTION), self._rule("DVF102", "poor", "fine", Safety.SAFE))
+        source = _source("import torch\nfrom m import bad, good, poor, fine\nbad()\npoor()\n")
+        for options, left in ((UNSAFE, 0), (replace(UNSAFE, suggestions=True), 1)):
+            result = rewrite(source, options)
+            assert isinstance(result, Changed)
+            assert result.data.endswith(b"\nbad()\nfine()\n")
+            assert len(result.left) == left
+        accepted = rewrite(source, self.asked, lambda finding: finding.is_suggestion)
+        assert isinstance(accepted, Changed)
+        assert accepted.data.endswith(b"\ngood()\npoor()\n")
+        assert isinstance(rewrite(source, ALL, lambda finding: finding.is_suggestion), Clean)
+
+    def test_suggestions_that_fixes_expose_are_no_reason_to_go_on(self, rules):
+        rules(
+            self._rule("DVF101", "bad", "poor", Safety.SAFE),
+            self._rule("DVF102", "poor", "bad", Safety.SUGGESTION, 0.5),
+        )
+        result = rewrite(_source("import torch\nfrom m import bad, poor\nbad()\n"), self.asked)
+        assert isinstance(result, Changed)
+        assert ([one.code for one in result.fixed], [one.code for one in result.left]) == (["DVF101"], ["DVF102"])
+
+    def test_a_suggestion_that_says_the_same_is_another_finding(self, rules):
+        both = [_rule("DVF101", "bad", _renames("poor")), _rule("DVF101", "poor", _renames("good", Safety.SUGGESTION))]
+        told = [replace(one, check=lambda program, of=one: _as_one(of.check(program))) for one in both]
+        rules(Rule("DVF101", "bad", ((b"",),), lambda program: [*told[0].check(program), *told[1].check(program)]))
+        source = _source("import torch\nfrom m import bad, poor, good\nbad()\n")
+        for options in (ALL, self.asked):
+            result = rewrite(source, options)
+            assert isinstance(result, Changed)
+            assert result.data.endswith(b"\npoor()\n")
+        harmful = rewrite(_source("import torch\nbad = poor = good = 1\npoor()\n"), self.asked, lambda _: True)
+        assert isinstance(harmful, Changed)
+
+    def test_a_suggestion_that_is_still_there_does_not_hold(self, rules):
+        rules(self._rule("DVF101", "bad", "(bad)", Safety.SUGGESTION))
+        result = rewrite(_source("import torch\nbad = 1\nbad()\n"), self.asked, lambda _: True)
+        assert isinstance(result, Failed)
+        assert "its finding is still there afterwards" in result.reason
+
+    @pytest.mark.parametrize("confidence", [1.01, -0.1, float("nan")])
+    def test_a_confidence_is_a_probability(self, rules, confidence):
+        rules(self._rule("DVF101", "bad", "good", Safety.SAFE, confidence))
+        result = check(_source("import torch\nbad()\n"), ALL)
+        assert isinstance(result, Failed)
+        assert "which is not from 0 to 1" in result.reason
+
+
+def _found(source: Source, options: Options) -> tuple[Finding, ...]:
+    outcome = check(source, options)
+    assert isinstance(outcome, Checked)
+    return outcome.findings
+
+
+def _as_one(findings: Iterable[Finding]) -> list[Finding]:
+    return [replace(one, name="bad", message="it is called") for one in findings]
 
 
 class TestTextEdits:

@@ -98,3 +98,16 @@ def test_rules_of_devfix_are_tested_by_their_code() -> None:
     """
     rewrites(program.format(""), program.format("mask = "), "DVF103")
     unchanged(program.format("mask = "), "DVF103")
+
+
+def test_a_suggestion_is_one() -> None:
+    rule, after = made("torch.right", Safety.SUGGESTION), AFTER.replace("right", "torch.right")
+    unchanged(BEFORE, rule)
+    assert [one.fix is not None for one in findings(BEFORE, rule, suggestions=True)] == [True]
+    with pytest.raises(AssertionError, match="nothing should be found"):
+        unchanged(BEFORE, rule, suggestions=True)
+    rewrites(BEFORE, after, rule, suggestions=True)
+    with pytest.raises(AssertionError, match="nothing is found"):
+        rewrites(BEFORE, after, rule, unsafe=True)
+    with pytest.raises(AssertionError, match="it changes unasked"):
+        rewrites(BEFORE, after, made("torch.right", Safety.UNSAFE), suggestions=True)

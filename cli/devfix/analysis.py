@@ -34,6 +34,9 @@ from devfix.results import (
 RECURSION_LIMIT = 20_000
 """Long chains of calls and sums nest deeply; the default limit of 1 000 is for runaway recursion."""
 
+_Key = tuple[str, str, bool]
+"""What a finding says, and whether it is a suggestion: nobody who wanted one that is certain has accepted that."""
+
 
 def analyse(job: Job) -> Result:
     """The result for one file. A defect of devfix comes out as `Failed`."""
@@ -54,12 +57,12 @@ def with_only(job: Job, wanted: Sequence[Finding]) -> Result:
 
 def with_chosen(job: Job, problems: Sequence[Problem]) -> Result:
     """The result for one file of which only the fixes of some of the findings of a check are applied."""
-    wanted = {(problem.code, problem.message, problem.span) for problem in problems}
-    keys = {(problem.code, problem.message) for problem in problems}
-    return _with(job, lambda finding: (finding.code, finding.message, finding.span) in wanted, keys)
+    wanted = {(problem.code, problem.message, problem.is_suggestion, problem.span) for problem in problems}
+    keys = {(problem.code, problem.message, problem.is_suggestion) for problem in problems}
+    return _with(job, lambda finding: (*_key(finding), finding.span) in wanted, keys)
 
 
-def _with(job: Job, accept: Callable[[Finding], bool], keys: set[tuple[str, str]]) -> Result:
+def _with(job: Job, accept: Callable[[Finding], bool], keys: set[_Key]) -> Result:
     from devfix_codemods import engine
 
     project = _project(job.place)
@@ -77,12 +80,16 @@ def _with(job: Job, accept: Callable[[Finding], bool], keys: set[tuple[str, str]
     return _rewrite_result(job, outcomes.Changed(data, tuple(fixed), left))
 
 
-def _one_of(keys: set[tuple[str, str]]) -> Callable[[Finding], bool]:
-    return lambda finding: (finding.code, finding.message) in keys
+def _one_of(keys: set[_Key]) -> Callable[[Finding], bool]:
+    return lambda finding: _key(finding) in keys
 
 
-def _keys(findings: Sequence[Finding]) -> set[tuple[str, str]]:
-    return {(finding.code, finding.message) for finding in findings}
+def _keys(findings: Sequence[Finding]) -> set[_Key]:
+    return set(map(_key, findings))
+
+
+def _key(finding: Finding) -> _Key:
+    return finding.code, finding.message, finding.is_suggestion
 
 
 def _checked(job: Job) -> Result:
@@ -170,6 +177,7 @@ def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:
         trail=tuple(Note(step.span, step.note, step.path) for step in finding.trail),
         repair=None if finding.fix is None else _repair(source, finding.fix, detailed),
         advice=finding.advice,
+        confidence=finding.told_confidence,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+from devfix_codemods.outcomes import Options
 
 from devfix.errors import UsageError
 from devfix.fingerprints import surroundings
@@ -24,14 +25,24 @@ from devfix.writing import put
 VERSION = 1
 
 
-class Entry(msgspec.Struct, frozen=True, order=True):
-    """One accepted finding. `path` is relative to the baseline's folder, with `/`."""
+class Entry(msgspec.Struct, frozen=True):
+    """One accepted finding. `path` is relative to the baseline's folder, with `/`.
+
+    What it was when it was recorded is there only where it was in doubt.
+    """
 
     path: str
     code: str
     text: str
     before: str = ""
     after: str = ""
+    suggestion: bool | msgspec.UnsetType = msgspec.UNSET
+    confidence: float | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def sign(self) -> tuple[str, ...]:
+        """What tells whether a finding is this one: it may have become more certain, or less."""
+        return self.path, self.code, self.text, self.before, self.after
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -56,7 +67,9 @@ def record(file: str, results: Iterable[Result]) -> int:
     """
     folder = _folder(file)
     entries = [entry for result in results if isinstance(result, Checked) for entry, _ in _entries(folder, result)]
-    data = msgspec.json.format(msgspec.json.encode(_File(VERSION, sorted(entries))), indent=2)
+    data = msgspec.json.format(
+        msgspec.json.encode(_File(VERSION, sorted(entries, key=lambda entry: entry.sign))), indent=2
+    )
     try:
         put(file, data + b"\n")
     except OSError as error:
@@ -81,10 +94,11 @@ def load(file: str) -> list[Entry]:
     return read.entries
 
 
-def sift(file: str, results: Sequence[Result], asked: Collection[str]) -> Sifted:
+def sift(file: str, results: Sequence[Result], asked: Collection[Options]) -> Sifted:
     """`results` without the findings that the baseline in `file` has.
 
-    Stale are entries of files that were looked through and of files that are gone, if their rule was `asked` for.
+    Stale are entries of files that were looked through and of files that are gone, if one of those that were `asked`
+    would have found them.
 
     Raises:
         UsageError: as `load`.
@@ -101,7 +115,7 @@ def sift(file: str, results: Sequence[Result], asked: Collection[str]) -> Sifted
         for path, book in books.items()
         if path in seen or not Path(folder, path).exists()
         for entry in book.entries
-        if entry.code in asked
+        if any(_is_sought(entry, options) for options in asked)
     ]
     return Sifted(sifted, known, tuple(stale))
 
@@ -114,7 +128,7 @@ class _Book:
 
     def take(self, wanted: Entry, exact: bool) -> bool:
         for entry in self.entries:
-            if entry == wanted or (not exact and (entry.code, entry.text) == (wanted.code, wanted.text)):
+            if entry.sign == wanted.sign or (not exact and (entry.code, entry.text) == (wanted.code, wanted.text)):
                 self.entries.remove(entry)
                 return True
         return False
@@ -136,8 +150,15 @@ def _entries(folder: str, result: Checked) -> Iterator[tuple[Entry, Problem]]:
     path, lines = _relative(folder, result.target), split_lines(text_of(result.target) or "")
     for problem in result.problems:
         around = surroundings(problem, lines)
-        texts = (plain(text) for text in (around.text, around.before, around.after))
-        yield Entry(path, problem.code, *texts), problem
+        text, before, after = (plain(text) for text in (around.text, around.before, around.after))
+        suggestion = problem.is_suggestion or msgspec.UNSET
+        confidence = problem.confidence if problem.confidence < 1 else msgspec.UNSET
+        yield Entry(path, problem.code, text, before, after, suggestion, confidence), problem
+
+
+def _is_sought(entry: Entry, options: Options) -> bool:
+    is_certain_enough = entry.confidence is msgspec.UNSET or entry.confidence >= options.min_confidence
+    return entry.code in options.select and is_certain_enough and (options.suggestions or entry.suggestion is not True)
 
 
 def _folder(file: str) -> str:

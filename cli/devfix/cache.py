@@ -27,7 +27,7 @@ from devfix.results import Problem
 from devfix.settings import Choice
 from devfix.snapshots import Snapshot
 
-_FORMAT = 3
+_FORMAT = 4
 _MOST_ENTRIES = 100_000
 _MOST_SNAPSHOTS = 8
 _SETTLED_NS = 2_000_000_000

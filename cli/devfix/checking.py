@@ -88,7 +88,7 @@ def new_ones(ask: Ask, outcome: Outcome) -> Outcome:
     from devfix import baselines
     from devfix.selection import options_of
 
-    asked = {code for one in outcome.found.files for code in options_of(one.choice).select}
+    asked = {options_of(one.choice) for one in outcome.found.files}
     sifted = baselines.sift(file, outcome.results, asked)
     if sifted.stale and not ask.quiet:
         _tell_stale(file, sifted.stale)

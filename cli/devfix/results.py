@@ -43,7 +43,7 @@ class Note(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Repair(msgspec.Struct, frozen=True, array_like=True):
-    """A fix as the user sees it. `safety` is `safe`, `unsafe` or `manual`."""
+    """A fix as the user sees it. `safety` is `safe`, `unsafe`, `suggestion` or `manual`."""
 
     safety: str
     title: str
@@ -53,7 +53,8 @@ class Repair(msgspec.Struct, frozen=True, array_like=True):
 class Problem(msgspec.Struct, frozen=True, array_like=True):
     """A finding with its repair worked out down to the characters.
 
-    Of a notebook, positions are those of its program, and `cells` are the cells that they lie in.
+    Of a notebook, positions are those of its program, and `cells` are the cells that they lie in. `confidence` has two
+    decimals, and is 1 only where nothing is in doubt.
     """
 
     code: str
@@ -65,6 +66,7 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
     repair: Repair | None = None
     advice: str | None = None
     cells: tuple[Cell, ...] = ()
+    confidence: float = 1.0
 
     def place(self, line: int) -> tuple[int | None, int]:
         """The number of the cell, None in a plain file, and the line in it."""
@@ -78,6 +80,10 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
     @property
     def fixable(self) -> bool:
         return self.repair is not None and self.repair.safety != "manual"
+
+    @property
+    def is_suggestion(self) -> bool:
+        return self.repair is not None and self.repair.safety == "suggestion"
 
 
 @dataclass(frozen=True)

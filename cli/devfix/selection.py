@@ -25,7 +25,14 @@ def options_of(choice: Choice) -> Options:
     chosen = codes_of(selected, f"{choice.origin}: [tool.devfix] select: ")
     ignored = codes_of(choice.ignore, f"{choice.origin}: [tool.devfix] ignore or per-file-ignores: ")
     return Options(
-        chosen - ignored, choice.unsafe, choice.target_torch, choice.prefer, choice.guards, choice.declared_by
+        chosen - ignored,
+        unsafe=choice.unsafe,
+        target_torch=choice.target_torch,
+        prefer=choice.prefer,
+        guards=choice.guards,
+        target_origin=choice.declared_by,
+        suggestions=choice.suggestions,
+        min_confidence=choice.min_confidence,
     )
 
 

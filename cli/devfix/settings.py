@@ -40,6 +40,8 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     select: list[str] | None = None
     ignore: list[str] = []
     unsafe: bool = False
+    suggestions: bool = False
+    min_confidence: float = 0.0
     target_torch: str | None = None
     prefer: Prefer | None = None
     exclude: list[str] | None = None
@@ -67,6 +69,8 @@ class Choice:
     prefer: Prefer = Prefer.CUDA
     guards: bool = False
     declared_by: str | None = None
+    suggestions: bool = False
+    min_confidence: float = 0.0
     origin: str = field(default="", compare=False, repr=False)
 
 
@@ -100,6 +104,8 @@ class Settings:
     declared_torch: Declared | None = None
     prefer: Prefer = Prefer.CUDA
     guards: bool = False
+    suggestions: bool = False
+    min_confidence: float = 0.0
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] = ()
     max_file_size: int = 1024**2
@@ -115,7 +121,18 @@ class Settings:
         target, declared = self.target_torch, None
         if target is None and self.declared_torch is not None:
             target, declared = self.declared_torch.version, self.declared_torch.name
-        return Choice(self.select, self.ignore, self.unsafe, target, self.prefer, self.guards, declared, self.origin)
+        return Choice(
+            select=self.select,
+            ignore=self.ignore,
+            unsafe=self.unsafe,
+            target_torch=target,
+            prefer=self.prefer,
+            guards=self.guards,
+            declared_by=declared,
+            suggestions=self.suggestions,
+            min_confidence=self.min_confidence,
+            origin=self.origin,
+        )
 
 
 @dataclass(frozen=True)
@@ -129,6 +146,8 @@ class Overrides:
     target_torch: Version | None = None
     prefer: Prefer | None = None
     guards: bool = False
+    suggestions: bool | None = None
+    min_confidence: float | None = None
     jobs: int | None = None
     force_exclude: bool = False
     config: str | None = None
@@ -145,6 +164,8 @@ class Overrides:
             target_torch=self.target_torch or settings.target_torch,
             prefer=self.prefer or settings.prefer,
             guards=self.guards,
+            suggestions=settings.suggestions if self.suggestions is None else self.suggestions,
+            min_confidence=settings.min_confidence if self.min_confidence is None else self.min_confidence,
             jobs=self.jobs or settings.jobs,
         )
 
@@ -205,6 +226,8 @@ def parse_table(table: Any, path: str) -> Settings:
         select=None if read.select is None else tuple(read.select),
         ignore=tuple(read.ignore),
         unsafe=read.unsafe,
+        suggestions=read.suggestions,
+        min_confidence=_confidence_key(read.min_confidence, path),
         target_torch=None if read.target_torch is None else _torch_key(read.target_torch, path),
         prefer=read.prefer or Prefer.CUDA,
         exclude=None if read.exclude is None else tuple(read.exclude),
@@ -247,6 +270,17 @@ def _torch_key(text: str, path: str) -> Version:
     if version is None:
         raise _mistake(path, "target-torch", f'{text!r} is no torch version; write it like "2.4"')
     return version
+
+
+def _confidence_key(value: float, path: str) -> float:
+    if not is_confidence(value):
+        raise _mistake(path, "min-confidence", f"must be a number from 0 to 1, not {value:g}")
+    return value
+
+
+def is_confidence(value: float) -> bool:
+    """Whether a finding may have that confidence; none has one that is no number."""
+    return 0 <= value <= 1
 
 
 def parse_size(text: str) -> int | None:

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from devfix_codemods import guards, suppressions
@@ -91,6 +91,7 @@ def rewrite(
 ) -> RewriteOutcome:
     """`source` with its fixes applied: those that `options` allow, or those for which `accept` answers True.
 
+    No options allow suggestions: only `accept` chooses them, among those that `options` show.
     Fixes that the first ones expose are applied too, unless `accept` chooses. Never raises.
     """
     try:
@@ -143,24 +144,37 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
         return Skipped("it says `# devfix: skip-file`")
     accelerator = options.prefer is Prefer.ACCELERATOR and _has_accelerator(options)
     program = Program(source, project, accelerator=accelerator, target=options.target_torch)
-    found = with_deep_stack(lambda: _found(program, active)) if active else []
+    found = with_deep_stack(lambda: _found(program, active, options)) if active else _Found()
     if isinstance(found, Failed):
         return found
-    aimed = [_told_of_preference(_for_target(finding, options, source), options) for finding in found]
-    result = suppressions.silence(aimed, comments, options.select, frozenset(rule.code for rule in rules))
+    aimed = [_told_of_preference(_for_target(finding, options, source), options) for finding in found.shown]
+    known = frozenset(rule.code for rule in rules)
+    result = suppressions.silence(aimed, comments, options.select, known, found.hidden)
     order = sorted(result.findings, key=lambda finding: (finding.span, finding.code, finding.message))
     return Checked(tuple(order), result.ignored)
 
 
-def _found(program: Program, rules: Iterable[Rule]) -> list[Finding] | Failed:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the rules find, told or `hidden`: suggestions that nobody asks for, and what is not certain enough.
+
+    Which it is, is settled before a fix that cannot be had turns into advice: that would be told unasked.
+    """
+
+    shown: list[Finding] = field(default_factory=list)
+    hidden: list[Finding] = field(default_factory=list)
+
+
+def _found(program: Program, rules: Iterable[Rule], options: Options) -> _Found | Failed:
     _ = program.tree  # what does not parse is no rule's fault
+    findings = _Found()
     if is_replaced(program):
-        return []
-    findings: list[Finding] = []
+        return findings
     for rule in rules:
         try:
-            found = _honest(rule, rule.check(program))
-            findings += (_tenable(program, one) for one in found if not _is_vain(program.source, one))
+            found = [one for one in _honest(rule, rule.check(program)) if not _is_vain(program.source, one)]
+            findings.shown.extend(_tenable(program, one) for one in found if options.shows(one))
+            findings.hidden.extend(one for one in found if not options.shows(one))
         except Exception as error:
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
             foreign = _is_foreign(rule.code)
@@ -176,6 +190,8 @@ def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
             raise TypeError(f"it finds {one!r}, which is no Finding")
         if (one.code, one.name) != (rule.code, rule.name):
             raise ValueError(f"it finds something as {one.code} {one.name}")
+        if not 0 <= one.confidence <= 1:
+            raise ValueError(f"it finds something with a confidence of {one.confidence}, which is not from 0 to 1")
     return found
 
 
@@ -288,10 +304,11 @@ def _rewritten(source: Source, options: Options, accept: Accept | None, look: Lo
 
 
 def _applicable(findings: Iterable[Finding], options: Options, accept: Accept | None) -> list[Finding]:
-    """The findings whose fix is to be applied. Manual ones have none."""
+    """The findings whose fix is to be applied. Manual ones have none, and suggestions take somebody who accepts."""
+    unasked = {Safety.SAFE, Safety.UNSAFE} if options.unsafe else {Safety.SAFE}
 
     def allowed(finding: Finding, fix: Fix) -> bool:
-        return accept(finding) if accept is not None else options.unsafe or fix.safety == Safety.SAFE
+        return accept(finding) if accept is not None else fix.safety in unasked
 
     return [
         finding
@@ -394,15 +411,23 @@ def _apply(source: Source, edits: Iterable[Edit]) -> bytes:
 
 
 def _recur(before: Source, after: Source, applied: Iterable[Finding], found: Iterable[Finding]) -> bool:
-    """Whether one of the `applied` findings is `found` again in the lines that its own have become."""
+    """Whether one of the `applied` findings is `found` again in the lines that its own have become.
+
+    A suggestion that says the same is another finding, unless it was one that was applied.
+    """
     old, new = lines.split(before.text), lines.split(after.text)
-    again = {(finding.code, finding.message, finding.span.line) for finding in found}
+    again = {(one.code, one.message, one.span.line, one.is_suggestion) for one in found}
     became: dict[int, range] = {}
     for tag, start, end, new_start, new_end in lines.opcodes(old, new):
         for index in range(start, end):
             moved = new_start + index - start
             became[index + 1] = range(moved + 1, moved + 2) if tag == "equal" else range(new_start + 1, new_end + 1)
-    return any((one.code, one.message, line) in again for one in applied for line in became.get(one.span.line, ()))
+    return any(
+        (one.code, one.message, line, is_suggestion) in again
+        for one in applied
+        for line in became.get(one.span.line, ())
+        for is_suggestion in {False, one.is_suggestion}
+    )
 
 
 # Lines

@@ -68,3 +68,12 @@ class Finding:
     advice: str | None = None
     confidence: float = 1.0
     links: tuple[str, ...] = ()
+
+    @property
+    def is_suggestion(self) -> bool:
+        return self.fix is not None and self.fix.safety == Safety.SUGGESTION
+
+    @property
+    def told_confidence(self) -> float:
+        """The confidence as people read it and compare with: two decimals, and 1 only where nothing is in doubt."""
+        return 1.0 if self.confidence >= 1 else min(round(self.confidence, 2), 0.99)

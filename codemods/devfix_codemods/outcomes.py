@@ -12,7 +12,8 @@ class Options:
 
     `target_torch` is the (major, minor) release that written code must run on; None stands for any. `prefer` says what
     a declared device is. `guards` asks for assertions where a model is set up. `target_origin` is the file that the
-    target was read from, for messages.
+    target was read from, for messages. Findings with less confidence than `min_confidence` are left out, and so are
+    suggestions, unless `suggestions` asks for them.
     """
 
     select: frozenset[str]
@@ -21,6 +22,12 @@ class Options:
     prefer: Prefer = Prefer.CUDA
     guards: bool = False
     target_origin: str | None = None
+    suggestions: bool = False
+    min_confidence: float = 0.0
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether `finding` is told, as far as its tier and its confidence go."""
+        return finding.told_confidence >= self.min_confidence and (self.suggestions or not finding.is_suggestion)
 
 
 @dataclass(frozen=True, slots=True)

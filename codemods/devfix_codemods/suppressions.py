@@ -136,11 +136,16 @@ class Silenced:
 
 
 def silence(
-    findings: Iterable[Finding], suppressions: Suppressions, select: frozenset[str], rules: frozenset[str]
+    findings: Iterable[Finding],
+    suppressions: Suppressions,
+    select: frozenset[str],
+    rules: frozenset[str],
+    hidden: Iterable[Finding] = (),
 ) -> Silenced:
     """Drop the ignored of `findings` and add those about the comments themselves.
 
-    An ignore is judged only by the rules in `select`; `rules` are all there are.
+    An ignore is judged only by the rules in `select`; `rules` are all there are. The `hidden` findings are not told
+    here; a comment that silences one of them has its use all the same.
     """
     kept: list[Finding] = []
     used: set[tuple[Ignore, str]] = set()
@@ -150,6 +155,7 @@ def silence(
         used.update((ignore, finding.code) for ignore in hits)
         ignored += bool(hits)
         kept += [] if hits else [finding]
+    used.update((ignore, one.code) for one in hidden for ignore in suppressions.ignores if _covers(ignore, one))
     unused = (one for ignore in suppressions.ignores for one in _unused(ignore, used, select, rules))
     return Silenced((*kept, *suppressions.malformed, *unused), ignored)
 

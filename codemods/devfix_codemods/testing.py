@@ -6,6 +6,7 @@ or the code of one of devfix's own. Where a program is not what the test says, a
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import unified_diff
 from textwrap import dedent
 
@@ -18,48 +19,52 @@ from devfix_codemods.source import Source
 PATH = "example.py"
 
 
-def findings(program: str, rule: Rule | str) -> tuple[Finding, ...]:
-    """What the rule finds in the program, in its order.
+def findings(program: str, rule: Rule | str, *, suggestions: bool = False) -> tuple[Finding, ...]:
+    """What the rule finds in the program, in its order; with `suggestions`, these too.
 
     Raises:
         AssertionError: the program cannot be read, the rule raises, or it says `# devfix: skip-file`.
         RuleError: devfix would not take the rule.
     """
     with _in_use(rule) as code:
-        return _found(_plain(program), Options(frozenset({code})))
+        return _found(_plain(program), Options(frozenset({code}), suggestions=suggestions))
 
 
-def unchanged(program: str, rule: Rule | str) -> None:
-    """Say that the rule finds nothing in the program.
+def unchanged(program: str, rule: Rule | str, *, suggestions: bool = False) -> None:
+    """Say that the rule finds nothing in the program; with `suggestions`, that it does not suggest anything either.
 
     Raises:
         AssertionError: it does; or as `findings`.
     """
-    found = findings(program, rule)
+    found = findings(program, rule, suggestions=suggestions)
     assert not found, "\n".join(["nothing should be found, but there is:", *map(_told, found)])
 
 
-def rewrites(before: str, after: str, rule: Rule | str, *, unsafe: bool = False) -> None:
+def rewrites(before: str, after: str, rule: Rule | str, *, unsafe: bool = False, suggestions: bool = False) -> None:
     """Say that the rule's fixes make `after` of `before`, and then find nothing more to do.
 
-    With `unsafe`, the program must stay as it is as long as unsafe fixes are not asked for. That the result parses and
-    uses no unbound name is checked by the pass that applies fixes.
+    With `unsafe`, the program must stay as it is as long as unsafe fixes are not asked for; with `suggestions`, as long
+    as nobody accepts them. That the result parses and uses no unbound name is checked by the pass that applies fixes.
 
     Raises:
         AssertionError: they do not; or as `findings`.
     """
     start, end = _plain(before), _plain(after)
     with _in_use(rule) as code:
-        options = Options(frozenset({code}), unsafe=unsafe)
+        options = Options(frozenset({code}), unsafe=unsafe, suggestions=suggestions)
         found = _found(start, options)
         assert found, "nothing is found in the program"
         if unsafe:
             safe = _rewritten(start, Options(frozenset({code})))
             assert safe == start, f"safe fixes change it already:\n{_diff(start, safe, 'before', 'without unsafe')}"
-        got = _rewritten(start, options)
+        accept = (lambda _: True) if suggestions else None
+        if suggestions:
+            unasked = _rewritten(start, replace(options, unsafe=True))
+            assert unasked == start, f"it changes unasked:\n{_diff(start, unasked, 'before', 'unasked')}"
+        got = _rewritten(start, options, accept)
         left = "\n".join(map(_told, found))
         assert got == end, f"not what was expected of:\n{left}\n{_diff(end, got, 'expected', 'rewritten')}"
-        again = _rewritten(got, options)
+        again = _rewritten(got, options, accept)
         assert again == got, f"a second pass changes it again:\n{_diff(got, again, 'rewritten', 'rewritten twice')}"
 
 
@@ -85,8 +90,8 @@ def _found(program: str, options: Options) -> tuple[Finding, ...]:
     return outcome.findings
 
 
-def _rewritten(program: str, options: Options) -> str:
-    outcome = engine.rewrite(Source(PATH, program.encode()), options)
+def _rewritten(program: str, options: Options, accept: engine.Accept | None = None) -> str:
+    outcome = engine.rewrite(Source(PATH, program.encode()), options, accept)
     assert isinstance(outcome, (Changed, Clean)), _reason(outcome)
     return outcome.data.decode() if isinstance(outcome, Changed) else program
 

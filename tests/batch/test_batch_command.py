@@ -19,6 +19,7 @@ from devfix.batch.ledger import Ledger
 from devfix.batch.records import Job, Outcome, State
 from devfix.replay.processes import Tick
 
+from ..cli.conftest import TIERED, install
 from .strangers import bare, committed, git
 
 BUGGY = b"import torch\n\nscaler = torch.cuda.amp.GradScaler()\n"
@@ -361,3 +362,21 @@ def test_a_second_driver_is_refused(manifest: Path, batch: Batch) -> None:
         ran = run(batch)
     assert ran.code == 2
     assert f"another devfix batch runs in {manifest.parent / 'run'} (process {os.getpid()})" in ran.err
+
+
+def test_tiers_on_the_command_line_win_over_the_manifest(
+    tmp_path: Path, batch: Batch, site: Path, manifest: Path
+) -> None:
+    install(site, TIERED)
+    text = b"import torch\nfrom m import right, wrong\n\nwrong(1)  # safe 0.84\nwrong(2)  # suggestion 0.62\n"
+    committed(tmp_path / "repos" / "tiers", {"a.py": text})
+    manifest.write_text('[[repo]]\npath = "repos/tiers"\nmin-confidence = 0.9\n')
+    assert run(batch).code == 0
+    assert rows()["tiers"].state is State.CLEAN
+    assert batch("run", "repos.toml", "--out", "run", "--min-confidence", "2").code == 2
+    more = ("--suggestions", "--min-confidence", "0.5")
+    assert batch("run", "repos.toml", "--out", "other", "--engine", "inline", *more).code == 0
+    document = json.loads(Path("other/report.json").read_bytes())
+    assert document["run"]["rules"] == "--suggestions --min-confidence 0.5"
+    (repository,) = document["repositories"]
+    assert [one["confidence"] for one in (*repository["fixes"], *repository["suggestions"])] == [0.84, 0.62]

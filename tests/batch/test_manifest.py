@@ -64,6 +64,11 @@ def repo(line: str) -> str:
         ("select = ['DVF1O1']", "select names no rule 'DVF1O1'; `devfix rules` lists them"),
         ("ignore = ['batch-not-move']", "ignore names no rule 'batch-not-move'; did you mean 'batch-not-moved'?"),
         ("unsafe = 1", "unsafe must be true or false, not a whole number"),
+        ("suggestions = 1", "suggestions must be true or false, not a whole number"),
+        ("min-confidence = 'much'", "min-confidence must be a number, not a string"),
+        ("min-confidence = true", "min-confidence must be a number, not true or false"),
+        ("min-confidence = 1.5", "min-confidence must be a number from 0 to 1, not 1.5"),
+        ("min-confidence = nan", "min-confidence must be a number from 0 to 1, not nan"),
         ("target-torch = 2.4", 'target-torch must be a string such as "2.4", not a number'),
         ("target-torch = '2'", "target-torch '2' is no torch version; write it like \"2.4\""),
         ("setup = \"a\\u001b[2Jb\"", "setup holds the control character U+001B"),
@@ -314,6 +319,8 @@ subfolder = "./a//b/"
 select = []
 ignore = ["dvf102"]
 unsafe = true
+suggestions = true
+min-confidence = 0.8
 target-torch = "2.4"
 setup = "make venv"
 setup-network = true
@@ -332,7 +339,7 @@ labels = ["vision"]
         checks=("make",), timeout=60.0,
     )  # fmt: skip
     assert second == Repository(
-        "second", str(folder / "one"), None, "a/b", Rules((), ("dvf102",), True, (2, 4)),
+        "second", str(folder / "one"), None, "a/b", Rules((), ("dvf102",), True, (2, 4), True, 0.8),
         Replay(memory=8 << 30, env=(("A", "1"), ("B", "2"))), "make venv", True, ("make test", "make lint"),
         ("vision",), 60.0,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from devfix.batch.migrating import migrate
 from devfix.batch.records import Job, Outcome, Replay, Rules, State
 from devfix.replay.backends import HIDDEN
 
+from ..cli.conftest import TIERED, install
 from .strangers import BRANCH, committed, git, plan, repository
 
 BUGGY = b"""import torch
@@ -250,3 +251,22 @@ def test_without_a_sandbox_nothing_runs(tmp_path: Path, monkeypatch: pytest.Monk
     assert outcome.error.kind == "set-up failed"
     assert "exit status 3: no such package" in outcome.error.message
     assert canary.exists()
+
+
+def test_suggestions_are_told_where_they_are_asked_for_and_never_applied(tmp_path: Path, site: Path) -> None:
+    install(site, TIERED)
+    text = b"import torch\nfrom m import right, wrong\n\nwrong(1)  # unsafe 0.84\nwrong(2)  # suggestion 0.62\n"
+    plain = done(tmp_path, {"a.py": text})
+    assert (plain.state, plain.findings, plain.suggestions) == (State.CHANGED, 0, ())
+    asked = Rules(unsafe=True, suggestions=True)
+    outcome = done(tmp_path / "asked", {"a.py": text}, rules=asked)
+    assert outcome.diff == plain.diff
+    assert (outcome.state, outcome.findings) == (State.CHANGED, 1)
+    [suggested] = outcome.suggestions
+    assert (suggested.path, suggested.line, suggested.safety, suggested.confidence) == ("a.py", 5, "suggestion", 0.62)
+    [fix] = outcome.fixes
+    assert fix.confidence == 0.84
+    assert "(unsafe, confidence 0.84)" in outcome.patch.decode()
+    assert "unsafe, confidence 0&#46;84" in outcome.body
+    none = done(tmp_path / "none", {"a.py": text}, rules=Rules(unsafe=True, suggestions=True, min_confidence=0.9))
+    assert (none.state, none.findings, none.suggestions) == (State.CLEAN, 0, ())

@@ -70,6 +70,7 @@ def hostile(text: str, name: str = "x") -> Outcome:
                 trail=(Stop(text, 1, text),),
             ),
         ),
+        suggestions=(fix(path=text, code=text, name=text, message=text, safety=text, title=text, confidence=0.5),),
         verdicts=(Verdict(text, text, text, text, (text,)),),
         checks=(CheckRun(text, text, text, True, False, 1.0),),
         commits=(Commit(text, text),),
@@ -428,6 +429,19 @@ class TestPage:
         assert texts(second, ".badge") == ["dropped", "unsafe", "not reached"]
         assert texts(second, ".reason") == ["Dropped the script fails with it"]
         assert texts(tree, ".numbers dd")[1:3] == ["1", "1"]
+
+    def test_what_is_in_doubt_and_suggestions(self, tmp_path: Path) -> None:
+        suggested = fix(path="src/eval.py", line=7, safety="suggestion", verdict=None, confidence=0.5)
+        tree = page(tmp_path, changed(fixes=(fix(confidence=0.84),), suggestions=(suggested,)))
+        kept, second = tree.css(".finding")
+        assert texts(kept, ".badge") == ["safe", "confidence 0.84", "confirmed"]
+        assert texts(tree, "section:has(#suggestions) h4") == ["src/eval.py:7:38 DVF101 batch-not-moved"]
+        assert texts(second, ".badge") == ["suggestion", "confidence 0.50"]
+        assert (kept.id, second.id) == ("f1", "f2")
+        assert "suggestions" in texts(tree, ".numbers dt")
+        plain = page(tmp_path, changed("plain"))
+        assert "suggestions" not in texts(plain, ".numbers dt")
+        assert plain.css_first("#suggestions") is None
 
     def test_the_pages_lead_to_each_other(self, tmp_path: Path) -> None:
         folder = made(tmp_path, [changed("one"), failed("two"), changed("three")], [Repository("later", "/x")])

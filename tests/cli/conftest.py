@@ -14,6 +14,7 @@ import pkgutil
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devfix import explaining, rulepages, selection
+from devfix import explaining, plugins, rulepages, selection
 from devfix.__main__ import main
 from devfix.formats import Colour
 from devfix.reporting.terminal import choose_colour
@@ -37,6 +38,26 @@ from devfix_codemods.source import Source, SourceError, Span
 BUGGY = "import torch\nloader = 1\nx = wrong(loader)\n"
 FIXED = BUGGY.replace("wrong", "right")
 WORD = re.compile(r"\bwrong\b")
+TIERED = """
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.rules import Rule
+
+
+def check(program):
+    for call in program.names.calls:
+        span = program.source.span(call.func)
+        if program.source.segment(span) == "wrong":
+            safety, confidence = program.source.lines[span.line - 1].partition("# ")[2].split()[:2]
+            fix = Fix(Safety(safety), "Say `right`", (ReplaceExpression(span, "right"),), since=SINCE)
+            whole = program.source.span(call)
+            yield Finding(RULE.code, RULE.name, "this is wrong", whole, fix=fix, confidence=float(confidence))
+
+
+SINCE = None
+RULE = Rule("TIER101", "wrong-word", ((b"wrong",),), check)
+"""
+"""A plug-in that finds every `wrong(…)`, with the safety and the confidence that a comment says: `# safe 0.9`."""
 
 
 def fake_check(source: Source, options: Options, project: Project | None = None) -> CheckOutcome:
@@ -132,9 +153,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     choose_colour(Colour.AUTO)
-    selection.options_of.cache_clear()
-    selection.rules_of.cache_clear()
+    _forget_choices()
     yield folder
+    _forget_choices()
+
+
+def _forget_choices() -> None:
     selection.options_of.cache_clear()
     selection.rules_of.cache_clear()
 
@@ -239,3 +263,34 @@ def open_tree(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.chdir(top / "tree")
         yield top / "tree"
         monkeypatch.undo()
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the path for plug-ins; what was imported from it is forgotten afterwards."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])))
+    before = set(sys.modules)
+    plugins._installed.cache_clear()
+    _forget_choices()
+    yield folder
+    plugins.load(isolated=True)
+    plugins._installed.cache_clear()
+    _forget_choices()
+    for name in set(sys.modules) - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def announce(site: Path, distribution: str, module: str, version: str = "1.0") -> None:
+    folder = site / f"{distribution}-{version}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+    (folder / "entry_points.txt").write_text(f"[devfix.rules]\n{distribution} = {module}\n")
+
+
+def install(site: Path, text: str, distribution: str = "other") -> None:
+    announce(site, distribution, f"plug_{distribution}")
+    (site / f"plug_{distribution}.py").write_text(text)

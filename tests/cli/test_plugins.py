@@ -6,13 +6,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from devfix import plugins, pool
+from devfix import pool
 
-from .conftest import Devfix, commit
+from .conftest import Devfix, announce, commit, install
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "acme-rules"
 CODE = "import torch\nx = torch.zeros(3).to(0)\n"
@@ -22,35 +22,6 @@ RULE = Rule({code!r}, {name!r}, {triggers}, lambda program: {found})
 """
 
 Install = Callable[..., Path]
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder on the path for plug-ins; what was imported from it is forgotten afterwards."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])))
-    before = set(sys.modules)
-    plugins._installed.cache_clear()
-    yield folder
-    plugins.load(isolated=True)
-    plugins._installed.cache_clear()
-    for name in set(sys.modules) - before:
-        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
-
-
-def announce(site: Path, distribution: str, module: str, version: str = "1.0") -> None:
-    folder = site / f"{distribution}-{version}.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
-    (folder / "entry_points.txt").write_text(f"[devfix.rules]\n{distribution} = {module}\n")
-
-
-def install(site: Path, text: str, distribution: str = "other") -> None:
-    announce(site, distribution, f"plug_{distribution}")
-    (site / f"plug_{distribution}.py").write_text(text)
 
 
 def rule(code: str = "OTHER101", name: str = "other-rule", triggers: str = '((b"torch",),)', found: str = "()") -> str:

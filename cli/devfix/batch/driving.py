@@ -99,6 +99,8 @@ def _over(own: Rules, given: Rules) -> Rules:
         own.ignore + given.ignore,
         own.unsafe if given.unsafe is None else given.unsafe,
         given.target_torch or own.target_torch,
+        own.suggestions if given.suggestions is None else given.suggestions,
+        own.min_confidence if given.min_confidence is None else given.min_confidence,
     )
 
 
@@ -135,6 +137,8 @@ def _told(rules: Rules) -> str:
     words += [f"--ignore {','.join(rules.ignore)}"] if rules.ignore else []
     words += [] if rules.unsafe is None else ["--unsafe" if rules.unsafe else "--no-unsafe"]
     words += ["--target-torch {}.{}".format(*rules.target_torch)] if rules.target_torch is not None else []
+    words += [] if rules.suggestions is None else ["--suggestions" if rules.suggestions else "--no-suggestions"]
+    words += [f"--min-confidence {rules.min_confidence:g}"] if rules.min_confidence is not None else []
     return " ".join(words)
 
 

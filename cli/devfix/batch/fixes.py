@@ -61,6 +61,8 @@ def find(folder: Path, top: Path, rules: Rules, cores: int) -> Found:
         ignore=rules.ignore,
         unsafe=rules.unsafe,
         target_torch=rules.target_torch,
+        suggestions=rules.suggestions,
+        min_confidence=rules.min_confidence,
         top=str(top),
     )
     discovery = discover([str(folder)], overrides)

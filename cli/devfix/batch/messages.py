@@ -67,6 +67,11 @@ def _paragraphs(fixes: Sequence[Fix]) -> Iterator[str]:
         yield f"... and {_number(len(fixes) - len(shown), 'more fix', 'es')}."
 
 
+def _trust(fix: Fix) -> str:
+    """`unsafe`, or `unsafe, confidence 0.84`."""
+    return ", ".join(filter(None, (fix.safety, fix.doubt)))
+
+
 def _order(fix: Fix) -> tuple[str, str, int, int, int]:
     return (fix.code, fix.path, fix.cell or 0, fix.line, fix.column)
 
@@ -74,7 +79,7 @@ def _order(fix: Fix) -> tuple[str, str, int, int, int]:
 def _told(fix: Fix) -> Iterator[str]:
     """Every line is set in: one that begins with `diff` or `---` would end the message for `git am`."""
     yield from _wrapped(f"{_place(fix)}: {fix.message}", "- ")
-    yield from _wrapped(f"{fix.title} ({fix.safety})", "  ")
+    yield from _wrapped(f"{fix.title} ({_trust(fix)})", "  ")
     for stop in fix.trail[:MOST_STOPS]:
         yield from _wrapped(f"{stop.path}:{stop.line}: {stop.note}", "  * ")
     if fix.verdict is not None:
@@ -130,7 +135,7 @@ def _table(fixes: Sequence[Fix]) -> Iterator[str]:
     rows = ["| rule | place | what is wrong | what is done | safety | replay |", "|---|---|---|---|---|---|"]
     room = LONGEST_TEXT // 2
     for fix in sorted(fixes, key=_order):
-        cells = (f"{fix.code} {fix.name}", _place(fix), fix.message, fix.title, fix.safety, fix.verdict or "not run")
+        cells = (f"{fix.code} {fix.name}", _place(fix), fix.message, fix.title, _trust(fix), fix.verdict or "not run")
         row = f"| {' | '.join(map(code, cells))} |"
         room -= _size(row) + 1
         if room < 0:
@@ -188,6 +193,8 @@ def _closing(outcome: Outcome, repository: Repository) -> str:
     codes = sorted({fix.code for fix in outcome.kept})
     command = ["devfix", "rewrite", *(["--select", ",".join(codes)] if codes else [])]
     command += ["--unsafe"] if any(fix.safety == "unsafe" for fix in outcome.kept) else []
+    least = repository.rules.min_confidence
+    command += ["--min-confidence", f"{least:g}"] if least is not None else []
     command += ["--", repository.subfolder] if repository.subfolder.startswith("-") else [repository.subfolder or "."]
     return f"Made by devfix {__version__} from {code(outcome.commit[:12])}. To do it again: {code(shlex.join(command))}"
 

@@ -18,7 +18,7 @@ from devfix.batch.messages import commit_message, pull_request
 from devfix.batch.proving import Proof, prove
 from devfix.batch.publishing import publish
 from devfix.batch.records import Commit, Error, Job, Outcome, State
-from devfix.batch.telling import fixes_told, readable, unhandled_told, verdicts_told
+from devfix.batch.telling import fixes_told, readable, suggestions_told, unhandled_told, verdicts_told
 from devfix.batch.timing import Timer
 from devfix.batch.worktrees import Checkout
 from devfix.errors import UsageError
@@ -72,6 +72,7 @@ def _told(start: Outcome, found: Found, fixes: Fixes, proof: Proof) -> Outcome:
         files=len(found.discovery.files),
         findings=found.left,
         fixes=fixes_told(found, fixes, proof.replays, proof.root),
+        suggestions=suggestions_told(found, fixes.top),
         verdicts=verdicts_told(proof.replays, proof.root),
         checks=proof.checks,
         unhandled=unhandled_told(found, fixes.top),

@@ -37,6 +37,8 @@ class Rules(msgspec.Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     unsafe: bool | None = None
     target_torch: tuple[int, int] | None = None
+    suggestions: bool | None = None
+    min_confidence: float | None = None
 
 
 class Replay(msgspec.Struct, frozen=True):
@@ -125,8 +127,10 @@ class Stop(msgspec.Struct, frozen=True):
 class Fix(msgspec.Struct, frozen=True):
     """A finding that `rewrite` repaired: its place before, its trail, and what the runs say of it.
 
+    A suggestion is one too, which nobody applied: its place is the one afterwards.
+
     Of a notebook, `line` is that in the cell with the number `cell`. `verdict` is that of a replay, None where nothing
-    was run. `dropped` says why it was taken back, None where it was not.
+    was run. `dropped` says why it was taken back, None where it was not. `confidence` is there where it is below 1.
     """
 
     path: str
@@ -141,6 +145,12 @@ class Fix(msgspec.Struct, frozen=True):
     trail: tuple[Stop, ...] = ()
     verdict: str | None = None
     dropped: str | None = None
+    confidence: float | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def doubt(self) -> str:
+        """`confidence 0.84`; empty where nothing is in doubt."""
+        return "" if self.confidence is msgspec.UNSET else f"confidence {self.confidence:.2f}"
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -179,11 +189,11 @@ class Error(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, frozen=True):
     """What became of one repository.
 
-    `commit` is what its branch starts from. `files` were read, `findings` are left. `patch` is all that was changed,
-    for `git am`; `diff` the same as one unified diff. `body` is the text of a pull request, `published` names the
-    remote branch or the pull request. `unhandled` are the files that could not be read as Python or written, with the
-    reason. `seconds` are those of each phase: clone, rewrite, setup, checks, replay, commit, publish. `worker` is the
-    machine.
+    `commit` is what its branch starts from. `files` were read, `findings` are left; `suggestions` are among them.
+    `patch` is all that was changed, for `git am`; `diff` the same as one unified diff. `body` is the text of a pull
+    request, `published` names the remote branch or the pull request. `unhandled` are the files that could not be read
+    as Python or written, with the reason. `seconds` are those of each phase: clone, rewrite, setup, checks, replay,
+    commit, publish. `worker` is the machine.
     """
 
     name: str
@@ -205,6 +215,7 @@ class Outcome(msgspec.Struct, frozen=True):
     error: Error | None = None
     seconds: dict[str, float] = {}
     worker: str = ""
+    suggestions: tuple[Fix, ...] = ()
 
     @property
     def kept(self) -> tuple[Fix, ...]:

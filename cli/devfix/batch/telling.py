@@ -4,10 +4,13 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from devfix.batch.fixes import Fixes, Found, problems_of
 from devfix.batch.records import Fix, Stop, Verdict
 from devfix.replay import FixResult, ReplayResult, reasons
-from devfix.results import Problem, Rewritten
+from devfix.reporting.tally import remaining
+from devfix.results import Problem, Result, Rewritten
 
 
 def fixes_told(found: Found, fixes: Fixes, replays: Sequence[ReplayResult], root: Path) -> tuple[Fix, ...]:
@@ -23,6 +26,16 @@ def fixes_told(found: Found, fixes: Fixes, replays: Sequence[ReplayResult], root
         for result in found.changed
         for finding, problem in problems_of(result)
         for dropped in [fixes.dropped.get(fixes.part_of(Path(result.target.path), finding))]
+    )
+
+
+def suggestions_told(found: Found, top: Path) -> tuple[Fix, ...]:
+    """The suggestions that were asked for; none was applied."""
+    return tuple(
+        _fix(problem, result, top, None, None)
+        for result in found.results
+        for problem in remaining(result)
+        if problem.is_suggestion
     )
 
 
@@ -47,7 +60,7 @@ def unhandled_told(found: Found, top: Path) -> tuple[tuple[str, str], ...]:
     return (*told, *((_below(one.target.path, top), "a symbolic link that leads out of the tree") for one in links))
 
 
-def _fix(problem: Problem, result: Rewritten, top: Path, told: FixResult | None, dropped: str | None) -> Fix:
+def _fix(problem: Problem, result: Result, top: Path, told: FixResult | None, dropped: str | None) -> Fix:
     cell, line = problem.place(problem.span.line)
     repair = problem.repair
     return Fix(
@@ -63,10 +76,11 @@ def _fix(problem: Problem, result: Rewritten, top: Path, told: FixResult | None,
         trail=tuple(_stops(problem, result, top)),
         verdict=None if told is None else str(told.kind),
         dropped=dropped,
+        confidence=problem.confidence if problem.confidence < 1 else msgspec.UNSET,
     )
 
 
-def _stops(problem: Problem, result: Rewritten, top: Path) -> Iterator[Stop]:
+def _stops(problem: Problem, result: Result, top: Path) -> Iterator[Stop]:
     for note in problem.trail:
         own = note.path is None
         line = problem.place(note.span.line)[1] if own else note.span.line

@@ -101,6 +101,8 @@ class RuleOptions:
     select: options.Select = None
     ignore: options.Ignore = None
     unsafe: options.Unsafe = None
+    suggestions: options.Suggestions = None
+    min_confidence: options.MinConfidence = None
     target_torch: options.TargetTorch = None
 
     def rules(self) -> "Rules":
@@ -111,8 +113,17 @@ class RuleOptions:
         """
         from devfix.batch.records import Rules
 
-        given = options.AnalysisOptions(self.select, self.ignore, self.unsafe, self.target_torch).overrides()
-        return Rules(given.select, given.ignore, given.unsafe, given.target_torch)
+        given = options.AnalysisOptions(
+            select=self.select,
+            ignore=self.ignore,
+            unsafe=self.unsafe,
+            suggestions=self.suggestions,
+            min_confidence=self.min_confidence,
+            target_torch=self.target_torch,
+        ).overrides()
+        return Rules(
+            given.select, given.ignore, given.unsafe, given.target_torch, given.suggestions, given.min_confidence
+        )
 
 
 @batch.command()

@@ -34,6 +34,14 @@ Ignore = Annotated[
 Unsafe = Annotated[
     bool | None, typer.Option("--unsafe/--no-unsafe", help="Count fixes that are a choice or have a visible effect.")
 ]
+Suggestions = Annotated[
+    bool | None,
+    typer.Option("--suggestions/--no-suggestions", help="Show suggestions, too: less certain, never written unasked."),
+]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option("--min-confidence", metavar="P", help="Only findings that are this probable, from 0 to 1."),
+]
 TargetTorch = Annotated[
     str | None, typer.Option("--target-torch", metavar="X.Y", help="The oldest torch that the code must run on.")
 ]
@@ -82,6 +90,8 @@ class AnalysisOptions:
     select: Select = None
     ignore: Ignore = None
     unsafe: Unsafe = None
+    suggestions: Suggestions = None
+    min_confidence: MinConfidence = None
     target_torch: TargetTorch = None
     prefer: PreferDevice = None
     exclude: Exclude = None
@@ -96,11 +106,11 @@ class AnalysisOptions:
         """The command line's part of the settings.
 
         Raises:
-            UsageError: `--target-torch` is no version, a selector names no rule, two options contradict each
-                other, or a plug-in is broken.
+            UsageError: `--target-torch` is no version, `--min-confidence` no probability, a selector names no rule,
+                two options contradict each other, or a plug-in is broken.
         """
         from devfix import plugins
-        from devfix.settings import Overrides, parse_version
+        from devfix.settings import Overrides, is_confidence, parse_version
 
         plugins.load(self.isolated)
         if self.config is not None and self.isolated:
@@ -108,11 +118,15 @@ class AnalysisOptions:
         version = None if self.target_torch is None else parse_version(self.target_torch)
         if self.target_torch is not None and version is None:
             raise UsageError(f"--target-torch {self.target_torch!r} is no torch version; write it like 2.4")
+        if self.min_confidence is not None and not is_confidence(self.min_confidence):
+            raise UsageError(f"--min-confidence {self.min_confidence:g} is no probability; write a number from 0 to 1")
         return Overrides(
             select=None if self.select is None else _selectors(self.select),
             ignore=_selectors(self.ignore or ()),
             exclude=tuple(self.exclude or ()),
             unsafe=self.unsafe,
+            suggestions=self.suggestions,
+            min_confidence=self.min_confidence,
             target_torch=version,
             prefer=self.prefer,
             jobs=self.jobs,

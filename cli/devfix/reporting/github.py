@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from devfix.reporting.tally import remaining
 from devfix.reporting.terminal import visible
-from devfix.reporting.text import remedy_of
+from devfix.reporting.text import message_of, remedy_of
 from devfix.results import Failed, Problem, Result
 
 
@@ -29,8 +29,8 @@ def _finding(label: str, problem: Problem) -> str:
             "endColumn": str(problem.span.end_column + 1),
         }
     where = f"{label}:{line}:{problem.span.column + 1}" if cell is None else f"{label}: cell {cell}, line {line}"
-    lines = [f"{where}: {problem.message}", remedy_of(problem)]
-    return _command("warning", place, "\n".join(filter(None, lines)))
+    lines = [f"{where}: {message_of(problem)}", remedy_of(problem)]
+    return _command("notice" if problem.is_suggestion else "warning", place, "\n".join(filter(None, lines)))
 
 
 def _errors(errors: Sequence[Failed]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from devfix.reporting import json
 from devfix.reporting.identified import identified
+from devfix.reporting.text import message_of
 from devfix.results import Failed, Problem, Result
 
 
@@ -20,8 +21,9 @@ def document(results: Sequence[Result], errors: Sequence[Failed]) -> str:
 def _issues(result: Result) -> Iterator[dict[str, Any]]:
     label = result.target.label
     for problem, known_by in identified(result):
-        told = f"{problem.code} {problem.name}: {problem.message}"
-        yield _issue(told, problem.code, known_by, "major", _location(label, problem))
+        told = f"{problem.code} {problem.name}: {message_of(problem)}"
+        severity = "info" if problem.is_suggestion else "major"
+        yield _issue(told, problem.code, known_by, severity, _location(label, problem))
 
 
 def _failure(error: Failed) -> dict[str, Any]:

@@ -59,6 +59,7 @@ def finding(label: str, problem: Problem) -> dict[str, Any]:
         "code": problem.code,
         "name": problem.name,
         "message": plain(problem.message),
+        **({"confidence": problem.confidence} if problem.confidence < 1 else {}),
         "trail": [_note(label, problem, note) for note in problem.trail],
         "fix": None if problem.repair is None else _fix(problem, problem.repair),
         "advice": problem.advice,

@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from devfix.reporting.tally import remaining
 from devfix.reporting.terminal import one_line
-from devfix.reporting.text import place_of, remedy_of
+from devfix.reporting.text import message_of, place_of, remedy_of
 from devfix.results import Checked, Failed, Problem, Result, Rewritten
 
 
@@ -28,7 +28,7 @@ def _suite(root: Element, label: str, problems: Sequence[Problem]) -> None:
     for problem in problems:
         place = place_of(problem, problem.span)
         case = SubElement(suite, "testcase", name=f"{problem.code} at {place}", classname=name, file=name)
-        message = one_line(problem.message)
+        message = one_line(message_of(problem))
         failure = SubElement(case, "failure", message=message, type=problem.code)
         told = f"{name}:{place}: {problem.code} {problem.name}: {message}"
         failure.text = "\n".join(filter(None, [told, one_line(remedy_of(problem))]))

@@ -58,15 +58,18 @@ def _notification(error: Failed) -> dict[str, Any]:
 def _results(result: Result, numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
     label = result.target.label
     for problem, known_by in identified(result):
-        entry = {
+        entry: dict[str, Any] = {
             "ruleId": problem.code,
             "ruleIndex": numbers.get(problem.code, -1),
-            "level": "warning",
+            "level": "note" if problem.is_suggestion else "warning",
             "message": {"text": _told(problem)},
             "locations": [_location(label, problem, problem.span)],
             "partialFingerprints": {FINGERPRINT: known_by},
             "properties": {"safety": problem.repair.safety if problem.repair is not None else "manual"},
         }
+        if problem.confidence < 1:
+            entry["rank"] = round(100 * problem.confidence, 1)
+            entry["properties"]["confidence"] = problem.confidence
         if problem.trail:
             entry["codeFlows"] = [_flow(label, problem)]
         if problem.repair is not None and problem.repair.edits and not problem.cells:

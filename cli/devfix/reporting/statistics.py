@@ -7,12 +7,14 @@ from devfix.reporting.tally import remaining
 from devfix.results import Result
 
 _SAFETIES = ("safe", "unsafe", "manual")
+_SHOWN = ("safe", "unsafe", "suggestion", "manual")
 
 
 def count(results: Sequence[Result]) -> list[dict[str, Any]]:
     """For each rule with findings its code and name, how many there are, and how many fixes of each safety.
 
-    The most frequent rule comes first; `manual` are findings without an edit.
+    The most frequent rule comes first; `manual` are findings without an edit; `suggestion` is there where
+    there are some.
     """
     rows: dict[str, dict[str, Any]] = {}
     for problem in (one for result in results for one in remaining(result)):
@@ -31,4 +33,4 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _fixes(row: dict[str, Any]) -> str:
-    return ", ".join(f"{row[safety]} {safety}" for safety in _SAFETIES if row[safety])
+    return ", ".join(f"{row[safety]} {safety}" for safety in _SHOWN if row.get(safety))

@@ -24,7 +24,13 @@ class Tally:
     problem_files: int
     safe: int
     unsafe: int
+    suggestions: int
     silenced: int
+
+    @property
+    def bugs(self) -> int:
+        """The findings that remain and are more than suggestions."""
+        return self.problems - self.suggestions
 
     @staticmethod
     def of(results: Sequence[Result], errors: Sequence[Failed]) -> "Tally":
@@ -40,6 +46,7 @@ class Tally:
             problem_files=sum(bool(remaining(result)) for result in results),
             safe=sum(has_fix(problem, "safe") for problem in problems),
             unsafe=sum(has_fix(problem, "unsafe") for problem in problems),
+            suggestions=sum(problem.is_suggestion for problem in problems),
             silenced=sum(result.ignored for result in results if isinstance(result, Checked)),
         )
 

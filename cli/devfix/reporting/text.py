@@ -10,6 +10,7 @@ from devfix.reporting.terminal import Line, Printer, one_line
 from devfix.results import Checked, Failed, Note, Problem, Repair, Result, Rewritten, Skipped, Target
 
 NOTES_SHOWN = 10
+_WITH_REVIEW = "with `devfix review --suggestions`"
 
 
 def report_findings(results: Sequence[Result], printer: Printer) -> None:
@@ -38,7 +39,7 @@ def finding(label: str, problem: Problem, text: str | None, width: int) -> list[
 def headline(label: str, problem: Problem) -> Line:
     place = f"{one_line(label)}:{place_of(problem, problem.span)}: "
     words = (f"{problem.code} ", "code"), (f"{problem.name}", "name"), (f": {one_line(problem.message)}", "message")
-    return [(place, "path"), *words]
+    return [(place, "path"), *words, *_doubt(problem)]
 
 
 def report_rewritten(results: Sequence[Result], unsafe: bool, printer: Printer) -> None:
@@ -61,8 +62,9 @@ def rewrite_summary(tally: Tally, verb: str, unsafe: bool) -> Line:
         f" and {'add' if verb.startswith('Would') else 'added'} {count(tally.guards, 'guard')}" if tally.guards else ""
     )
     done = f"{verb} {count(tally.fixed, 'bug')}{added} in {count(tally.changed_files, 'file')}"
-    by_hand = tally.problems - (0 if unsafe else tally.unsafe)
+    by_hand = tally.bugs - (0 if unsafe else tally.unsafe)
     ways = [f"{tally.unsafe} with --unsafe"] if tally.unsafe and not unsafe else []
+    ways += [f"{tally.suggestions} {_WITH_REVIEW}"] if tally.suggestions else []
     ways += [f"{by_hand} by hand (see `devfix check`)"] if by_hand else []
     left = f"; {tally.problems} left: {', '.join(ways)}" if tally.problems else ""
     return [(done, "message"), (f" ({_checked(tally)}){left}.", "")]
@@ -73,8 +75,16 @@ def check_summary(tally: Tally, unsafe: bool, known: int = 0) -> Line:
     checked = f"{_checked(tally)}, {known} in the baseline" if known else _checked(tally)
     if not tally.problems:
         return [(f"No {'new ' if known else ''}device bugs found", "good"), (f" ({checked}).", "")]
-    found = f"Found {count(tally.problems, 'new bug' if known else 'bug')} in {count(tally.problem_files, 'file')}"
+    found = f"Found {found_in(tally, 'new ' if known else '')} in {count(tally.problem_files, 'file')}"
     return [(found, "message"), (f" ({checked}){_fixable(tally, unsafe)}.", "")]
+
+
+def found_in(tally: Tally, kind: str = "") -> str:
+    """`2 bugs and 1 suggestion`; with a kind, `2 new bugs and 1 new suggestion`."""
+    suggested = count(tally.suggestions, f"{kind}suggestion")
+    if not tally.bugs and tally.suggestions:
+        return suggested
+    return count(tally.bugs, f"{kind}bug") + (f" and {suggested}" if tally.suggestions else "")
 
 
 def count(number: int, noun: str) -> str:
@@ -120,6 +130,24 @@ def remedy_of(problem: Problem) -> str:
     return f"advice: {problem.advice}" if problem.advice else ""
 
 
+def doubt_of(problem: Problem) -> str:
+    """`suggestion, 0.62` or `confidence 0.84`; empty where a finding is certain, and no suggestion."""
+    if problem.is_suggestion:
+        return "suggestion" if problem.confidence >= 1 else f"suggestion, {problem.confidence:.2f}"
+    return "" if problem.confidence >= 1 else f"confidence {problem.confidence:.2f}"
+
+
+def message_of(problem: Problem) -> str:
+    """The message, and behind it what is in doubt: `… (confidence 0.84)`."""
+    doubt = doubt_of(problem)
+    return f"{problem.message} ({doubt})" if doubt else problem.message
+
+
+def _doubt(problem: Problem) -> Line:
+    doubt = doubt_of(problem)
+    return [(f" ({doubt})", "faint")] if doubt else []
+
+
 def _told(problem: Problem, note: Note) -> Line:
     """A stop of the trail without its code."""
     cell, line = problem.place(note.span.line)
@@ -147,12 +175,18 @@ def _done(result: Rewritten) -> str:
 
 def _fixed_line(problem: Problem) -> Line:
     title = problem.repair.title if problem.repair is not None else problem.message
-    return [("  added " if is_guard(problem) else "  fixed ", "good"), *_short(problem), (f": {one_line(title)}", "")]
+    return [
+        ("  added " if is_guard(problem) else "  fixed ", "good"),
+        *_short(problem),
+        (f": {one_line(title)}", ""),
+        *_doubt(problem),
+    ]
 
 
 def _left_line(problem: Problem, unsafe: bool) -> Line:
     how = " (has a fix with --unsafe)" if has_fix(problem, "unsafe") and not unsafe else ""
-    return [("  left  ", "unsafe"), *_short(problem), (f": {one_line(problem.message)}{how}", "")]
+    message = one_line(message_of(problem))
+    return [("  left  ", "unsafe"), *_short(problem), (f": {message}{how}", "")]
 
 
 def _short(problem: Problem) -> Line:
@@ -171,6 +205,7 @@ def _fixable(tally: Tally, unsafe: bool) -> str:
     parts = [f"{by_default} fixable with `devfix rewrite`"] if by_default else []
     if tally.unsafe and not unsafe:
         parts.append(f"{tally.unsafe}{' more' if by_default else ''} with --unsafe")
+    parts += [f"{tally.suggestions} {_WITH_REVIEW}"] if tally.suggestions else []
     return ": " + ", ".join(parts) if parts else ""
 
 
@@ -189,5 +224,5 @@ def _remedy(problem: Problem, text: str | None, width: int) -> list[Line]:
 
 
 def _fix_title(repair: Repair) -> Line:
-    style = "unsafe" if repair.safety == "unsafe" else "fix"
+    style = "fix" if repair.safety == "safe" else "unsafe"
     return [(f"  = fix ({repair.safety}): ", style), (one_line(repair.title), "")]

@@ -1,9 +1,11 @@
 """What was decided about each finding, and how it is taken back."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from devfix.reporting.text import count
 from devfix.results import Replacement
 from devfix.review.documents import Item
 from devfix.review.matching import paired
@@ -123,8 +125,17 @@ class Review:
 
 
 def as_safe_as(safety: str, items: Iterable[Item]) -> list[Item]:
-    """Those of `items` whose fix is trusted that much at least: unsafe ones are never taken along unseen."""
+    """Those of `items` that are safe or of that safety: unsafe ones and suggestions are never taken along unseen."""
     return [item for item in items if item.safety in ("safe", safety)]
+
+
+def left_over(able: Sequence[Item], taken: Sequence[Item]) -> str:
+    """What could be accepted and was not taken along: `2 unsafe, 1 suggestion left to decide`; empty if all was."""
+    counts = Counter(item.safety for item in able) - Counter(item.safety for item in taken)
+    suggested = count(counts["suggestion"], "suggestion")
+    parts = [f"{counts['unsafe']} unsafe"] if counts["unsafe"] else []
+    parts += [suggested] if counts["suggestion"] else []
+    return f"{', '.join(parts)} left to decide" if parts else ""
 
 
 def _edits(item: Item) -> tuple[Replacement, ...]:

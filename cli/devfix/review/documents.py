@@ -63,7 +63,7 @@ class Item:
 
     @property
     def safety(self) -> str:
-        """`safe`, `unsafe`, or `advice` where there is nothing to apply."""
+        """`safe`, `unsafe`, `suggestion`, or `advice` where there is nothing to apply."""
         repair = self.problem.repair
         return repair.safety if repair is not None and self.problem.fixable else "advice"
 

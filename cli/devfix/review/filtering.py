@@ -58,7 +58,7 @@ def choices(items: Sequence[Item]) -> list[tuple[str, str]]:
     return [
         ("all", "everything"),
         *((f"code {code}", f"{code} {name} ({number})") for (code, name), number in sorted(rules.items())),
-        *((f"safety {word}", word) for word in ("safe", "unsafe", "advice") if word in found),
+        *((f"safety {word}", word) for word in ("safe", "unsafe", "suggestion", "advice") if word in found),
         *((f"state {word}", word) for word in (UNDECIDED, *Decision)),
     ]
 

@@ -14,7 +14,7 @@ from devfix.reporting.terminal import Printer, visible
 from devfix.reporting.text import finding
 from devfix.results import Failed
 from devfix.review import telling
-from devfix.review.deciding import Decision, as_safe_as
+from devfix.review.deciding import Decision, as_safe_as, left_over
 from devfix.review.documents import Item
 from devfix.review.editor import EditorError, edit
 from devfix.review.session import Plan, Session
@@ -31,7 +31,7 @@ u  undo the last decision               e  open the file in $EDITOR
 r  the page of the rule                 p  replay what is accepted
 w  go on to writing                     q  quit; decisions are kept for --resume
 ?  this help
-`a` and `A` take along unsafe fixes only where this fix is unsafe too."""
+`a` and `A` take along unsafe fixes only where this fix is unsafe too, suggestions only where it is one."""
 
 
 class Ending(Enum):
@@ -112,7 +112,8 @@ class Prompt:
         at = f"({review.items.index(item) + 1}/{len(review.items)})"
         if not item.can_accept:
             return f"{at} Leave it, or ignore it [n,{'i,' if item.can_ignore else ''}d,D,s,u,e,r,p,w,q,?]? "
-        return f"{at} Apply this {item.safety} fix [y,n,a,d,A,D,{'i,' if item.can_ignore else ''}s,u,e,r,p,w,q,?]? "
+        kind = "suggested" if item.problem.is_suggestion else item.safety
+        return f"{at} Apply this {kind} fix [y,n,a,d,A,D,{'i,' if item.can_ignore else ''}s,u,e,r,p,w,q,?]? "
 
     def _allowed(self, answer: str, item: Item) -> bool:
         return item.can_ignore if answer == "i" else item.can_accept
@@ -135,8 +136,8 @@ class Prompt:
         able = [other for other in rest if other.can_accept]
         taken = as_safe_as(item.safety, able)
         self._decide(taken, Decision.ACCEPTED)
-        if len(taken) < len(able):
-            self._say(f"{len(able) - len(taken)} unsafe left to decide")
+        if left := left_over(able, taken):
+            self._say(left)
 
     def _undo(self, _item: Item) -> None:
         self._skipped.clear()

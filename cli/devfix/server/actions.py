@@ -89,7 +89,7 @@ def _fix(shown: Shown, problem: Problem, diagnostic: types.Diagnostic) -> types.
         return None
     safe = repair.safety == "safe"
     return types.CodeAction(
-        f"{one_line(repair.title)}{'' if safe else ' (unsafe)'}",
+        f"{one_line(repair.title)}{'' if safe else f' ({repair.safety})'}",
         types.CodeActionKind.QuickFix,
         [diagnostic],
         is_preferred=safe,

@@ -136,5 +136,5 @@ def _without_known(file: File, checked: Checked) -> Checked:
     baseline = SettingsTree(_SETTINGS).of(str(Path(file.target.label).absolute().parent)).baseline
     if baseline is None:
         return checked
-    sifted = baselines.sift(baseline, [checked], options_of(file.choice).select)
+    sifted = baselines.sift(baseline, [checked], (options_of(file.choice),))
     return replace(checked, problems=tuple(one for result in sifted.results for one in remaining(result)))

@@ -10,6 +10,7 @@ from pygls.uris import from_fs_path
 from pygls.workspace import PositionCodec
 
 from devfix.reporting.terminal import visible
+from devfix.reporting.text import message_of
 from devfix.results import Note, Problem
 from devfix.server.analyst import Found
 from devfix.server.texts import OpenText, Positions, positions_in
@@ -29,11 +30,11 @@ def diagnostics(found: Found, others: Sequence[OpenText], codec: PositionCodec) 
 
 
 def _diagnostic(problem: Problem, uri: str, positions: Positions, elsewhere: "_Elsewhere") -> types.Diagnostic:
-    fixable = problem.fixable
+    with_advice = not problem.fixable and problem.advice is not None
     return types.Diagnostic(
         range=positions.range(problem.span),
-        message=visible(problem.message) if fixable or problem.advice is None else _with_advice(problem),
-        severity=types.DiagnosticSeverity.Warning if fixable else types.DiagnosticSeverity.Information,
+        message=_with_advice(problem) if with_advice else visible(message_of(problem)),
+        severity=_severity(problem),
         code=problem.code,
         source=SOURCE,
         tags=_TAGS.get(problem.code),
@@ -41,8 +42,14 @@ def _diagnostic(problem: Problem, uri: str, positions: Positions, elsewhere: "_E
     )
 
 
+def _severity(problem: Problem) -> types.DiagnosticSeverity:
+    if problem.is_suggestion:
+        return types.DiagnosticSeverity.Hint
+    return types.DiagnosticSeverity.Warning if problem.fixable else types.DiagnosticSeverity.Information
+
+
 def _with_advice(problem: Problem) -> str:
-    return f"{visible(problem.message)}\n{visible(problem.advice or '')}"
+    return f"{visible(message_of(problem))}\n{visible(problem.advice or '')}"
 
 
 def _stop(note: Note, uri: str, positions: Positions, elsewhere: "_Elsewhere") -> types.DiagnosticRelatedInformation:

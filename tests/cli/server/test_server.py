@@ -12,7 +12,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from ..conftest import Devfix
+from ..conftest import TIERED, Devfix, install
 from .conftest import PLAIN, SECONDS, Edit, Editor, applied
 
 CORPUS = Path(__file__).parents[3] / "corpus"
@@ -360,3 +360,27 @@ def test_it_ends_with_its_client_though_its_input_stays_open(tree: Path) -> None
         client.stdin.write(b"\n")
     with server:
         assert server.wait(SECONDS) == 1
+
+
+def test_suggestions_are_hints_where_the_settings_ask_for_them(site: Path, tree: Path, edit: Edit) -> None:
+    install(site, TIERED)
+    text = DEPRECATED + "from m import right, wrong\nx = wrong(1)  # suggestion 0.62\n"
+
+    async def session(editor: Editor) -> None:
+        uri = editor.open(tree / "train.py", text)
+        assert [one.code for one in await editor.diagnostics(uri)] == ["DVF302"]
+        editor.close(uri)
+        settings(tree, "suggestions = true")
+        uri = editor.open(tree / "other.py", text)
+        _, hint = await editor.diagnostics(uri)
+        assert (hint.code, hint.severity) == ("TIER101", types.DiagnosticSeverity.Hint)
+        assert hint.message == "this is wrong (suggestion, 0.62)"
+        fix, silence = await editor.actions(uri, hint.range, "quickfix")
+        assert (fix.title, fix.is_preferred) == ("Say `right` (suggestion)", False)
+        assert applied(text, fix.edit) == text.replace("wrong(1)", "right(1)")
+        assert silence.title == "Silence with # devfix: ignore[TIER101]"
+        (action,) = await editor.actions(uri, EVERYWHERE, "source.fixAll")
+        resolved = await editor.client.code_action_resolve_async(action)
+        assert applied(text, resolved.edit).endswith("x = wrong(1)  # suggestion 0.62\n")
+
+    edit(session)

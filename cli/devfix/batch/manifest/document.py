@@ -103,6 +103,8 @@ def _keys(folder: Path) -> dict[str, Reader]:
         "select": values.selectors,
         "ignore": values.selectors,
         "unsafe": values.flag,
+        "suggestions": values.flag,
+        "min-confidence": values.confidence,
         "target-torch": values.torch_version,
         "setup": values.text,
         "setup-network": values.flag,

@@ -15,7 +15,7 @@ from typing import Any
 
 from devfix.batch.manifest.mistakes import Place, RefusedError
 from devfix.errors import UsageError, close_match
-from devfix.settings import parse_size, parse_version
+from devfix.settings import is_confidence, parse_size, parse_version
 
 Reader = Callable[[Any, Place], Any]
 
@@ -41,6 +41,13 @@ def flag(value: Any, place: Place) -> bool:
     if not isinstance(value, bool):
         place.refuse(f"must be true or false, not {_kind(value)}")
     return value
+
+
+def confidence(value: Any, place: Place) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        place.refuse(f"must be a number, not {_kind(value)}")
+    return value if is_confidence(value) else place.refuse(f"must be a number from 0 to 1, not {value:g}")
 
 
 def whole(least: int, most: int) -> Reader:

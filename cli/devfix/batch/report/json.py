@@ -9,7 +9,8 @@
         {"name", "source", "revision", "subfolder", "labels", "state", "attempt", "worker", "started", "finished",
          "seconds", "phases": {PHASE: s}, "commit", "branch", "files", "findings",
          "fixes": [{"path", "line", "column", "cell", "code", "name", "message", "safety", "title",
-                    "trail": [{"path", "line", "note"}], "verdict", "dropped"}],
+                    "trail": [{"path", "line", "note"}], "verdict", "dropped", "confidence"}],
+         "suggestions": [...],
          "replays": [{"path", "kind", "on", "command", "reasons"}],
          "checks": [{"command", "before", "after", "passed_before", "passed_after", "seconds"}],
          "commits": [{"sha", "subject"}], "unhandled": [{"path", "reason"}], "notes": [...],
@@ -18,7 +19,8 @@
 A repository stands on a line of its own. Of one that is not done only what the ledger knows is there. `started` and
 `finished` are seconds since 1970, durations are in seconds; `clock` is for how long the run went on. In the summary,
 `kept` and `dropped` count fixes, `verdicts` files, and `names` are the first few; `patch` is a path in the run's
-folder. Sources stand without their credentials.
+folder. `confidence` is there where it is below 1, and `suggestions`, which are like `fixes`, where there are some.
+Sources stand without their credentials.
 """
 
 from collections.abc import Iterable, Iterator
@@ -123,6 +125,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "notes": outcome.notes,
         "published": outcome.published,
         "error": outcome.error,
+        **({"suggestions": outcome.suggestions} if outcome.suggestions else {}),
     }
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -53,6 +53,7 @@ class Entry:
     stops: tuple[Place, ...]
     verdict: str | None
     dropped: str | None
+    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,11 @@ def _members(outcome: Outcome, wanted: Wanted) -> dict[str, Any]:
         "checks": [_check(check) for check in outcome.checks],
         "commits": [Commit(told(commit.sha), told(commit.subject)) for commit in outcome.commits],
         "files": list(_files(outcome, diffs)),
+        "suggestions": [
+            replace(_entry(number, fix), place=f"{told(fix.path)}:{_place(fix)}")
+            for number, fix in enumerate(outcome.suggestions[:MOST_FIXES], len(outcome.fixes) + 1)
+        ],
+        "suggestions_left_out": max(len(outcome.suggestions) - MOST_FIXES, 0),
         "fixes_left_out": max(len(outcome.fixes) - MOST_FIXES, 0),
         "lines_left_out": lines_left_out,
         "unhandled": [(told(path), told(reason)) for path, reason in outcome.unhandled],
@@ -121,6 +127,7 @@ def _numbers(outcome: Outcome) -> list[tuple[str, str]]:
         ("fixes dropped", str(len(outcome.fixes) - len(outcome.kept))),
         ("findings left", str(outcome.findings)),
     ]
+    numbers += [("suggestions", str(len(outcome.suggestions)))] if outcome.suggestions else []
     return [*numbers, ("took", duration(sum(outcome.seconds.values())))]
 
 
@@ -191,6 +198,7 @@ def _entry(number: int, fix: Fix) -> Entry:
         ),
         verdict=spoken(fix.verdict) if fix.verdict is not None else None,
         dropped=told(fix.dropped) if fix.dropped is not None else None,
+        doubt=fix.doubt,
     )
 
 

@@ -36,7 +36,11 @@ class Stop:
 
 @dataclass(frozen=True)
 class Entry:
-    """A finding. `safety` is `safe`, `unsafe` or `by hand`, `verdict` the word of the replay, `state` open or fixed."""
+    """A finding.
+
+    `safety` is `safe`, `unsafe`, `suggestion` or `by hand`, `verdict` the word of the replay, `state` open or fixed.
+    `confidence` is `0.84`, or empty where nothing is in doubt.
+    """
 
     number: int
     place: str
@@ -51,6 +55,7 @@ class Entry:
     verdict: str
     reason: str
     state: str
+    confidence: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,7 @@ def _entry(number: int, found: _Found, told: FixVerdict | None, other: Reader) -
         verdict=told.kind.replace("_", " ") if told is not None else NOT_REPLAYED,
         reason=told.reason if told is not None else "",
         state=found.state,
+        confidence=f"{problem.confidence:.2f}" if problem.confidence < 1 else "",
     )
 
 

@@ -9,7 +9,7 @@ from devfix.reporting.html.rules import page_of
 from devfix.reporting.html.summary import facets, torch_targets, with_shared_folders
 from devfix.reporting.reports import Report
 from devfix.reporting.tally import Tally
-from devfix.reporting.text import count
+from devfix.reporting.text import count, found_in
 
 
 def document(report: Report) -> str:
@@ -37,7 +37,7 @@ def _members(report: Report, files: Sequence[FileEntries]) -> dict[str, Any]:
 
 def _headline(tally: Tally) -> str:
     fixed = f"{count(tally.fixed, 'bug')} fixed in {count(tally.changed_files, 'file')}"
-    found = f"{count(tally.problems, 'bug')} in {count(tally.problem_files, 'file')}"
+    found = f"{found_in(tally)} in {count(tally.problem_files, 'file')}"
     if tally.changed_files:
         return f"{fixed}, {tally.problems} left"
     return found if tally.problems else "No device bugs found"

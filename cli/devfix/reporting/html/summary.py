@@ -13,7 +13,7 @@ from devfix.settings import Choice
 FOLDERS = 20
 """Of more folders, those that hold them are counted."""
 
-SAFETIES = ("safe", "unsafe", BY_HAND)
+SAFETIES = ("safe", "unsafe", "suggestion", BY_HAND)
 VERDICTS = ("confirmed", "harmless", "not reached", "inconclusive", "refuted", NOT_REPLAYED)
 STATES = ("open", "fixed", "added")
 

@@ -45,7 +45,8 @@ Decide
   i  ignore it by a comment       x  make it undecided again
   u  undo                         U  redo
 On a file, y and n are about all of it that is undecided.
-Unsafe fixes are taken along only by an unsafe one.
+Unsafe fixes are taken along only by an unsafe one, and
+suggestions only by a suggestion.
 
 Move
   j k ↓ ↑  next, previous         tab  next undecided (shift: back)
@@ -63,4 +64,4 @@ Do
   w  look at what would be written, then write it
   q  quit; `devfix review --resume` goes on
 
-✓ accepted  ✗ refused  # ignored  · undecided   ! unsafe  ? advice"""
+✓ accepted  ✗ refused  # ignored  · undecided   ! unsafe  ~ suggestion  ? advice"""

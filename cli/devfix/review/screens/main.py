@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from devfix.errors import UsageError
 from devfix.results import Failed
 from devfix.review import telling
-from devfix.review.deciding import Decision, as_safe_as
+from devfix.review.deciding import Decision, as_safe_as, left_over
 from devfix.review.documents import Item
 from devfix.review.editor import EditorError, edit
 from devfix.review.filtering import Filter, choices
@@ -177,8 +177,8 @@ class MainScreen(Screen[None]):
         able = [one for one in rest if one.can_accept]
         taken = as_safe_as(safety, able)
         changed = self._session.decide(taken, decision)
-        left = f"; {len(able) - len(taken)} unsafe left to decide" if len(taken) < len(able) else ""
-        self._decided(changed, decision, left)
+        left = left_over(able, taken)
+        self._decided(changed, decision, f"; {left}" if left else "")
 
     def _decided(self, changed: Sequence[Item], decision: Decision, more: str = "") -> None:
         self._renew(changed)

@@ -10,10 +10,16 @@ from devfix.review.screens.code import harmless, snippet
 from devfix.review.session import Judged
 from textual.content import Content
 
-_SAFETY = {"safe": "$text-success", "unsafe": "bold $text-warning", "advice": "$text-accent"}
+_SAFETY = {
+    "safe": "$text-success",
+    "unsafe": "bold $text-warning",
+    "suggestion": "$text-warning",
+    "advice": "$text-accent",
+}
 _MEANING = {
     "safe": "cannot change a program that works",
     "unsafe": "a choice, or a visible effect",
+    "suggestion": "several weak links lead to it",
     "advice": "nothing to apply: repair it by hand, or ignore it",
 }
 _VERDICT = {"confirmed": "bold $text-success", "harmless": "$text-success", "refuted": "bold $text-error"}
@@ -36,7 +42,8 @@ def _lines(item: Item, decision: Decision | None, judged: Judged | None, is_stal
     yield Content.styled(harmless(problem.message), "bold")
     what = "fix" if item.safety != "advice" else "advice"
     yield Content.assemble((f"{what}: ", "$text-success"), harmless(item.remedy))
-    yield Content.assemble((item.safety, _SAFETY[item.safety]), (f": {_MEANING[item.safety]}", "dim"))
+    sure = f"; confidence {problem.confidence:.2f}" if problem.confidence < 1 else ""
+    yield Content.assemble((item.safety, _SAFETY[item.safety]), (f": {_MEANING[item.safety]}{sure}", "dim"))
     if item.document.obstacle is not None:
         yield Content.styled(f"not written: {item.document.obstacle}", "$text-warning")
     if judged is not None:

@@ -15,7 +15,7 @@ Data = Item | str
 
 MARKS = {None: ("·", ""), Decision.ACCEPTED: ("✓", "green"), Decision.REFUSED: ("✗", "red")}
 MARKS[Decision.IGNORED] = ("#", "blue")
-SAFETIES = {"safe": ("", ""), "unsafe": ("!", "bold yellow"), "advice": ("?", "cyan")}
+SAFETIES = {"safe": ("", ""), "unsafe": ("!", "bold yellow"), "suggestion": ("~", "yellow"), "advice": ("?", "cyan")}
 
 Told = Callable[[Item], tuple[Decision | None, str]]
 """What is to be said of a finding: its decision, and the words of a replay's verdict."""
