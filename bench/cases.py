@@ -5,6 +5,7 @@ the place is known; `CASES/<id>/before.py` is the file with it, and `after.py` t
 people's code: they stay outside every repository.
 """
 
+import ast
 import difflib
 import hashlib
 import json
@@ -77,6 +78,14 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
     return tuple(
         line for tag, _, _, start, end in steps if tag != "equal" for line in (range(start + 1, end + 1) or [start])
     )
+
+
+def parses(source: bytes) -> bool:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

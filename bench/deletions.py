@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import scoring
-from cases import Mirror, Row, mirrors, write_rows
+from cases import Mirror, Row, mirrors, parses, write_rows
 
 LEFT_OUT = re.compile(r"(^|/)(tests?|testing|docs?|third_party|vendor)(/|_)|(^|/)test_|_test\.py$|conftest|setup\.py")
 _DEVICE = re.compile(r"device|cuda", re.IGNORECASE)
@@ -54,7 +54,7 @@ class Deletion:
 
 def deletions(source: bytes) -> list[Deletion]:
     """All that may be deleted from a file, and leaves one that parses."""
-    return [one for one in _Sites(source).all() if _parses(one.applied(source))]
+    return [one for one in _Sites(source).all() if parses(one.applied(source))]
 
 
 class _Sites:
@@ -167,14 +167,6 @@ def _names_device(node: ast.expr) -> bool:
     return _DEVICE.search(ast.unparse(node)) is not None
 
 
-def _parses(source: bytes) -> bool:
-    try:
-        ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    return True
-
-
 def drawn(mirror: Mirror, chance: random.Random, most: int, seen: set[str]) -> Iterator[tuple[Row, bytes, bytes]]:
     """Rows of one repository with the broken file and its original. Copies of files that were seen are left out."""
     names = [name for name in mirror.paths() if not LEFT_OUT.search(name)]
@@ -199,7 +191,7 @@ def drawn(mirror: Mirror, chance: random.Random, most: int, seen: set[str]) -> I
 
 def _is_candidate(source: bytes) -> bool:
     text = source.decode("utf-8", "replace")
-    return "torch" in text and bool(_DEVICE.search(text)) and len(source) <= _MOST_BYTES and _parses(source)
+    return "torch" in text and bool(_DEVICE.search(text)) and len(source) <= _MOST_BYTES and parses(source)
 
 
 def _row(mirror: Mirror, path: str, deleted: Deletion) -> Row:
