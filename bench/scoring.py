@@ -277,11 +277,7 @@ def write_outcomes(path: Path, devfix: str, outcomes: Sequence[Outcome]) -> None
 
 
 def read_outcomes(path: Path) -> list[Outcome]:
-    found = json.loads(path.read_text(encoding="utf-8"))["outcomes"]
-    return [
-        Outcome(**{**one, "place": tuple(one["place"]), **{side: _findings(one[side]) for side in SIDES}})
-        for one in found
-    ]
+    return [_read(one) for one in json.loads(path.read_text(encoding="utf-8"))["outcomes"]]
 
 
 def _read(one: Mapping[str, Any]) -> Outcome:
