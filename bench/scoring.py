@@ -4,7 +4,8 @@
 
 Each file lies in a repository of its own, so that no case sees another. Three commands run over them:
 `rewrite --diff --unsafe`, `rewrite --diff` and `check --suggestions`, or plain `check` where devfix does not know the
-option. Of each row is told whether, at most `NEAR` lines from its place,
+option; with `--quick` the last one alone, and the edits are those of its findings. Of each row is told whether, at
+most `NEAR` lines from its place,
 
     edited   an edit is written with --unsafe             safe   one is written without
     found    that, or a finding is shown, or its edit     told   edited, and the correct file is not edited there
@@ -95,16 +96,26 @@ class _Said:
     findings: Mapping[str, tuple[Found, ...]]
 
 
-def judged(rows: Sequence[Row], cases: Path, devfix: str) -> list[Outcome]:
+@dataclass(frozen=True)
+class _Command:
+    """A devfix; a quick one is asked for its report alone, and the edits are those of the findings there."""
+
+    words: tuple[str, ...]
+    check: tuple[str, ...]
+    quick: bool
+
+
+def judged(rows: Sequence[Row], cases: Path, devfix: str, *, quick: bool = False) -> list[Outcome]:
     """The outcomes of the rows whose files are there, in their order."""
-    command = shlex.split(devfix)
-    options = ["--suggestions"] if "--suggestions" in _output([*command, "check", "--help"], Path.cwd()) else []
+    words = tuple(shlex.split(devfix))
+    options = ["--suggestions"] if "--suggestions" in _output([*words, "check", "--help"], Path.cwd()) else []
+    command = _Command(words, (*words, "check", *options), quick)
     rows = [row for row in rows if row.file(cases, "before").is_file()]
     batches = (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE))
-    return [one for batch in batches for one in _batch(batch, cases, command, options)]
+    return [one for batch in batches for one in _batch(batch, cases, command)]
 
 
-def _batch(rows: Sequence[Row], cases: Path, command: list[str], options: list[str]) -> list[Outcome]:
+def _batch(rows: Sequence[Row], cases: Path, command: _Command) -> list[Outcome]:
     with tempfile.TemporaryDirectory(prefix="devfix-cases-") as name:
         folder = Path(name)
         for row in rows:
@@ -112,11 +123,11 @@ def _batch(rows: Sequence[Row], cases: Path, command: list[str], options: list[s
                 if (source := row.file(cases, side)).is_file():
                     lay_out(folder / _place(row, side), source.read_bytes())
         try:
-            said = _said(folder, command, options)
+            said = _said(folder, command)
         except _FailedError as failed:
             if len(rows) > 1:
                 middle = len(rows) // 2
-                return [one for part in (rows[:middle], rows[middle:]) for one in _batch(part, cases, command, options)]
+                return [one for part in (rows[:middle], rows[middle:]) for one in _batch(part, cases, command)]
             print(f"{rows[0].id}: {failed}", file=sys.stderr)
             said = _Said({}, {}, {})
     return [_outcome(row, cases, said) for row in rows]
@@ -132,15 +143,24 @@ def _place(row: Row, side: Side) -> str:
     return f"{side}/{row.id}/{Path(row.path).name}"
 
 
-def _said(folder: Path, command: list[str], options: list[str]) -> _Said:
-    check = [*command, "check", *options, "--output-format", "json", "."]
-    report = json.loads(_output(check, folder) or '{"findings": []}')
-    unsafe = edited_lines(_output([*command, "rewrite", "--diff", "--unsafe", "."], folder))
-    safe = edited_lines(_output([*command, "rewrite", "--diff", "."], folder))
+def _said(folder: Path, command: _Command) -> _Said:
+    report = json.loads(_output([*command.check, "--output-format", "json", "."], folder) or '{"findings": []}')
     found: dict[str, list[Found]] = collections.defaultdict(list)
     for one in report["findings"]:
         found[one["path"]].append(_finding(one))
-    return _Said(safe, unsafe, {path: tuple(many) for path, many in found.items()})
+    findings = {path: tuple(many) for path, many in found.items()}
+    if command.quick:
+        return _Said(_proposed(findings, "safe"), _proposed(findings, "safe", "unsafe"), findings)
+    unsafe = edited_lines(_output([*command.words, "rewrite", "--diff", "--unsafe", "."], folder))
+    safe = edited_lines(_output([*command.words, "rewrite", "--diff", "."], folder))
+    return _Said(safe, unsafe, findings)
+
+
+def _proposed(findings: Mapping[str, Sequence[Found]], *tiers: str) -> dict[str, frozenset[int]]:
+    """The lines of the edits of some tiers, by file."""
+    return {
+        path: frozenset(x for one in many if one.tier in tiers for x in one.edits) for path, many in findings.items()
+    }
 
 
 def _finding(one: Mapping[str, Any]) -> Found:
@@ -152,8 +172,15 @@ def _finding(one: Mapping[str, Any]) -> Found:
         tier=fix["safety"] if fix else "advice",
         confidence=float(one.get("confidence", 1.0)),
         links=tuple(one.get("links") or ()),
-        edits=tuple(edit["line"] for edit in fix["edits"]) if fix else (),
+        edits=tuple(sorted({line for edit in fix["edits"] for line in _edited(edit)})) if fix else (),
     )
+
+
+def _edited(edit: Mapping[str, Any]) -> Iterable[int]:
+    """The lines that an edit changes, or the one after which it inserts."""
+    if edit["line"] == edit["end_line"] and edit["column"] == edit["end_column"] == 1:
+        return (edit["line"] - 1,)
+    return range(edit["line"], edit["end_line"] + (edit["end_column"] > 1))
 
 
 def _outcome(row: Row, cases: Path, said: _Said) -> Outcome:
@@ -290,10 +317,10 @@ def _findings(many: Iterable[Mapping[str, Any]]) -> tuple[Found, ...]:
     return tuple(Found(**{**one, "links": tuple(one["links"]), "edits": tuple(one["edits"])}) for one in many)
 
 
-def outcomes_of(devfix: str, rows: Sequence[Row], cases: Path) -> list[Outcome]:
+def outcomes_of(devfix: str, rows: Sequence[Row], cases: Path, *, quick: bool = False) -> list[Outcome]:
     """Those of a command, or those that an earlier run wrote, of the same rows."""
     if not devfix.endswith(".json"):
-        return judged(rows, cases, devfix)
+        return judged(rows, cases, devfix, quick=quick)
     wanted = {row.id for row in rows}
     return [one for one in read_outcomes(Path(devfix)) if one.id in wanted]
 
@@ -315,6 +342,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", type=Path, required=True)
     parser.add_argument("--devfix", required=True, help="the command, or what --json wrote of one")
     parser.add_argument("--old", help="another one, to compare with")
+    parser.add_argument("--quick", action="store_true", help="only `check`: a third of the time, nearly the same")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--misses", type=int, default=0, help="print so many rows that were not edited")
     parser.add_argument("--only", default="", help="rows of this class, or with this text in their id")
@@ -322,12 +350,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def score(asked: argparse.Namespace) -> None:
     rows = [row for row in read_rows(asked.rows) if asked.only in row.id or asked.only == row.bug_class]
-    outcomes = outcomes_of(asked.devfix, rows, asked.cases)
+    outcomes = outcomes_of(asked.devfix, rows, asked.cases, quick=asked.quick)
     if asked.json:
         write_outcomes(asked.json, asked.devfix, outcomes)
     print(report(outcomes))
     if asked.old:
-        before = outcomes_of(asked.old, rows, asked.cases)
+        before = outcomes_of(asked.old, rows, asked.cases, quick=asked.quick)
         print(f"\nold\n{report(before)}\n\n{compared(outcomes, before)}")
     show_misses(outcomes, rows, asked.cases, asked.misses)
 
