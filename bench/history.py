@@ -1,0 +1,211 @@
+"""Device fixes that people made, mined mechanically from the histories of git mirrors.
+
+    python bench/history.py mine --mirrors DIR --rows ROWS.jsonl --cases DIR [--only LIST]... [--half dev]
+    python bench/history.py score --rows ROWS.jsonl --cases DIR --devfix CMD [--old CMD|OLD.json] [--json OUT]
+
+A fix is a commit in which all changed code of a file is small hunks whose only new words are about devices or stand
+near, and one of which puts something on a device (fixes.py). Left out are merges, reverts, commits that touch many
+files or add Python files, tests and documentation. Hunks that replace one device by another (`hardcoded`) are but a
+small part of the rows. Nobody reads them, so some are no bugs: compare releases of devfix with each other.
+"""
+
+import argparse
+import hashlib
+import random
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import scoring
+from cases import Mirror, Row, mirrors, parses, write_rows
+from deletions import LEFT_OUT
+from fixes import HARDCODED, Fix, Hunk, fix_of
+
+HARDCODED_SHARE = 0.15
+MOST_COMMITS = 3000
+MOST_FILES = 20
+MOST_HUNKS = 10
+MOST_LINES = 6
+"""A hunk that adds or removes more is not small."""
+
+SECONDS = 180
+"""So long the history of one repository is read."""
+
+_AT_ONCE = 500
+_MOST_BYTES = 150_000
+_PATTERN = r"(\.to\(|\.cuda\(|device=|map_location|\.cpu\(\)|register_buffer)"
+_LOG = (
+    *("-c", "core.quotePath=false", "log", "--no-walk=unsorted", "--stdin", "--format=%x00%H %P%x00%s"),
+    *("-p", "-U0", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--diff-filter=M", f"-G{_PATTERN}"),
+    *("--", "*.py"),
+)
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ADDS = re.compile(_PATTERN)
+
+
+@dataclass
+class Change:
+    """What one commit did to one file."""
+
+    commit: str
+    parent: str
+    subject: str
+    path: str = ""
+    hunks: list[Hunk] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+
+    @property
+    def digest(self) -> str:
+        """The same for the same change in another file or fork."""
+        return hashlib.sha1("\n".join("".join(line.split()) for line in self.text).encode()).hexdigest()
+
+    @property
+    def is_candidate(self) -> bool:
+        small = all(max(len(one.old), len(one.new)) <= MOST_LINES for one in self.hunks)
+        balance = sum((1 if line[0] == "+" else -1) * len(_ADDS.findall(line)) for line in self.text)
+        known = bool(self.path) and not LEFT_OUT.search(self.path) and not self.subject.lower().startswith("revert")
+        replaces = any(line[0] == "+" and _ADDS.search(line) for line in self.text) and balance >= 0
+        return known and small and replaces and 0 < len(self.hunks) <= MOST_HUNKS
+
+
+def changes(log: str) -> Iterator[Change]:
+    """The files of a log, each with its hunks."""
+    commit, parent, subject = "", "", ""
+    change, is_head = Change("", "", ""), True
+    for line in log.split("\n"):
+        if line.startswith("\0"):
+            hashes, _, subject = line[1:].partition("\0")
+            commit, _, parent = hashes.partition(" ")
+        elif line.startswith("diff --git "):
+            yield change
+            change, is_head = Change(commit, parent, subject), True
+        elif (found := _HUNK.match(line)) is not None:
+            change.hunks.append(Hunk(_range(found, 1), _range(found, 3)))
+            is_head = False
+        elif is_head and line.startswith("+++ b/"):
+            change.path = line.removeprefix("+++ b/").rstrip("\t")
+        elif not is_head and line[:1] in ("+", "-"):
+            change.text.append(line)
+    yield change
+
+
+def _range(found: re.Match[str], group: int) -> range:
+    """The lines of one side of a hunk; where there are none, an empty range after the line before."""
+    start, count = int(found[group]), int(found[group + 1] or 1)
+    return range(start, start + count)
+
+
+def history(mirror: Mirror) -> Iterator[Change]:
+    """What may be a fix, from the newest commit on, as long as the time lasts."""
+    end = time.monotonic() + SECONDS
+    commits = mirror.git("rev-list", "--no-merges", f"--max-count={MOST_COMMITS}", "HEAD").decode().split()
+    for start in range(0, len(commits), _AT_ONCE):
+        if (left := end - time.monotonic()) <= 0:
+            return
+        given = "\n".join(commits[start : start + _AT_ONCE]) + "\n"
+        log = mirror.git(*_LOG, seconds=left, given=given).decode("utf-8", "replace")
+        yield from (one for one in changes(log) if one.is_candidate)
+
+
+def fixes(mirror: Mirror, chance: random.Random, most: int, seen: set[str]) -> Iterator[tuple[Row, bytes, bytes]]:
+    """Rows of one repository with the file before and after; a commit gives one, and a change that was seen none."""
+    found = list(history(mirror))
+    chance.shuffle(found)
+    commits: set[str] = set()
+    for change in found:
+        if len(commits) == most:
+            return
+        if change.commit in commits or change.digest in seen or not _is_small_commit(mirror, change.commit):
+            continue
+        before, after = (mirror.file(commit, change.path) for commit in (change.parent, change.commit))
+        fix = fix_of(before, after, change.hunks) if _are_read(before, after) else None
+        if fix is not None:
+            commits.add(change.commit)
+            seen.add(change.digest)
+            yield _row(mirror, change, fix), before, after
+
+
+def _are_read(*sources: bytes) -> bool:
+    return all(b"torch" in one and len(one) <= _MOST_BYTES and parses(one) for one in sources)
+
+
+def _is_small_commit(mirror: Mirror, commit: str) -> bool:
+    """Whether it touches few files and adds no code as a whole."""
+    said = mirror.git("diff-tree", "--no-commit-id", "--name-status", "--no-renames", "-r", commit).decode(
+        "utf-8", "replace"
+    )
+    lines = said.splitlines()
+    return 0 < len(lines) <= MOST_FILES and not any(one[:1] == "A" and one.endswith(".py") for one in lines)
+
+
+def _row(mirror: Mirror, change: Change, fix: Fix) -> Row:
+    key = hashlib.sha1(f"{mirror.repo}{change.commit}{change.path}".encode()).hexdigest()[:8]
+    return Row(
+        id=f"fix-{mirror.repo.split('/')[1].lower()}-{key}",
+        repo=mirror.repo,
+        parent=change.parent,
+        fix_commit=change.commit,
+        path=change.path,
+        bug_class=fix.kind,
+        lines_before=fix.lines,
+        summary=change.subject,
+        origin="mined",
+    )
+
+
+def within_share(rows: Sequence[Row], share: float = HARDCODED_SHARE) -> list[Row]:
+    """The rows, with no more about hard-coded devices than `share` of what is left."""
+    others = sum(row.bug_class != HARDCODED for row in rows)
+    room = int(others * share / (1 - share))
+    hardcoded = [row for row in rows if row.bug_class == HARDCODED][:room]
+    return [row for row in rows if row.bug_class != HARDCODED or row in hardcoded]
+
+
+def mine(asked: argparse.Namespace) -> list[Row]:
+    chosen = mirrors(asked.mirrors, asked.only, asked.half)
+    random.Random(asked.seed).shuffle(chosen)
+    rows: list[Row] = []
+    seen: set[str] = set()
+    for mirror in chosen:
+        chance = random.Random(f"{asked.seed} {mirror.repo}")
+        found = list(fixes(mirror, chance, asked.per_repo, seen))
+        for row, before, after in found:
+            row.write_files(asked.cases, before, after)
+            rows.append(row)
+        print(f"{mirror.repo}: {len(found)}", flush=True)
+        write_rows(asked.rows, within_share(rows))
+    return within_share(rows)
+
+
+def summary(rows: Iterable[Row]) -> str:
+    many = list(rows)
+    kinds = Counter(row.bug_class for row in many).most_common()
+    told = ", ".join(f"{name} {count}" for name, count in kinds)
+    return f"{len(many)} rows of {len({row.repo for row in many})} repositories: {told}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    mining = commands.add_parser("mine", help="look for fixes in the histories of mirrors")
+    for option in ("--mirrors", "--cases", "--rows"):
+        mining.add_argument(option, type=Path, required=True)
+    mining.add_argument("--per-repo", type=int, default=6)
+    mining.add_argument("--seed", type=int, default=0)
+    mining.add_argument(
+        "--only", type=Path, action="append", default=[], help="a list of names, or of rows with `repo`"
+    )
+    mining.add_argument("--half", choices=["dev", "held", "both"], default="dev")
+    scoring.add_options(commands.add_parser("score", help="what devfix makes of them"))
+    asked = parser.parse_args()
+    if asked.command == "score":
+        scoring.score(asked)
+    else:
+        print(summary(mine(asked)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""What counts as edited, found and noisy."""
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cases import Row
+from scoring import compared, edited_lines, judged, read_outcomes, report, totals, write_outcomes
+
+DEVFIX = f"{shlex.quote(sys.executable)} -m devfix"
+RIGHT = """import torch
+from torch import nn
+
+
+def train(model, loader, criterion, optimizer):
+    device = torch.device("cuda")
+    model = model.to(device)
+    model.train()
+    for x, y in loader:
+        x = x.to(device)
+        y = y.to(device)
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+WRONG = RIGHT.replace("        y = y.to(device)\n", "")
+ROW = Row(id="one", repo="a/b", parent="", path="pkg/train.py", bug_class="move", lines_before=(11,))
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_rows_are_judged_by_place(tmp_path: Path) -> None:
+    rows = [ROW, replace(ROW, id="far", lines_before=(2,)), replace(ROW, id="noise"), replace(ROW, id="missing")]
+    ROW.write_files(tmp_path, WRONG.encode(), RIGHT.encode())
+    rows[1].write_files(tmp_path, WRONG.encode(), RIGHT.encode())
+    rows[2].write_files(tmp_path, RIGHT.encode(), WRONG.encode())
+    one, far, noise = outcomes = judged(rows, tmp_path, DEVFIX)
+    assert (one.edited, one.safe, one.found, one.told, one.noisy, one.code) == (True, True, True, True, "", "DVF101")
+    assert (far.edited, far.found, far.noisy, far.extra) == (False, False, "", 0)
+    assert (noise.edited, noise.noisy, noise.noise, noise.extra) == (False, "safe", ("DVF101",), 1)
+    assert totals(outcomes) | {"n": 3, "edited": 1, "found": 1, "told": 1, "noisy safe": 1} == totals(outcomes)
+    assert "edited 33.3 %" in report(outcomes)
+    assert one.before[0].confidence == 1.0
+    write_outcomes(tmp_path / "out.json", DEVFIX, outcomes)
+    assert read_outcomes(tmp_path / "out.json") == outcomes
+    assert compared(outcomes, [replace(one, edited=False), far]) == (
+        "of 2 rows 1 are edited now that were not, 0 the other way"
+    )
+
+
+def test_cases_do_not_see_each_other(tmp_path: Path) -> None:
+    """The helper that puts `y` on the device is that of another case: here nobody knows what it does."""
+    helper = "import torch\n\n\ndef batches(loader):\n    for x, y in loader:\n        yield x.cuda(), y.cuda()\n"
+    user = WRONG.replace("import torch\n", "import torch\nfrom helper import batches\n", 1)
+    user = user.replace("in loader:", "in batches(loader):").replace("        x = x.to(device)\n", "")
+    rows = [replace(ROW, id="user"), replace(ROW, id="helper", path="helper.py", lines_before=(1,))]
+    rows[0].write_files(tmp_path, user.encode(), user.encode())
+    rows[1].write_files(tmp_path, helper.encode(), helper.encode())
+    alone = judged(rows[:1], tmp_path, DEVFIX)
+    assert judged(rows, tmp_path, DEVFIX)[:1] == alone
+
+
+def test_a_devfix_that_fails_is_asked_about_each_case_alone(tmp_path: Path) -> None:
+    script = tmp_path / "devfix.py"
+    script.write_text(
+        "import pathlib, sys\n"
+        "if '--help' in sys.argv: sys.exit()\n"
+        "if list(pathlib.Path('.').rglob('bad.py')): sys.exit(3)\n"
+        "patch = '--- a/before/one/train.py\\n@@ -11 +11 @@\\n-a\\n+b'\n"
+        "print('{\"findings\": []}' if 'check' in sys.argv else patch)\n"
+    )
+    bad = replace(ROW, id="bad", path="bad.py")
+    for row in (ROW, bad):
+        row.write_files(tmp_path / "cases", b"", b"")
+    outcomes = judged([ROW, bad], tmp_path / "cases", f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}")
+    assert [one.edited for one in outcomes] == [True, False]
+
+
+def test_the_lines_of_a_patch() -> None:
+    patch = (
+        "--- a/one.py\n+++ b/one.py\n@@ -3,3 +3,3 @@\n a\n-b\n+c\n d\n--- a/two.py\n+++ b/two.py\n@@ -0,0 +1 @@\n+a\n"
+    )
+    assert edited_lines(patch) == {"one.py": {4}, "two.py": {0}}
