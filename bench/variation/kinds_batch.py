@@ -229,7 +229,9 @@ def _generator(shape: Shape) -> Plan:
     made = Either(("{gen} = torch.Generator(device={place})",), ("{gen} = torch.Generator()",))
     drawn = "{z} = torch.randn(2, 4, generator={gen}, device={place})"
     return Plan(
-        (X, Y), (MOVES, drawn, "{out} = {net}({x} + {z})", LOSS), setup=(*classifier(shape), made, "{gen}.manual_seed(1)")
+        (X, Y),
+        (MOVES, drawn, "{out} = {net}({x} + {z})", LOSS),
+        setup=(*classifier(shape), made, "{gen}.manual_seed(1)"),
     )
 
 
@@ -296,4 +298,3 @@ def _encoding_dict(shape: Shape) -> Plan:
     moved = f"{{q}} = {{{{k}}: {{t}}.to({{place}}) for {{k}}, {{t}} in {_TEXTS}.items()}}"
     step = (Either((moved,), (f"{{q}} = {_TEXTS}",)), "{out} = {net}(**{q})", SQUARES)
     return Plan((), step, defs=(*_tokenizer("dict"), *_READER), setup=_READING)
-

@@ -97,9 +97,7 @@ def _factory_eye(shape: Shape) -> Plan:
 def _recurrent(forward: tuple[Item, ...], methods: tuple[Item, ...] = ()) -> Plan:
     made = ("        self.{rnn} = nn.GRU(4, 4, batch_first=True)", _ATTACHED)
     last = ("        {out}, {h} = self.{rnn}({x}, {h})", "        return self.{fc}({out}[:, -1])")
-    return Plan(
-        (SERIES, Y), (MOVES, FORWARD, LOSS), defs=module(made, (*forward, *last), methods), setup=_OWN
-    )
+    return Plan((SERIES, Y), (MOVES, FORWARD, LOSS), defs=module(made, (*forward, *last), methods), setup=_OWN)
 
 
 @kind("hidden-in-forward", **OWN_NETWORK)
@@ -216,6 +214,4 @@ def _loaded_to_numpy(shape: Shape) -> Plan:
         ('{got} = torch.load("out.pt", map_location="cpu").numpy()',), ('{got} = torch.load("out.pt").numpy()',)
     )
     saved = 'torch.save({out}.detach(), "out.pt")'
-    return Plan(
-        (X, Y), (MOVES, FORWARD, LOSS, saved), setup=classifier(shape), after=(loaded, "print({got}.shape)")
-    )
+    return Plan((X, Y), (MOVES, FORWARD, LOSS, saved), setup=classifier(shape), after=(loaded, "print({got}.shape)"))

@@ -86,27 +86,27 @@ assert tuple(AXES) == tuple(field.name for field in fields(Shape))[:-1]
 
 
 class Draws:
-    """Draws shapes so that all values of all axes come equally often to each kind, as far as they go together."""
+    """Draws shapes for one kind so that all values of all axes come equally often, as far as they go together."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: str) -> None:
         self._random = random.Random(seed)
-        self._seen: Counter[tuple[str, str, str]] = Counter()
-        self._drawn: set[tuple[str, Shape]] = set()
+        self._seen: Counter[tuple[str, str]] = Counter()
+        self._drawn: set[Shape] = set()
 
-    def draw(self, kind: str, limits: Mapping[str, Sequence[str]]) -> Shape:
-        """A shape for `kind`, whose axes in `limits` have those values only: the one of some with the rarest values."""
+    def draw(self, limits: Mapping[str, Sequence[str]]) -> Shape:
+        """A shape whose axes in `limits` have those values only: the one of some with the rarest values."""
         candidates = [self._candidate(limits) for _ in range(_CANDIDATES)]
-        best = max(candidates, key=lambda shape: self._rarity(kind, shape))
-        for axis, value in best.values.items():
-            self._seen[kind, axis, value] += 1
+        best = max(candidates, key=self._rarity)
+        self._drawn.add(best)
+        self._seen.update(best.values.items())
         return best
 
     def _candidate(self, limits: Mapping[str, Sequence[str]]) -> Shape:
         while True:
             values = {axis: self._random.choice(limits.get(axis, known)) for axis, known in AXES.items()}
             shape = Shape(**values, variant=self._random.randrange(5040))
-            if shape.why_not() is None:
+            if shape.why_not() is None and shape not in self._drawn:
                 return shape
 
-    def _rarity(self, kind: str, shape: Shape) -> float:
-        return sum(1 / (1 + self._seen[kind, axis, value]) ** 2 for axis, value in shape.values.items())
+    def _rarity(self, shape: Shape) -> float:
+        return sum(1 / (1 + self._seen[value]) ** 2 for value in shape.values.items())
