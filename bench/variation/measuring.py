@@ -1,0 +1,124 @@
+"""What devfix makes of proven programs: whether it finds the bug, repairs it, and what the repaired program does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from variation.cases import RIGHT, WRONG, Case
+from variation.proving import Machine
+
+NEAR = 3
+"""How many lines a finding may stand away from the missing move, or from where the program fails."""
+
+REPAIRED = "repaired"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of `devfix check`: the name of its file, its first and last line, its code."""
+
+    file: str
+    line: int
+    end_line: int
+    code: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a case.
+
+    `codes` are the codes near the bug that the correct twin does not have, `alarms` those of the twin, `error` what the
+    repaired program does instead of passing.
+    """
+
+    case: Case
+    codes: tuple[str, ...]
+    alarms: tuple[str, ...]
+    is_repaired: bool
+    error: str
+
+    @property
+    def is_found(self) -> bool:
+        return bool(self.codes)
+
+    @property
+    def passes(self) -> bool:
+        return self.is_repaired and not self.error
+
+
+def measure(top: Path, cases: Sequence[Case], devfix: Sequence[str]) -> list[Row]:
+    """A row for each of the cases below `top`."""
+    wrong, right = (check(top / folder, devfix) for folder in (WRONG, RIGHT))
+    rewrite(top, devfix)
+    rows: list[Row] = []
+    with Machine(top, simulated=True) as simulated, Machine(top, simulated=False) as plain:
+        for case in cases:
+            is_repaired = _texts(top / REPAIRED / case.folder) != _texts(top / WRONG / case.folder)
+            script = top / REPAIRED / case.folder / "main.py"
+            error = simulated.run(script).error if is_repaired else case.error
+            if is_repaired and not error and case.is_portable and (error := plain.run(script).error):
+                error = f"on the plain CPU: {error}"
+            alarms = right[case.folder]
+            codes = telling(case, wrong[case.folder], alarms)
+            rows.append(Row(case, codes, tuple(sorted(one.code for one in alarms)), is_repaired, error))
+    return rows
+
+
+def telling(case: Case, found: Sequence[Finding], alarms: Sequence[Finding]) -> tuple[str, ...]:
+    """The codes of the findings near the bug that are about it: there are fewer of that code in the correct twin."""
+    more = Counter(one.code for one in found) - Counter(one.code for one in alarms)
+    lines = {name: set(numbers) for name, numbers in case.omitted.items()}
+    lines.setdefault(case.file, set()).add(case.line)
+    return tuple(
+        sorted(
+            one.code
+            for one in found
+            if one.code in more
+            and any(one.line - NEAR <= line <= one.end_line + NEAR for line in lines.get(one.file, ()))
+        )
+    )
+
+
+def check(folder: Path, devfix: Sequence[str]) -> Mapping[str, list[Finding]]:
+    """The findings in the programs of a folder, by program."""
+    command = [*devfix, "check", "--output-format", "json", "--no-cache", "--quiet"]
+    if "--suggestions" in _run([*devfix, "check", "--help"], folder):
+        command.append("--suggestions")
+    told = json.loads(_run([*command, "."], folder))
+    for error in told["errors"]:
+        print(f"{folder.name}/{error['path']}: {error['reason']}", file=sys.stderr)
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for one in told["findings"]:
+        path = Path(one["path"])
+        found[path.parts[0]].append(Finding(path.name, one["line"], one["end_line"], one["code"]))
+    return found
+
+
+def rewrite(top: Path, devfix: Sequence[str]) -> None:
+    """Let devfix repair a copy of the wrong programs."""
+    shutil.rmtree(top / REPAIRED, ignore_errors=True)
+    shutil.copytree(top / WRONG, top / REPAIRED, ignore=shutil.ignore_patterns("*.pt"))
+    _run([*devfix, "rewrite", "--unsafe", "--allow-dirty", "--no-cache", "--quiet", "."], top / REPAIRED)
+
+
+def _run(command: Sequence[str], folder: Path) -> str:
+    """What a command of devfix prints. Its memory of runs stays in the folder above."""
+    environment = {**os.environ, "COLUMNS": "200", "XDG_STATE_HOME": str(folder.parent / "state")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode not in {0, 1, 2} or (done.returncode == 2 and not done.stdout):
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+    if done.returncode == 2:
+        print(done.stderr.strip(), file=sys.stderr)
+    return done.stdout
+
+
+def _texts(folder: Path) -> dict[str, str]:
+    return {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.py")}
