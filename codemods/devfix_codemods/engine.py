@@ -22,6 +22,8 @@ from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch, read
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
+from devfix_codemods.repairs.telling import findings as conflict_findings
+from devfix_codemods.repairs.telling import may_conflict, same_cause
 from devfix_codemods.rules import RESERVED, Rule, all_rules
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.rules._own_torch import is_replaced
@@ -137,14 +139,15 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
     rules = all_rules()
     asked = [rule for rule in rules if rule.code in options.select]
     active = triggered(source.data, [*asked, guards.RULE] if options.guards else asked)
-    if not active and suppressions.MARKER not in source.data:
+    owners = [rule for rule in asked if rule.owns is not None] if may_conflict(source.data) else []
+    if not active and not owners and suppressions.MARKER not in source.data:
         return Checked(())
     comments = suppressions.read(source)
     if comments.skip_file:
         return Skipped("it says `# devfix: skip-file`")
     accelerator = options.prefer is Prefer.ACCELERATOR and _has_accelerator(options)
     program = Program(source, project, accelerator=accelerator, target=options.target_torch)
-    found = with_deep_stack(lambda: _found(program, active, options)) if active else _Found()
+    found = with_deep_stack(lambda: _found(program, active, owners, options)) if active or owners else _Found()
     if isinstance(found, Failed):
         return found
     aimed = [_told_of_preference(_for_target(finding, options, source), options) for finding in found.shown]
@@ -165,7 +168,7 @@ class _Found:
     hidden: list[Finding] = field(default_factory=list)
 
 
-def _found(program: Program, rules: Iterable[Rule], options: Options) -> _Found | Failed:
+def _found(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], options: Options) -> _Found | Failed:
     _ = program.tree  # what does not parse is no rule's fault
     findings = _Found()
     if is_replaced(program):
@@ -179,7 +182,21 @@ def _found(program: Program, rules: Iterable[Rule], options: Options) -> _Found 
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
             foreign = _is_foreign(rule.code)
             return Failed(f"{reason}; {_bug(rule.code)}" if foreign else reason, internal=not foreign)
+    for finding in _placed(program, owners):
+        if _is_vain(program.source, finding) or any(same_cause(finding, one) for one in (*findings.shown, *findings.hidden)):
+            continue
+        if options.shows(finding):
+            findings.shown.append(_tenable(program, finding))
+        else:
+            findings.hidden.append(finding)
     return findings
+
+
+def _placed(program: Program, owners: Iterable[Rule]) -> Iterator[Finding]:
+    """The conflicts of the placement analysis, each told by the rule that owns it."""
+    for rule in owners:
+        if rule.owns is not None:
+            yield from conflict_findings(program.placement, program.source, rule.code, rule.name, rule.owns)
 
 
 def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:

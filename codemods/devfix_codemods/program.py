@@ -12,6 +12,7 @@ from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.outline import Outline
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
+from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.source import Source
 
 
@@ -71,6 +72,11 @@ class Program:
     def facts(self) -> Facts:
         """What the abstract interpreter saw: meetings, moves, calls."""
         return interpret(self.unit, self.project, self._undone)
+
+    @cached_property
+    def placement(self) -> Analysis:
+        """Where values live, as constraints that the whole file says, and the conflicts between them."""
+        return Analysis(self.tree)
 
     def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
         """The calls of what is named `name`, in this file and in those of the project that import it."""

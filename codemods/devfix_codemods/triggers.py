@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from devfix_codemods.repairs.telling import may_conflict
 from devfix_codemods.rules import Rule
 
 _OF_TORCH = (b"torch", b"transformers", b".detach().numpy()", b'.to("cpu", pin_memory')
@@ -14,8 +15,9 @@ def triggered(data: bytes, rules: Iterable[Rule]) -> tuple[Rule, ...]:
 
 
 def any_triggered(data: bytes, rules: Iterable[Rule]) -> bool:
-    """Whether there is such a rule. The first one settles it."""
-    return any(True for _ in _triggered(data, rules))
+    """Whether there is such a rule, or one that owns conflicts which the bytes allow for."""
+    chosen = tuple(rules)
+    return any(True for _ in _triggered(data, chosen)) or (may_conflict(data) and any(one.owns for one in chosen))
 
 
 def _triggered(data: bytes, rules: Iterable[Rule]) -> Iterator[Rule]:

@@ -35,6 +35,7 @@ class Births:
         self.used = {one for node in module.nodes() for one in node.args}
         self.used |= {store.value for function in module.functions for store in function.stores}
         self.used |= {value for function in module.functions for value, _ in function.returns}
+        self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
         self._owned = self._inside_modules()
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
 
@@ -51,7 +52,7 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
@@ -450,7 +451,9 @@ class Births:
                 if inside and owner is not None:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
                 continue
-            if self.kinds.of(parameter) in {None, Kind.TENSOR} and not str(parameter.extra).startswith("*"):
+            if parameter in self.callees or str(parameter.extra).startswith("*"):
+                continue
+            if self.kinds.of(parameter) in {None, Kind.TENSOR}:
                 link = "parameter"
                 if inside and function.name == "forward":
                     link = "forward-input"

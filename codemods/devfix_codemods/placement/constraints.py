@@ -25,7 +25,6 @@ class Constraints:
         self.kinds = Kinds(module, self.calls)
         self.graph = Graph()
         self.births = Births(module, self.kinds, self.graph, self.calls)
-        self._callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
         self.births.all()
         for function in module.functions:
             for node in list(function.nodes):
@@ -82,7 +81,7 @@ class Constraints:
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]
-        if node in self._callees or name(node) is not None:
+        if node in self.births.callees or name(node) is not None:
             return
         owner = self.births.class_of(base)
         if owner is not None:

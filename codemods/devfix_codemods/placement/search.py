@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from itertools import count
 from math import exp
 
-from devfix_codemods.ir import Guard, Node
+from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.graph import Birth, Edge, Graph, Source, Turn
@@ -43,6 +43,11 @@ class Conflict:
     guard: Guard
     confidence: float
     links: tuple[str, ...]
+
+    @property
+    def is_of_attribute(self) -> bool:
+        """Whether the value is kept in an attribute, and meets in another method than made it."""
+        return any(step.node.op is Op.FIELD and step.edge.turn is Turn.UP for step in self.path)
 
     @property
     def meeting(self) -> Step | None:
@@ -119,7 +124,7 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
                 stack = changed
             state = (further, next(order), edge.other, turn is Turn.UP, stack, joined(guard, edge.guard), Step(edge, edge.other, step))
             heappush(queue, state)
-    return found
+    return sorted(found, key=lambda one: -one.confidence)
 
 
 def _entered(calls: tuple[int, ...], edge: Edge) -> tuple[int, ...] | None:

@@ -1,8 +1,9 @@
 """Findings of conflicts: the path from birth to meeting is the trail that the user reads."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.findings import Finding, Safety, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
@@ -13,10 +14,37 @@ from devfix_codemods.repairs.cuts import SUGGESTION, repair
 from devfix_codemods.source import Source, Span
 
 
-def findings(analysis: Analysis, source: Source, code: str, name: str, births: frozenset[Birth]) -> Iterator[Finding]:
-    """One finding for each conflict of these births that is strong enough to be told."""
+_POSSIBLE = (b".to(", b".cuda(", b"device=")
+
+
+def may_conflict(data: bytes) -> bool:
+    """Whether the bytes of a file allow for a conflict: something of torch, and something that is moved."""
+    return b"torch" in data and any(word in data for word in _POSSIBLE)
+
+
+def same_cause(one: Finding, other: Finding) -> bool:
+    """Whether two findings tell of the same misplaced value, or move the same thing."""
+    if one.origin is not None and one.origin in {other.origin, other.span}:
+        return True
+    if one.fix is None or other.fix is None:
+        return False
+    mine, others = set(map(_place_of, one.fix.edits)), set(map(_place_of, other.fix.edits))
+    return not mine.isdisjoint(others)
+
+
+def _place_of(edit: Edit) -> object:
+    """What an edit changes: the expression at a line, or the name that an inserted statement binds."""
+    if isinstance(edit, InsertStatement):
+        return edit.code.partition("=")[0].partition(".")[0].strip()
+    return edit.span.line if not isinstance(edit, AddImport) else edit
+
+
+def findings(
+    analysis: Analysis, source: Source, code: str, name: str, owns: Callable[[Conflict], bool]
+) -> Iterator[Finding]:
+    """One finding for each conflict that the rule owns, and that is strong enough to be told."""
     for conflict in analysis.conflicts:
-        if conflict.birth.birth not in births or conflict.confidence < SUGGESTION:
+        if conflict.confidence < SUGGESTION or not owns(conflict):
             continue
         fix = repair(analysis, source, conflict)
         if fix is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from devfix_codemods.findings import Finding
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 
 RESERVED = "DVF"
@@ -29,7 +30,7 @@ class Rule:
 
     `triggers` is a choice of conjunctions: the rule can concern a file only if, for one of the tuples, all of its byte
     strings occur in the file. `looks` is a second, closer look at the bytes of such a file; it may only refuse files in
-    which the rule finds nothing.
+    which the rule finds nothing. `owns` says which conflicts of the placement analysis the rule tells, without `check`.
     """
 
     code: str
@@ -38,6 +39,7 @@ class Rule:
     check: Callable[[Program], Iterable[Finding]]
     documentation: str = ""
     looks: Callable[[bytes], bool] | None = None
+    owns: Callable[[Conflict], bool] | None = None
 
     @property
     def summary(self) -> str:

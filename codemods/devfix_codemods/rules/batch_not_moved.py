@@ -53,6 +53,8 @@ from devfix_codemods.flow.facts import Meeting, Move
 from devfix_codemods.flow.places import Host, may_be_device
 from devfix_codemods.flow.tables import sounds_like_length, sounds_like_text
 from devfix_codemods.flow.values import BatchItem, Birth, Kind
+from devfix_codemods.placement import graph
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._batch_moves import (
@@ -277,6 +279,10 @@ def _origin_node(meeting: Meeting) -> ast.AST:
     return node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node
 
 
+def _owns(conflict: Conflict) -> bool:
+    return conflict.birth.birth in {graph.Birth.LOADER, graph.Birth.SIBLING}
+
+
 RULE = Rule(
     "DVF101",
     "batch-not-moved",
@@ -293,4 +299,5 @@ RULE = Rule(
     ),
     check,
     looks=_looks,
+    owns=_owns,
 )

@@ -45,6 +45,8 @@ from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.values import Birth
+from devfix_codemods.placement import graph
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._hand_encodings import HandMade, encodes_by_hand, hand_made
@@ -253,6 +255,10 @@ def _looks(data: bytes) -> bool:
     return encodes(data) or moves_tokens(data) or encodes_by_hand(data)
 
 
+def _owns(conflict: Conflict) -> bool:
+    return conflict.birth.birth is graph.Birth.ENCODING
+
+
 RULE = Rule(
     "DVF102",
     "encoding-not-moved",
@@ -267,4 +273,5 @@ RULE = Rule(
     ),
     check,
     looks=_looks,
+    owns=_owns,
 )

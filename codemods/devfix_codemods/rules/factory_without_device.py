@@ -59,6 +59,8 @@ from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.library import is_metric_api, is_module_api
 from devfix_codemods.flow.places import UNKNOWN, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
+from devfix_codemods.placement import graph
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _looks
 from devfix_codemods.rules._beside_moves import beside_moves
@@ -507,4 +509,8 @@ _LAZY = frozenset({"gguf"})
 """Packages for converters, whose tensors are on the host, or stand for those of files and have no place yet."""
 
 
-RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks.makes_or_passes_device)
+def _owns(conflict: Conflict) -> bool:
+    return conflict.birth.birth in {graph.Birth.FACTORY, graph.Birth.ARRAY} and not conflict.is_of_attribute
+
+
+RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks.makes_or_passes_device, owns=_owns)

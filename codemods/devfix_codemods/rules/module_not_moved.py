@@ -49,6 +49,8 @@ from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.facts import Abroad, Meeting
 from devfix_codemods.flow.places import HOST
 from devfix_codemods.flow.values import Birth, Origin
+from devfix_codemods.placement import graph
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division
 from devfix_codemods.rules._built import is_metric, joins_moved, move_where_built
@@ -241,6 +243,10 @@ def _looks(data: bytes) -> bool:
     return builds_and_runs_or_calls(data) or moves_itself(data) or brings_to_own_device(data) or makes_engines(data)
 
 
+def _owns(conflict: Conflict) -> bool:
+    return conflict.birth.birth is graph.Birth.MODULE
+
+
 RULE = Rule(
     "DVF202",
     "module-not-moved",
@@ -259,4 +265,5 @@ RULE = Rule(
     ),
     check,
     looks=_looks,
+    owns=_owns,
 )

@@ -51,6 +51,8 @@ from devfix_codemods.flow.facts import Readout
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.readouts import METHODS_FIRST
 from devfix_codemods.flow.values import Birth, Kind
+from devfix_codemods.placement import graph
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._asked_types import is_no_tensor
@@ -417,6 +419,10 @@ def _of_list(program: Program, readout: Readout) -> Finding:
     )
 
 
+def _owns(conflict: Conflict) -> bool:
+    return conflict.birth.birth is graph.Birth.READER
+
+
 RULE = Rule(
     "DVF402",
     "numpy-on-device",
@@ -434,4 +440,5 @@ RULE = Rule(
     ),
     check,
     looks=_looks,
+    owns=_owns,
 )

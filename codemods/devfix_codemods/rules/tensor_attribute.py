@@ -61,6 +61,8 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import DISTRIBUTION, Abroad, Meeting
 from devfix_codemods.flow.places import HOST, UNKNOWN
 from devfix_codemods.flow.values import Kind
+from devfix_codemods.placement import graph
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _attributes, _buffers, _division, _following, _looks
 from devfix_codemods.rules._attributes import Kept
@@ -336,4 +338,8 @@ def _made_there(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | 
     return Fix(found.safety, f"Make `self.{kept.name}` on `{found.device}`", found.edits)
 
 
-RULE = Rule("DVF203", "tensor-attribute", ((b"torch", b"self."),), check, looks=_looks.keeps_tensors)
+def _owns(conflict: Conflict) -> bool:
+    return conflict.birth.birth in {graph.Birth.FACTORY, graph.Birth.ARRAY} and conflict.is_of_attribute
+
+
+RULE = Rule("DVF203", "tensor-attribute", ((b"torch", b"self."),), check, looks=_looks.keeps_tensors, owns=_owns)
