@@ -45,8 +45,7 @@ Decide
   i  ignore it by a comment       x  make it undecided again
   u  undo                         U  redo
 On a file, y and n are about all of it that is undecided.
-Unsafe fixes are taken along only by an unsafe one, and
-suggestions only by a suggestion.
+Unsafe fixes and suggestions are taken along only by their like.
 
 Move
   j k ↓ ↑  next, previous         tab  next undecided (shift: back)
@@ -64,4 +63,5 @@ Do
   w  look at what would be written, then write it
   q  quit; `devfix review --resume` goes on
 
-✓ accepted  ✗ refused  # ignored  · undecided   ! unsafe  ~ suggestion  ? advice"""
+✓ accepted  ✗ refused  # ignored  · undecided
+! unsafe  ~ suggestion  ? advice"""
