@@ -77,23 +77,23 @@ class Constraints:
                 if self.kinds.of(index) is Kind.TENSOR:
                     self.graph.only_from(node, index, "index", node.guard)
         else:
-            self.graph.flows(node, base, "part", node.guard)
+            self.graph.part(node, base, node.guard)
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]
-        if node in self.births.callees or name(node) is not None:
-            return
         owner = self.births.class_of(base)
         if owner is not None:
             if owner.sets(str(node.extra)):
                 self.graph.same(owner.field_of(str(node.extra)), node, "field", node.guard)
+            return
+        if node in self.births.callees or name(node) is not None:
             return
         if node.extra in rows.PLAIN_ATTRIBUTES or not self.may_live(base):
             return
         if node.extra in rows.TENSOR_ATTRIBUTES and self.kinds.of(base) is Kind.TENSOR:
             self.graph.same(base, node, "view", node.guard)
         else:
-            self.graph.flows(node, base, "part", node.guard)
+            self.graph.part(node, base, node.guard)
 
     def _global(self, node: Node) -> None:
         found = self.module.top.finals.get(str(node.extra))

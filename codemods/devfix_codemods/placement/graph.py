@@ -22,6 +22,10 @@ class Turn(Enum):
     """From one of several values to what may be any of them: a phi, an attribute, an element, a parameter."""
     DOWN = auto()
     """Back from there. What came up may not go down again: the values of a phi are alternatives, and do not meet."""
+    OUT = auto()
+    """From a container or an object to what it holds."""
+    IN = auto()
+    """From there to the whole. What came in does not go out to another part: parts need not be together."""
     MEET = auto()
     """Between an operand and the operation that needs all of its operands in one place."""
 
@@ -91,6 +95,11 @@ class Graph:
         if value is not into:
             self.edges[value].append(Edge(into, Turn.UP, link, guard, site, cost=COSTS[link]))
             self.edges[into].append(Edge(value, Turn.DOWN, link, guard, -site, cost=COSTS[link]))
+
+    def part(self, part: Node, whole: Node, guard: Guard) -> None:
+        """`part` is read from `whole`."""
+        self.edges[part].append(Edge(whole, Turn.IN, "part", guard, cost=COSTS["part"]))
+        self.edges[whole].append(Edge(part, Turn.OUT, "part", guard, cost=COSTS["part"]))
 
     def meets(self, operand: Node, operation: Node, link: str, guard: Guard, *, scalars: bool = False) -> None:
         if operand is not operation:

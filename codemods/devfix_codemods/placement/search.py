@@ -61,6 +61,8 @@ class Conflict:
         return next((step for step in self.path if step.edge.turn is Turn.MEET), None)
 
 
+_BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
+"""What may not follow."""
 _PARTS = frozenset({Birth.LOADER, Birth.SIBLING})
 
 
@@ -69,7 +71,7 @@ def _is_itself(source: Source, step: Step | None) -> bool:
     if source.place.where is not Where.CALLER or step is None:
         return False
     edge = step.edge
-    return edge.site > 0 or (edge.link == "part" and edge.turn is Turn.UP and source.links != ("forward-input",))
+    return edge.site > 0 or (edge.turn is Turn.IN and source.links != ("forward-input",))
 
 
 def ends(graph: Graph, birth: Source) -> list[Conflict]:
@@ -78,15 +80,15 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
         return []
     start_cost = sum(COSTS[link] for link in birth.links)
     order = count()
-    queue: list[tuple[float, int, Node, bool, tuple[int, ...], Guard, Step | None]] = []
-    heappush(queue, (start_cost, next(order), birth.node, False, (), birth.node.guard, None))
-    visits: dict[tuple[Node, bool], list[tuple[tuple[int, ...], Guard]]] = {}
+    queue: list[tuple[float, int, Node, Turn | None, tuple[int, ...], Guard, Step | None]] = []
+    heappush(queue, (start_cost, next(order), birth.node, None, (), birth.node.guard, None))
+    visits: dict[tuple[Node, Turn | None], list[tuple[tuple[int, ...], Guard]]] = {}
     found: list[Conflict] = []
     seen_ends: set[Source] = set()
     states = 0
     while queue and states < MOST_STATES:
-        cost, _, node, came_up, calls, guard, step = heappop(queue)
-        known = visits.setdefault((node, came_up), [])
+        cost, _, node, came, calls, guard, step = heappop(queue)
+        known = visits.setdefault((node, came), [])
         if len(known) >= VISITS or any(stack == calls and other <= guard for stack, other in known):
             continue
         known.append((calls, guard))
@@ -105,7 +107,7 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
             continue
         for edge in graph.edges.get(node, ()):
             turn = edge.turn
-            if came_up and turn is Turn.DOWN:
+            if came is not None and turn is _BLOCKED[came]:
                 continue
             if edge.scalars and birth.scalar:
                 continue
@@ -122,7 +124,7 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
                 if changed is None:
                     continue
                 stack = changed
-            state = (further, next(order), edge.other, turn is Turn.UP, stack, joined(guard, edge.guard), Step(edge, edge.other, step))
+            state = (further, next(order), edge.other, turn if turn in _BLOCKED else None, stack, joined(guard, edge.guard), Step(edge, edge.other, step))
             heappush(queue, state)
     return sorted(found, key=lambda one: -one.confidence)
 

@@ -12,7 +12,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.devices import Suffix, after, before, suffixes
+from devfix_codemods.repairs.devices import Point, Suffix, after, before, suffixes
 from devfix_codemods.source import Source
 
 SAFE, UNSAFE, SUGGESTION = 0.86, 0.6, 0.35
@@ -74,7 +74,19 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.device is not None:
             yield Cut((_with_device(source, call, suffix.device),), f"Make it on `{suffix.device}`")
+        elif suffix.test is not None:
+            yield from _behind_making(source, conflict, suffix)
     yield from _at_meeting(analysis, source, conflict)
+
+
+def _behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[Cut]:
+    """`z = torch.rand(3)`, and behind it `if use_cuda: z = z.cuda()`."""
+    node = conflict.birth.node
+    match node.statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if value is node.syntax:
+            name = ast.unparse(target)
+            edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
+            yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
 
 
 def _with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
@@ -117,6 +129,9 @@ def _wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     if not isinstance(node.syntax, ast.expr) or point is None:
         return
     for suffix in suffixes(analysis, conflict, point):
+        if suffix.test is not None:
+            yield from _behind_making(source, conflict, suffix)
+            continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{suffix.text}")
         yield Cut((edit,), f"Move it: `{suffix.text}`")
     yield from _at_meeting(analysis, source, conflict)
@@ -206,13 +221,25 @@ def _beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> I
     point = after(move) if simple else None
     if point is None or not _rebinds(move.statement):
         return
-    name = next((key for key, one in point.environment.items() if isinstance(key, str) and one is node), None)
+    name = _called(analysis, node, point)
     if name is None or _used_between(node, move):
         return
     for suffix in suffixes(analysis, conflict, point):
-        code = f"{name} = {name}{suffix.text}"
-        yield Cut((InsertStatement(source.span(move.statement), "after", code),), f"Move `{name}` beside it")
+        edit = InsertStatement(source.span(move.statement), "after", suffix.statement(name))
+        yield Cut((edit,), f"Move `{name}` beside it")
         return
+
+
+def _called(analysis: Analysis, node: Node, point: Point) -> str | None:
+    """What a value, or what a conversion made of it, is called at a point."""
+    roots = analysis.constraints.births.roots
+    for key, one in point.environment.items():
+        if one is node or (one.op is not Op.PARAM and roots(one) == {node}):
+            if isinstance(key, str):
+                return key
+            if key[0].function.self_node is key[0] and not key[1].startswith("["):
+                return f"{key[0].extra}.{key[1]}"
+    return None
 
 
 def _rebinds(statement: ast.stmt) -> bool:
@@ -248,14 +275,11 @@ def _behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     else:
         return
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
-        code = f"{name} = {name}{suffix.text}"
-        edit = InsertStatement(source.span(anchor), "before" if where == "before" else "after", code)
+        edit = InsertStatement(source.span(anchor), "before" if where == "before" else "after", suffix.statement(name))
         yield Cut((edit,), f"Move `{name}`: `{suffix.text}`")
 
 
-def _inside(node: Node, statement: ast.stmt) -> "Point | None":
-    from devfix_codemods.repairs.devices import Point
-
+def _inside(node: Node, statement: ast.stmt) -> Point | None:
     environment = node.function.before.get(statement)
     return Point(environment, node.function.guards.get(statement, node.guard), node) if environment is not None else None
 
@@ -283,8 +307,19 @@ def _wrapped_module(analysis: Analysis, source: Source, conflict: Conflict) -> I
         return
     for suffix in suffixes(analysis, conflict, point):
         text = suffix.text.replace(", non_blocking=True", "")
+        if suffix.test is not None:
+            yield from _module_behind(source, node, suffix)
+            continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{text}")
         yield Cut((edit,), f"Move the module: `{text}`")
+
+
+def _module_behind(source: Source, node: Node, suffix: Suffix) -> Iterator[Cut]:
+    match node.statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if value is node.syntax:
+            name = ast.unparse(target)
+            edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
+            yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
 
 
 def _beside_sibling_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -295,7 +330,7 @@ def _beside_sibling_module(analysis: Analysis, source: Source, conflict: Conflic
     point = after(move)
     if point is None or not isinstance(move.statement, ast.Expr):
         return
-    name = next((key for key, one in point.environment.items() if isinstance(key, str) and one is node), None)
+    name = _called(analysis, node, point)
     if name is None:
         return
     for suffix in suffixes(analysis, conflict, point):

@@ -18,11 +18,20 @@ from devfix_codemods.placement.search import Conflict
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """How a move is written: `.to(device, non_blocking=True)`; `device` is what `device=` would say, None for `.cuda()`."""
+    """How a move is written: `.to(device, non_blocking=True)`.
+
+    `device` is what `device=` would say, None where nothing can. `test` is the condition under which alone it works.
+    """
 
     text: str
     device: str | None
     follows: bool = False
+    test: str | None = None
+
+    def statement(self, name: str) -> str:
+        """The statement that moves what is called `name`."""
+        move = f"{name} = {name}{self.text}"
+        return move if self.test is None else f"if {self.test}:\n    {move}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +97,12 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     given = [*syntax.args, *(one.value for one in syntax.keywords)]
     if not all(_means_same(one, call, point) for one in given):
         return
-    needed = move.guard - conflict.birth.node.guard
+    test = None
     if syntax.func.attr != "to" or any(isinstance(one, ast.Constant) and isinstance(one.value, (str, int)) for one in given):
-        if not needed <= point.guard:
-            return
+        if not move.guard <= point.guard:
+            test = _test_around(move)
+            if test is None or not _means_same(test, call, point):
+                return
     if any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
         given = given[:1]
         arguments = ast.unparse(given[0])
@@ -104,7 +115,22 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         device = '"cuda"' if not given else None
     if syntax.func.attr == "type":
         return
-    yield Suffix(f".{syntax.func.attr}({arguments})", device)
+    if test is not None:
+        yield Suffix(f".{syntax.func.attr}({arguments})", None, test=ast.unparse(test))
+    else:
+        yield Suffix(f".{syntax.func.attr}({arguments})", device)
+
+
+def _test_around(move: Node) -> ast.expr | None:
+    """The one test under which a move is made, where it is the whole condition of the move."""
+    tests: list[ast.expr] = []
+    statement = move.statement
+    for one in ast.walk(move.function.syntax):
+        if isinstance(one, ast.If) and any(statement is each for part in one.body for each in ast.walk(part)):
+            tests.append(one.test)
+        elif isinstance(one, ast.IfExp) and any(move.syntax is each for each in ast.walk(one.body)):
+            tests.append(one.test)
+    return tests[0] if len(tests) == 1 and len(move.guard) == 1 else None
 
 
 def _moving(node: Node) -> Node | None:
@@ -174,6 +200,26 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     for name, node in point.environment.items():
         if isinstance(name, str) and node in side and name.isidentifier() and _is_tensor(analysis, node):
             yield Suffix(f".to({name}.device)", f"{name}.device", follows=True)
+
+
+    yield from _of_module(analysis, conflict, point)
+
+
+def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """Where the module of this method is: by its input, by a parameter of its own."""
+    function = point.node.function
+    itself, owner = function.self_node, function.owner
+    if conflict.end.place.where is not Where.MODULE or owner is None or itself is None:
+        return
+    if owner not in analysis.kinds.module_classes or point.binds(str(itself.extra)) is not itself:
+        return
+    if function.name == "forward":
+        for name, node in function.parameters.items():
+            if node is not itself and point.binds(name) is node and analysis.kinds.of(node) is Kind.TENSOR:
+                yield Suffix(f".to({name}.device)", f"{name}.device", follows=True)
+    elif function.name != "__init__":
+        text = f"next({itself.extra}.parameters()).device"
+        yield Suffix(f".to({text})", text, follows=True)
 
 
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
