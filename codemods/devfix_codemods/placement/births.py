@@ -2,13 +2,13 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
@@ -44,7 +44,7 @@ class Births:
             store.base
             for function in self.module.functions
             for store in function.stores
-            if not store.is_attribute and self._is_move(store.value)
+            if not store.is_attribute and self.is_move(store.value)
         }
         for function in self.module.functions:
             for node in list(function.nodes):
@@ -58,13 +58,13 @@ class Births:
         for function in self.module.functions:
             self._parameters(function)
         self._flags()
-        self._families()
+        Families(self).all()
 
     def _flags(self) -> None:
         """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
         for root, moves in self.movers.items():
             for move in moves:
-                place = self._place_of_move(move)
+                place = self.place_of_move(move)
                 if place is None or place.where is not Where.DEVICE:
                     continue
                 device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
@@ -174,7 +174,7 @@ class Births:
         birth = Birth.CHOSEN_HOST if place == HOST else Birth.MOVE
         self.graph.add(Source(node, place, birth, ("move" if place.sure else "move-by-name",)))
 
-    def _is_move(self, node: Node) -> bool:
+    def is_move(self, node: Node) -> bool:
         return node.op is Op.CALL and self._target(node) is not None
 
     def _after(self, node: Node) -> bool:
@@ -250,7 +250,9 @@ class Births:
 
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
-        if row in {Effect.FACTORY, Effect.CONVERSION}:
+        if qualified.endswith("DataParallel"):
+            self.graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+        elif row in {Effect.FACTORY, Effect.CONVERSION}:
             self._factory(node, qualified, row)
         elif row is Effect.HOST:
             self._from_host(node, qualified)
@@ -461,87 +463,23 @@ class Births:
                         self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
-    # Families
+    # What families ask
 
-    def _families(self) -> None:
-        """Values that stand in a row, or modules made together: each that is moved speaks for those that are not."""
-        for base, row in self._rows():
-            members = [one for one in row if one in self.used and not isinstance(one.syntax, ast.Starred)]
-            moved = {one: moves for one in members if (moves := self._moved(one))}
-            rest = [one for one in members if one not in moved]
-            if not moved or not rest:
-                continue
-            link = ("family-one", "family-two", "family-many")[min(len(moved), 3) - 1]
-            for one in rest:
-                kind = self.kinds.of(one)
-                if kind in {None, Kind.TENSOR}:
-                    self._beside_moved(one, base)
-                if kind is Kind.TENSOR or (kind is None and len(moved) + 1 == len(members) and len(moved) > 1):
-                    nearest = min(moved, key=lambda each: abs(each.index - one.index))
-                    self.graph.meets(one, moved[nearest][-1], link, moved[nearest][-1].guard)
-        self._made_together()
-        self._factories_together()
-
-    def _factories_together(self) -> None:
-        """Factories of one function, some of which are told a device."""
-        told: dict[Function, list[Node]] = defaultdict(list)
-        bare: dict[Function, list[Node]] = defaultdict(list)
-        for node, sources in self.graph.sources.items():
-            if any(one.birth is Birth.FACTORY for one in sources):
-                bare[node.function].append(node)
-        for node, place in self.moves.items():
-            if self.has_device(node) and place.where is not Where.HOST:
-                told[node.function].append(node)
-        for function, members in bare.items():
-            beside = told.get(function)
-            if beside:
-                link = ("factories-one", "factories-two", "factories-many")[min(len(beside), 3) - 1]
-                for one in members:
-                    nearest = min(beside, key=lambda each: abs(each.index - one.index))
-                    self.graph.meets(one, nearest, link, nearest.guard)
-
-    def _rows(self) -> Iterator[tuple[Node | None, list[Node]]]:
-        """What was unpacked from one value, stands in one display, or is given to one function."""
-        parts: dict[Node, list[Node]] = defaultdict(list)
-        for node in self.module.nodes():
-            if node.op is Op.ITEM:
-                parts[node.args[0]].append(node)
-            elif node.op is Op.SEQUENCE and node.extra == "tuple" and any(self._is_move(one) for one in node.args):
-                yield None, [root for one in node.args for root in self.roots(one)]
-        yield from parts.items()
-        for function in self.module.functions:
-            itself = function.self_node
-            yield None, [one for one in function.parameters.values() if one is not itself]
-
-    def _made_together(self) -> None:
-        """Modules that one function makes, some of which it moves."""
-        groups: dict[Function, list[Node]] = defaultdict(list)
-        for node, sources in self.graph.sources.items():
-            if any(one.birth is Birth.MODULE for one in sources):
-                groups[node.function].append(node)
-        for members in groups.values():
-            moved = {one: moves for one in members if (moves := self._moved(one))}
-            link = ("family-one", "family-two", "family-many")[min(max(len(moved), 1), 3) - 1]
-            for one in members if moved else ():
-                if one not in moved:
-                    nearest = min(moved, key=lambda each: abs(each.index - one.index))
-                    self.graph.meets(one, moved[nearest][-1], link, moved[nearest][-1].guard)
-
-    def _beside_moved(self, node: Node, base: Node | None) -> None:
+    def beside_moved(self, node: Node, base: Node | None) -> None:
         """What is moved was on the host, and so was what came with it."""
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
         if all(one.place == CALLER for one in known):
             self.graph.add(Source(node, HOST, Birth.SIBLING, ("unpacked-beside-moved",)))
 
-    def _moved(self, node: Node) -> list[Node]:
+    def moves_of(self, node: Node) -> list[Node]:
         """The moves of a value to a device."""
-        return [one for one in self.movers.get(node, ()) if self._is_elsewhere(one)]
+        return [one for one in self.movers.get(node, ()) if self.is_elsewhere(one)]
 
-    def _is_elsewhere(self, move: Node) -> bool:
-        place = self._place_of_move(move)
+    def is_elsewhere(self, move: Node) -> bool:
+        place = self.place_of_move(move)
         return place is None or place.where is not Where.HOST
 
-    def _place_of_move(self, move: Node) -> Place | None:
+    def place_of_move(self, move: Node) -> Place | None:
         if move.op is Op.AFTER:
             return self._target(self._moving_call(move.args[1]))
         return self.moves.get(move)

@@ -252,7 +252,7 @@ class Constraints:
             elif method in {"load_state_dict", "register_buffer", "add_module", "register_forward_hook"}:
                 return
             else:
-                self._operands(node, (base, *self.births.unmoved_arguments(node)), self._strength_of_call(node, "unknown-call"), scalars=False)
+                self._operands(node, (base, *self.births.unmoved_arguments(node)), self._strength_of_call(node, "module-method"), scalars=False)
             return
         if row in {Effect.SAME, Effect.LIKE}:
             if not self.births.has_device(node):

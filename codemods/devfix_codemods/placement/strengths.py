@@ -25,6 +25,7 @@ STRENGTHS: dict[str, float] = {
     # ends
     "move": 1.0,
     "move-by-name": 0.95,
+    "data-parallel": 0.8,
     "module-place": 0.93,
     "forward-input": 0.9,
     "parameter": 0.5,
@@ -36,6 +37,7 @@ STRENGTHS: dict[str, float] = {
     "module-call-by-use": 0.93,
     "differentiable-call": 0.95,
     "unknown-call": 0.5,
+    "module-method": 0.8,
     "index": 0.9,
     # flow
     "field": 0.9,
@@ -52,6 +54,10 @@ STRENGTHS: dict[str, float] = {
     "factories-one": 0.4,
     "factories-two": 0.5,
     "factories-many": 0.6,
+    "twin-one": 0.7,
+    "twin-two": 0.8,
+    "twin-many": 0.85,
+    "made-beside-moves": 0.5,
     "family-one": 0.45,
     "family-two": 0.6,
     "family-many": 0.72,

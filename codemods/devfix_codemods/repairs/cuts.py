@@ -182,12 +182,30 @@ def _name_at(node: Node, user: Node) -> str | None:
 
 def _element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     node = conflict.birth.node
+    if node.op is Op.FIELD:
+        yield from _field(analysis, source, conflict)
+        return
     yield from _in_row(source, conflict)
     yield from _beside_sibling(analysis, source, conflict)
-    if isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load):
+    loaded = isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load)
+    if loaded or isinstance(node.syntax, ast.Call | ast.BinOp):
         yield from _wrapped(analysis, source, conflict)
         return
     yield from _behind_birth(analysis, source, conflict)
+
+
+def _field(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`self.masks = self.masks.to(device)`, behind the move of another attribute."""
+    move = conflict.end.node
+    point = after(move)
+    itself = move.function.self_node
+    if point is None or itself is None or not isinstance(move.statement, ast.Assign):
+        return
+    name = f"{itself.extra}.{conflict.birth.node.extra}"
+    for suffix in suffixes(analysis, conflict, point):
+        edit = InsertStatement(source.span(move.statement), "after", suffix.statement(name))
+        yield Cut((edit,), f"Move `{name}` beside it")
+        return
 
 
 def _in_row(source: Source, conflict: Conflict) -> Iterator[Cut]:

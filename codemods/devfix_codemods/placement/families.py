@@ -1,0 +1,205 @@
+"""Families: values that stand in a row, in one display or one call, or are made alike. Each that is moved supports the
+move of those that are not."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.places import Where
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+NEAR = 8
+"""How many statements apart twins may be."""
+
+
+class Families:
+    """Adds the edges of families to the graph of a file, and says of their members that they come from the host."""
+
+    def __init__(self, births: "Births") -> None:
+        self._births = births
+        self._graph = births.graph
+        self._kinds = births.kinds
+        self._module = births.module
+
+    def all(self) -> None:
+        for base, row in self._rows():
+            self._row(base, row)
+        self._twins()
+        self._fields()
+        self._made_together()
+        self._factories_together()
+
+    def _supports(self, member: Node, moved: dict[Node, list[Node]], sort: str) -> None:
+        """`member` belongs where the nearest of those that are `moved` goes."""
+        nearest = min(moved, key=lambda each: abs(each.index - member.index))
+        move = moved[nearest][-1]
+        link = f"{sort}-{('one', 'two', 'many')[min(len(moved), 3) - 1]}"
+        self._graph.meets(member, move, link, move.guard)
+
+    # Rows
+
+    def _rows(self) -> Iterator[tuple[Node | None, list[Node]]]:
+        """What was unpacked from one value, stands in one display, or is given to one function."""
+        births = self._births
+        parts: dict[Node, list[Node]] = defaultdict(list)
+        for node in self._module.nodes():
+            if node.op is Op.ITEM:
+                parts[node.args[0]].append(node)
+            elif node.op is Op.SEQUENCE and node.extra == "tuple" and any(births.is_move(one) for one in node.args):
+                yield None, [root for one in node.args for root in births.roots(one)]
+            elif node.op is Op.CALL and any(births.is_move(one) for one in node.args[1:]) and not names(node.args[0]):
+                yield None, [root for one in node.args[1:] for root in births.roots(one)]
+        yield from parts.items()
+        for function in self._module.functions:
+            itself = function.self_node
+            yield None, [one for one in function.parameters.values() if one is not itself]
+
+    def _row(self, base: Node | None, row: list[Node]) -> None:
+        members = [one for one in dict.fromkeys(row) if self._is_member(one)]
+        moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
+        rest = [one for one in members if one not in moved]
+        for one in rest if moved else ():
+            kind = self._kinds.of(one)
+            if kind in {None, Kind.TENSOR}:
+                self._births.beside_moved(one, base)
+            if kind is Kind.TENSOR or (kind is None and len(rest) == 1 and len(moved) > 1):
+                self._supports(one, moved, "family")
+
+    def _is_member(self, node: Node) -> bool:
+        return node in self._births.used and not isinstance(node.syntax, ast.Starred) and node.op is not Op.CONST
+
+    # Twins
+
+    def _twins(self) -> None:
+        """Assignments near each other that differ in names and in the move alone."""
+        births = self._births
+        for function in self._module.functions:
+            values = {node.syntax: node for node in function.nodes if isinstance(node.syntax, ast.expr)}
+            for block in _blocks(function.syntax):
+                rows = [(at, one.value, _shape(one.value)) for at, one in enumerate(block) if isinstance(one, ast.Assign)]
+                for at, value, shape in rows:
+                    node = values.get(value)
+                    if node is None or births.is_move(node) or self._kinds.of(node) not in {None, Kind.TENSOR}:
+                        continue
+                    moved = {
+                        twin: [twin]
+                        for other, syntax, same in rows
+                        if abs(other - at) <= NEAR and same == shape and (twin := values.get(syntax)) is not None
+                        and births.is_move(twin) and births.is_elsewhere(twin)
+                    }
+                    if moved and isinstance(value, ast.Call | ast.Subscript):
+                        births.beside_moved(node, None)
+                        self._supports(node, moved, "twin")
+
+    # Attributes
+
+    def _fields(self) -> None:
+        """A method that moves several attributes of its object moves all that are made alike."""
+        for function in self._module.functions:
+            owner, itself = function.owner, function.self_node
+            if owner is None or itself is None:
+                continue
+            moved: dict[str, Node] = {}
+            for node in function.nodes:
+                if self._births.is_move(node) and self._births.is_elsewhere(node):
+                    for root in self._births.roots(node):
+                        if root.op is Op.ATTR and root.args[0] is itself:
+                            moved[str(root.extra)] = node
+            if len(moved) > 1:
+                self._left_behind(owner, moved)
+
+    def _left_behind(self, owner: Class, moved: dict[str, Node]) -> None:
+        made = owner.methods.get("__init__")
+        if made is None:
+            return
+        places = {str(key[1]): value for key, value in made.finals.items() if not isinstance(key, str)}
+        alike = {_callee(places[one]) for one in moved if one in places}
+        for attribute, value in places.items():
+            if attribute in moved or self._kinds.of(value) is not Kind.TENSOR or _callee(value) not in alike:
+                continue
+            field = owner.field_of(attribute)
+            self._births.beside_moved(field, None)
+            self._supports(field, {node: [node] for node in moved.values()}, "family")
+
+    # Modules and factories
+
+    def _made_together(self) -> None:
+        """Modules that one function makes, some of which it moves; and those that are made where values are moved."""
+        groups: dict[Function, list[Node]] = defaultdict(list)
+        for node, sources in self._graph.sources.items():
+            if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
+                groups[node.function].append(node)
+        for function, members in groups.items():
+            moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
+            rest = [one for one in members if one not in moved]
+            for one in rest:
+                if moved:
+                    self._supports(one, moved, "family")
+                elif (near := self._move_in(function)) is not None and self._kinds.has_parameters(one):
+                    self._graph.meets(one, near, "made-beside-moves", near.guard)
+
+    def _move_in(self, function: Function) -> Node | None:
+        """A move to a device in a function."""
+        births = self._births
+        return next((one for one in function.nodes if births.is_move(one) and births.is_elsewhere(one)), None)
+
+    def _factories_together(self) -> None:
+        """Factories of one function, some of which are told a device."""
+        told: dict[Function, list[Node]] = defaultdict(list)
+        bare: dict[Function, list[Node]] = defaultdict(list)
+        for node, sources in self._graph.sources.items():
+            if any(one.birth is Birth.FACTORY for one in sources):
+                bare[node.function].append(node)
+        for node, place in self._births.moves.items():
+            if self._births.has_device(node) and place.where is not Where.HOST:
+                told[node.function].append(node)
+        for function, members in bare.items():
+            beside = told.get(function)
+            for one in members if beside else ():
+                self._supports(one, {each: [each] for each in beside or ()}, "factories")
+
+
+def _callee(node: Node) -> str | None:
+    """What makes a value: `torch.zeros`."""
+    while node.op is Op.CALL and node.args[0].op is Op.ATTR and not names(node.args[0]):
+        node = node.args[0].args[0]
+    return names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
+
+
+def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of a function, without those of functions inside."""
+    pending: list[ast.AST] = [tree]
+    for one in pending:  # grows
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(one, field, None)
+            if isinstance(block, list) and block:
+                yield block
+                pending += [each for each in block if not isinstance(each, _SCOPES)]
+        pending += getattr(one, "handlers", [])
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _shape(value: ast.expr) -> str:
+    """An expression without its names, its texts, and the move at its end."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in {"to", "cuda"}:
+        value = value.func.value
+    return _without_names(value)
+
+
+def _without_names(node: ast.AST) -> str:
+    if isinstance(node, ast.Name):
+        return "_"
+    if isinstance(node, ast.Constant):
+        return type(node.value).__name__
+    if isinstance(node, ast.Attribute):
+        return f"{_without_names(node.value)}.{node.attr if isinstance(node.ctx, ast.Load) else '_'}"
+    return f"{type(node).__name__}({','.join(map(_without_names, ast.iter_child_nodes(node)))})"
