@@ -153,6 +153,7 @@ for _effect, _words in (
     ),
     (Effect.LIKE, "view_as expand_as reshape_as"),
     (Effect.BACKWARD, "backward"),
+    (Effect.OTHER, "type type_as share_memory_ register_hook"),
 ):
     METHODS.update(dict.fromkeys(_words.split(), _effect))
 
@@ -167,7 +168,7 @@ TENSOR_ONLY = frozenset(
 
 MODULE_ONLY = frozenset(
     "parameters named_parameters named_modules modules children named_children buffers named_buffers register_buffer "
-    "register_parameter add_module register_forward_hook load_state_dict train".split()
+    "register_parameter add_module register_forward_hook train".split()
 )
 """Methods that modules have, and tensors have not. (`eval`, `state_dict` and `zero_grad` others have, too.)"""
 

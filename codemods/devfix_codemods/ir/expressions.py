@@ -65,7 +65,7 @@ class Expressions:
             self.function.finals[name] = value
         else:  # what functions inside see may be either
             self.function.finals[name] = Node(
-                Op.PHI, None, (known, value), (ALWAYS, ALWAYS), ALWAYS, self.function, self.statement
+                Op.PHI, self.function.syntax, (known, value), (ALWAYS, ALWAYS), ALWAYS, self.function, self.statement
             )
         if name in self.shared:
             self.function.module.top.finals.setdefault(name, value)

@@ -163,7 +163,7 @@ class Lowering(Expressions):
         phis: dict[Key, Node] = {}
         for name, node in start.items():
             if (name in names) if isinstance(name, str) else name[1] in attributes:
-                phis[name] = header[name] = self.node(Op.PHI, None, (node,), (guard,))
+                phis[name] = header[name] = self.node(Op.PHI, one, (node,), (guard,))
             else:
                 header[name] = node
         self.environment = dict(header)

@@ -51,7 +51,7 @@ class Op(Enum):
     COMPREHENSION = auto()
     """`args[0]` is any element; `extra` is list, set, dict or generator."""
     PHI = auto()
-    """One of `args`; `extra` holds the guard of each."""
+    """One of `args`; `extra` holds the guard of each. `syntax` is None where branches join, else the loop or choice."""
     ENTER = auto()
     """What a `with` statement binds; `args[0]` is the manager."""
     AFTER = auto()
@@ -181,6 +181,11 @@ class Function:
         if self.owner is None or isinstance(self.syntax, ast.Module) or "staticmethod" in self.decorators:
             return None
         return next(iter(self.parameters.values()), None)
+
+    def stored_names(self) -> set[str]:
+        """The attributes of its object that a method sets."""
+        itself = self.self_node
+        return {str(one.key) for one in self.stores if one.is_attribute and one.base is itself}
 
     @property
     def decorators(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from devfix_codemods.ir import lower
+from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.places import Where
@@ -32,6 +32,14 @@ class Analysis:
             for source in sources:
                 if source.place.where is Where.HOST and source.birth is not Birth.CHOSEN_HOST:
                     yield source
+
+    def is_loss(self, call: Node) -> bool:
+        """Whether a call computes a loss: of torch, or of what a model gave, on the way to `backward`."""
+        if self.kinds.is_loss(call.args[0]):
+            return True
+        return call in self.kinds.differentiable and any(
+            one.op is Op.CALL and one in self.kinds.differentiable for one in call.args[1:]
+        )
 
     def ends(self, birth: Source) -> list[Conflict]:
         """All that `birth` shares its place with, the strongest first."""

@@ -1,9 +1,12 @@
 """Sources: where values are born, moved and wanted, and the families that they stand in."""
 
 import ast
+import re
 from collections import defaultdict
+from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
@@ -52,8 +55,9 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
+                    link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
@@ -93,7 +97,7 @@ class Births:
 
     def has_device(self, node: Node) -> bool:
         """Whether a call says on which device its result is."""
-        return isinstance(node.extra, tuple) and ("device" in node.extra or "**" in node.extra)
+        return isinstance(node.extra, tuple) and not _PLACING.isdisjoint(node.extra)
 
     def is_of_batch(self, node: Node) -> bool:
         """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
@@ -123,6 +127,16 @@ class Births:
             return call.args[1:]
         moved = {argument for argument, parameter in bound(call, forward) if self.movers.get(parameter)}
         return tuple(one for one in call.args[1:] if one not in moved)
+
+    def is_moving_call(self, node: Node) -> bool:
+        """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
+        if node in self.calls:
+            return False
+        return any(
+            one.op is not Op.CONST and self.kinds.says(one, Kind.DEVICE)
+            and (place := place_of(one, self.kinds)) is not None and place.where is not Where.HOST
+            for one in node.args[1:]
+        )
 
     def is_read(self, module: Node) -> bool:
         """Whether the class of a module is known, so that it does not move what it gets behind our back."""
@@ -205,6 +219,8 @@ class Births:
     def _call(self, node: Node) -> None:
         callee = node.args[0]
         found = names(callee)
+        if (not found or effect(canonical(found[0])) is None) and self._moves_what_it_gets(node):
+            return
         if self._is_encoding(node):
             self.graph.add(Source(node, HOST, Birth.ENCODING, ("encoding",)))
         elif found:
@@ -218,6 +234,21 @@ class Births:
             made = callee.extra
             if made in self.kinds.module_classes and made not in self._places_itself:
                 self._module(node, "module-made" if self._holds_tensors(made) else "maybe-bare")
+
+    def _moves_what_it_gets(self, node: Node) -> bool:
+        """`batch = to_device(batch, device)`"""
+        callee = node.args[0]
+        if callee.op is Op.ATTR and method_effect(str(callee.extra)) is not None or not self.is_moving_call(node):
+            return False
+        if self.kinds.is_module(node) or self.kinds.is_module(callee) or callee.op is Op.CLASS:
+            return False
+        for one in node.args[1:]:
+            if self.kinds.of(one) in {None, Kind.TENSOR, Kind.SEQUENCE, Kind.MAPPING}:
+                for root in self.roots(one):
+                    self.movers[root].append(node)
+                    self.moves.setdefault(node, CUDA)
+        self.graph.add(Source(node, CUDA, Birth.MOVE, ("moved-by-call",)))
+        return True
 
     def _is_encoding(self, node: Node) -> bool:
         """`tokenizer(text, return_tensors="pt")`, whatever it is that is called."""
@@ -330,7 +361,7 @@ class Births:
         return any(self.kinds.of(one) is Kind.DEVICE for one in self.module.managed.get(node, ()))
 
     def _module(self, node: Node, link: str) -> None:
-        if node in self._owned or self._under_device(node):
+        if node in self._owned or self._under_device(node) or self.managed:
             return
         if self.has_device(node):
             self._placed(node)
@@ -437,10 +468,17 @@ class Births:
         qualified = name(callee)
         if qualified is not None:
             wraps = effect(canonical(qualified)) in {Effect.PASS, Effect.WRAP}
-            return node.args[1] if wraps and len(node.args) > 1 else None
+            return node.args[1] if wraps and len(node.args) > 1 else self._same_module(node)
         if callee.op is Op.ATTR and (callee.extra in _CHAINED or method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}):
             return callee.args[0]
-        return None
+        return self._same_module(node)
+
+    def _same_module(self, call: Node) -> Node | None:
+        """What gets one module and gives one probably gives the same: `net = load_weights(net, path)`."""
+        if not self.kinds.is_module(call) or effect(name(call.args[0]) or "") is Effect.MODULE:
+            return None
+        given = [one for one in call.args[1:] if self.kinds.is_module(one)]
+        return given[0] if len(given) == 1 and call.args[0].op is not Op.CLASS else None
 
     # Parameters
 
@@ -465,11 +503,19 @@ class Births:
 
     # What families ask
 
-    def beside_moved(self, node: Node, base: Node | None) -> None:
+    def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
-        if all(one.place == CALLER for one in known):
-            self.graph.add(Source(node, HOST, Birth.SIBLING, ("unpacked-beside-moved",)))
+        if not self.managed and all(one.place == CALLER for one in known):
+            link = "named-otherwise" if sounds_otherwise(node) else link
+            self.graph.add(Source(node, HOST, Birth.SIBLING, (link,)))
+
+    @cached_property
+    def managed(self) -> bool:
+        """Whether a framework that the file imports may place what it is given."""
+        return any(
+            node.op is Op.REF and str(node.extra).partition(".")[0] in libraries.MANAGING for node in self.module.nodes()
+        )
 
     def moves_of(self, node: Node) -> list[Node]:
         """The moves of a value to a device."""
@@ -492,7 +538,7 @@ class Births:
         for function in self.module.functions:
             for store in function.stores:
                 owner = self.kinds.class_of(store.base)
-                if store.is_attribute and (owner in self.kinds.module_classes or self.kinds.is_module(store.base)):
+                if store.is_attribute and (self._may_be_module(owner) or self.kinds.is_module(store.base)):
                     self._own(store.value, owned)
             for node in function.nodes:
                 if node.op is Op.CALL and self._takes_over(node):
@@ -502,6 +548,13 @@ class Births:
                 for value, _ in function.returns:
                     self._own(value, owned)
         return owned
+
+    def _may_be_module(self, owner: Class | None) -> bool:
+        """Whether a class is one of modules, or has a base elsewhere that may be one."""
+        if owner is None or owner in self.kinds.module_classes:
+            return owner is not None
+        bases = [one for each in owner.lineage() for one in each.bases]
+        return any(names(one) and names(one)[0].rpartition(".")[2] not in _PLAIN_BASES for one in bases)
 
     def _takes_over(self, node: Node) -> bool:
         callee = node.args[0]
@@ -534,6 +587,22 @@ class Births:
             and one.args[0].args[0] is made.self_node
             for one in made.nodes
         )
+
+
+_PLACING = frozenset({"device", "**", "out"})
+_PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
+
+
+_OTHERWISE = re.compile(
+    r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
+    r"filename|filenames|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
+)
+
+
+def sounds_otherwise(node: Node) -> bool:
+    """Whether a value is called what texts, sizes and other things are called that stay on the host."""
+    word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
+    return isinstance(word, str) and _OTHERWISE.search(word) is not None and not re.search(r"(?i)input_?ids?$", word)
 
 
 def _calls_builtin(node: Node, *called: str) -> bool:

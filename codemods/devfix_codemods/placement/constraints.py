@@ -1,5 +1,7 @@
 """From the IR and the catalogue to the constraint graph of a file."""
 
+import ast
+
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
@@ -48,7 +50,8 @@ class Constraints:
         for one, guard in zip(node.args, guards):
             if self.may_live(one):
                 self.graph.flows(one, node, "certain", guard)
-        self._alternatives(node, [one for one in node.args if self.may_live(one)])
+        if node.syntax is None or isinstance(node.syntax, ast.IfExp):
+            self._alternatives(node, [one for one in node.args if self.may_live(one)])
 
     def _alternatives(self, node: Node, values: list[Node]) -> None:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""
@@ -112,6 +115,8 @@ class Constraints:
             if self.kinds.of(store.base) is Kind.TENSOR:
                 if store.index is not None and self.kinds.of(store.index) is Kind.TENSOR:  # a slice is copied into
                     self.graph.meets(store.value, store.base, "operation", store.guard, scalars=True)
+            elif _is_of_tensor(store.index):
+                continue
             elif store.key is None or store.base.op is Op.MAPPING:
                 self.graph.flows(store.value, store.base, "element", store.guard)
         self._fields(function)
@@ -129,7 +134,8 @@ class Constraints:
             if value.op is Op.ATTR and value.args[0] is base and value.extra == attribute:
                 continue
             field = owner.field_of(attribute)
-            self.graph.flows(value, field, "certain", value.guard)
+            others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
+            self.graph.flows(value, field, "field-rewritten" if others else "certain", value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
 
@@ -155,7 +161,13 @@ class Constraints:
     def _operands(self, node: Node, operands: tuple[Node, ...], link: str, *, scalars: bool) -> None:
         for one in operands:
             if self.may_live(one):
-                self.graph.meets(one, node, link, node.guard, scalars=scalars)
+                unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
+                own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
+                self.graph.meets(one, node, own, node.guard, scalars=scalars)
+
+    def _may_be_number(self, node: Node, link: str) -> bool:
+        """Arithmetic takes numbers as well, and attributes often are numbers."""
+        return link == "operation" and self.kinds.of(node) is None and node.op in {Op.ATTR, Op.PARAM, Op.ITEM}
 
     def _operation(self, node: Node) -> None:
         live = tuple(one for one in node.args if self.may_live(one))
@@ -269,9 +281,13 @@ class Constraints:
             return "differentiable-call"
         return otherwise
 
+    def _lends(self, base: Node) -> bool:
+        """Whether an unread method of an object probably computes with the tensors of the object."""
+        return self.may_live(base) and self.births.class_of(base) is None
+
     def _unknown(self, node: Node, callee: Node) -> None:
         """A call of what is not read: a module, a loss, a function from elsewhere. What it gets probably meets."""
-        if self.kinds.of(node) in _PLACELESS:
+        if self.kinds.of(node) in _PLACELESS or self.births.is_moving_call(node):
             return
         if self.kinds.is_module(callee):
             if self.births.scatters(callee):
@@ -280,11 +296,18 @@ class Constraints:
             self.graph.meets(callee, node, link, node.guard)
         else:
             link = self._strength_of_call(node, "unknown-call")
-            if callee.op is Op.ATTR and name(callee) is None and self.may_live(callee.args[0]):
+            if callee.op is Op.ATTR and name(callee) is None and self._lends(callee.args[0]):
                 self.graph.meets(callee.args[0], node, link, node.guard)
             elif callee.op not in {Op.REF, Op.ATTR} and node in self.kinds.differentiable:
                 self.graph.meets(callee, node, link, node.guard)
         self._operands(node, self.births.unmoved_arguments(node), link, scalars=False)
+
+
+def _is_of_tensor(index: Node | None) -> bool:
+    """`x[:, 2]`: what only tensors and arrays are indexed by, and what is stored there is copied."""
+    if index is None:
+        return False
+    return index.extra == "slice" or (index.op is Op.SEQUENCE and any(map(_is_of_tensor, index.args)))
 
 
 _NO_FLOW = frozenset(

@@ -41,36 +41,56 @@ class Families:
         nearest = min(moved, key=lambda each: abs(each.index - member.index))
         move = moved[nearest][-1]
         link = f"{sort}-{('one', 'two', 'many')[min(len(moved), 3) - 1]}"
-        self._graph.meets(member, move, link, move.guard)
+        self._graph.supports(member, move, link, move.guard)
 
     # Rows
 
     def _rows(self) -> Iterator[tuple[Node | None, list[Node]]]:
         """What was unpacked from one value, stands in one display, or is given to one function."""
-        births = self._births
         parts: dict[Node, list[Node]] = defaultdict(list)
         for node in self._module.nodes():
             if node.op is Op.ITEM:
                 parts[node.args[0]].append(node)
-            elif node.op is Op.SEQUENCE and node.extra == "tuple" and any(births.is_move(one) for one in node.args):
-                yield None, [root for one in node.args for root in births.roots(one)]
-            elif node.op is Op.CALL and any(births.is_move(one) for one in node.args[1:]) and not names(node.args[0]):
-                yield None, [root for one in node.args[1:] for root in births.roots(one)]
+            elif node.op is Op.SEQUENCE and node.extra == "tuple":
+                yield from self._in_display(node.args)
+            elif node.op is Op.CALL and not names(node.args[0]):
+                yield from self._in_display(node.args[1:])
         yield from parts.items()
         for function in self._module.functions:
             itself = function.self_node
             yield None, [one for one in function.parameters.values() if one is not itself]
 
+    def _in_display(self, values: tuple[Node, ...]) -> Iterator[tuple[None, list[Node]]]:
+        """`x, y.cuda()`: values of one sort, side by side."""
+        births = self._births
+        if any(births.is_move(one) for one in values):
+            moved = {root.op for one in values if births.is_move(one) for root in births.roots(one)}
+            roots = [root for one in values for root in births.roots(one)]
+            yield None, [one for one in roots if one.op in moved and one.op in _FROM_OUTSIDE]
+
     def _row(self, base: Node | None, row: list[Node]) -> None:
         members = [one for one in dict.fromkeys(row) if self._is_member(one)]
         moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
         rest = [one for one in members if one not in moved]
+        moved = {one: moves for one, moves in moved.items() if not self._kinds.is_module(one)}
         for one in rest if moved else ():
             kind = self._kinds.of(one)
-            if kind in {None, Kind.TENSOR}:
-                self._births.beside_moved(one, base)
-            if kind is Kind.TENSOR or (kind is None and len(rest) == 1 and len(moved) > 1):
-                self._supports(one, moved, "family")
+            if kind in {None, Kind.TENSOR} and self._comes_from_outside(one):
+                lonely = one.op is Op.PARAM and len(moved) == 1
+                self._births.beside_moved(one, base, "parameter-beside-moved" if lonely else "unpacked-beside-moved")
+                if kind is Kind.TENSOR:
+                    self._supports(one, moved, "family")
+
+    def _comes_from_outside(self, node: Node) -> bool:
+        """Whether a value is not computed of others here, so that those do not say where it lives."""
+        while node.op in {Op.ITEM, Op.ATTR, Op.ITER}:
+            node = node.args[0]
+        if node.op is not Op.CALL:
+            return node.op in {Op.PARAM, Op.GLOBAL, Op.PHI, Op.UNKNOWN}
+        callee = node.args[0]
+        if not names(callee) and callee.op not in {Op.FUNCTION, Op.GLOBAL}:
+            return False
+        return all(self._kinds.of(one) not in {Kind.TENSOR, Kind.MODULE, Kind.DEVICE} for one in node.args[1:])
 
     def _is_member(self, node: Node) -> bool:
         return node in self._births.used and not isinstance(node.syntax, ast.Starred) and node.op is not Op.CONST
@@ -86,7 +106,7 @@ class Families:
                 rows = [(at, one.value, _shape(one.value)) for at, one in enumerate(block) if isinstance(one, ast.Assign)]
                 for at, value, shape in rows:
                     node = values.get(value)
-                    if node is None or births.is_move(node) or self._kinds.of(node) not in {None, Kind.TENSOR}:
+                    if node is None or births.is_move(node) or not self._comes_from_outside(node) or self._kinds.of(node) not in {None, Kind.TENSOR}:
                         continue
                     moved = {
                         twin: [twin]
@@ -120,7 +140,7 @@ class Families:
         if made is None:
             return
         places = {str(key[1]): value for key, value in made.finals.items() if not isinstance(key, str)}
-        alike = {_callee(places[one]) for one in moved if one in places}
+        alike = {_callee(places[one]) for one in moved if one in places} - {None}
         for attribute, value in places.items():
             if attribute in moved or self._kinds.of(value) is not Kind.TENSOR or _callee(value) not in alike:
                 continue
@@ -143,7 +163,7 @@ class Families:
                 if moved:
                     self._supports(one, moved, "family")
                 elif (near := self._move_in(function)) is not None and self._kinds.has_parameters(one):
-                    self._graph.meets(one, near, "made-beside-moves", near.guard)
+                    self._graph.supports(one, near, "made-beside-moves", near.guard)
 
     def _move_in(self, function: Function) -> Node | None:
         """A move to a device in a function."""
@@ -155,7 +175,7 @@ class Families:
         told: dict[Function, list[Node]] = defaultdict(list)
         bare: dict[Function, list[Node]] = defaultdict(list)
         for node, sources in self._graph.sources.items():
-            if any(one.birth is Birth.FACTORY for one in sources):
+            if any(one.birth is Birth.FACTORY for one in sources) and not self._births.moves_of(node):
                 bare[node.function].append(node)
         for node, place in self._births.moves.items():
             if self._births.has_device(node) and place.where is not Where.HOST:
@@ -185,6 +205,7 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
         pending += getattr(one, "handlers", [])
 
 
+_FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 

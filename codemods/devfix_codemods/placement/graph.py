@@ -106,6 +106,10 @@ class Graph:
             self.edges[operand].append(Edge(operation, Turn.MEET, link, guard, 0, scalars, COSTS[link] / 2))
             self.edges[operation].append(Edge(operand, Turn.MEET, link, guard, 0, scalars, COSTS[link] / 2))
 
+    def supports(self, member: Node, move: Node, link: str, guard: Guard) -> None:
+        """`member` probably belongs where `move` takes another one."""
+        self.edges[member].append(Edge(move, Turn.MEET, link, guard, cost=COSTS[link]))
+
     def only_from(self, operation: Node, operand: Node, link: str, guard: Guard) -> None:
         """`operand` may stay on the host, but must not be elsewhere than the rest."""
         self.edges[operation].append(Edge(operand, Turn.MEET, link, guard, cost=COSTS[link] / 2))

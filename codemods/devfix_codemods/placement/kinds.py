@@ -8,7 +8,7 @@ import ast
 import re
 from collections import defaultdict
 
-from devfix_codemods.catalogue import Effect, Kind, effect, is_module_class, kind, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_module_class, kind, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -29,6 +29,7 @@ class Kinds:
         self._calls = calls
         self.instances: dict[Node, Class] = {}
         self._stateful: list[Node] = []
+        self._losses: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
         for function in module.functions:
             self._function(function)
@@ -59,6 +60,12 @@ class Kinds:
     def has_parameters(self, node: Node) -> bool:
         """Whether the parameters, or the state, of a module are asked for."""
         return self.find(node) in {self.find(one) for one in self._stateful}
+
+    def is_loss(self, node: Node) -> bool:
+        """Whether a callee is a loss of torch, a function or a module of which all that it gets are tensors."""
+        return any(canonical(one) in rows.LOSSES or one.rpartition(".")[2] in _LOSS_FUNCTIONS for one in names(node)) or (
+            self.find(node) in {self.find(one) for one in self._losses}
+        )
 
     def class_of(self, node: Node) -> Class | None:
         """The class of this file of which a value is an object."""
@@ -171,7 +178,7 @@ class Kinds:
         for qualified in names(node)[:1]:
             found = kind(qualified)
             if found is Kind.DTYPE:
-                self._say(node, found)
+                self._say(node, found, 9)
         if node.extra == "device":
             self._say(node, Kind.DEVICE)
         elif node.extra in {"dtype"}:
@@ -233,6 +240,8 @@ class Kinds:
         found = kind(qualified)
         if found is not None:
             self._say(node, found, 3)
+        if canonical(qualified) in rows.LOSSES:
+            self._losses.append(node)
         row = effect(qualified)
         if row in _MAKING_TENSORS:
             self._say(node, Kind.TENSOR, 3)
@@ -272,7 +281,9 @@ class Kinds:
             self._say(base, Kind.MODULE, 3)
         if method in {"parameters", "named_parameters", "state_dict", "load_state_dict"}:
             self._stateful.append(base)
-        if method in {"step"}:
+            if method == "load_state_dict":
+                self._say(base, Kind.MODULE, 1)
+        if method in {"step", "zero_grad"} or "optim" in method or "_lr" in method:
             self._say(base, Kind.OPTIMIZER, 1)
         if method == "backward":
             self._say(base, Kind.TENSOR, 3)
@@ -350,6 +361,7 @@ def _scales_loss(node: Node) -> bool:
     return node.args[0].extra in {"scale", "backward"} and name(node.args[0]) is None
 
 
+_LOSS_FUNCTIONS = frozenset(one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div")))
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 """A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
 

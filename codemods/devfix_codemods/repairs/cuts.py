@@ -34,7 +34,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     if cut is None:
         return None
     confidence = conflict.confidence
-    if _wanted_on_host(analysis, conflict):
+    if _wanted_on_host(analysis, conflict) or not _is_surely_tensor(analysis, conflict):
         safety = Safety.SUGGESTION
     elif confidence >= SAFE and cut.sure:
         safety = Safety.SAFE
@@ -51,6 +51,21 @@ def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
         one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
         for one in analysis.ends(conflict.birth)
     )
+
+
+def _is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether a part of a batch has `.to`: it may be a list of texts as well."""
+    node, meeting = conflict.birth.node, conflict.meeting
+    if conflict.birth.birth not in {Birth.LOADER, Birth.SIBLING} or analysis.kinds.of(node) is Kind.TENSOR:
+        return True
+    if meeting is None or meeting.before is None and node not in meeting.node.args:
+        return False
+    operand = meeting.before.node if meeting.before is not None else node
+    operation = meeting.node
+    if operation.op is not Op.CALL or operand not in operation.args:
+        return operation.op is Op.OPERATION
+    first = operation.args[1:2] == (operand,)
+    return first or analysis.is_loss(operation)
 
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
