@@ -26,12 +26,13 @@ REPAIRED = "repaired"
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding of `devfix check`: the name of its file, its first and last line, its code."""
+    """A finding of `devfix check`: its code, and the lines that it speaks of: its own, its trail's, its edits'.
 
-    file: str
-    line: int
-    end_line: int
+    A line is the name of a file and a number.
+    """
+
     code: str
+    lines: frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,8 @@ def measure(top: Path, cases: Sequence[Case], devfix: Sequence[str]) -> list[Row
 
 
 def _is_near(finding: Finding, case: Case) -> bool:
-    lines = set(case.omitted.get(finding.file, ()))
-    if finding.file == case.file:
-        lines.add(case.line)
-    return any(finding.line - NEAR <= line <= finding.end_line + NEAR for line in lines)
+    bug = {(case.file, case.line)} | {(name, line) for name, lines in case.omitted.items() for line in lines}
+    return any(name == file and abs(line - other) <= NEAR for name, line in finding.lines for file, other in bug)
 
 
 def check(folder: Path, devfix: Sequence[str]) -> Mapping[str, list[Finding]]:
@@ -94,7 +93,10 @@ def check(folder: Path, devfix: Sequence[str]) -> Mapping[str, list[Finding]]:
     for one in told["findings"]:
         path = Path(one["path"])
         if one["code"] not in PORTABILITY:
-            found[path.parts[0]].append(Finding(path.name, one["line"], one["end_line"], one["code"]))
+            edits = one["fix"]["edits"] if one["fix"] else []
+            lines = {(path.name, place["line"]) for place in (one, *edits)}
+            lines |= {(Path(step["path"]).name, step["line"]) for step in one["trail"]}
+            found[path.parts[0]].append(Finding(one["code"], frozenset(lines)))
     return found
 
 
