@@ -8,7 +8,9 @@ the simulated accelerator with an error about devices, and its correct twin pass
 they name CUDA without a condition. Then `devfix check` and `devfix rewrite --unsafe` run over all of them, and the
 tables say what is
 
-    found      a finding near the missing move or the failing line, of a code that the correct twin has fewer of
+    found      a finding that speaks, itself or in its trail or edits, of a line at most three lines from the missing
+               move or from the failing line; that CUDA is named without a condition (DVF501, DVF502) is true of a
+               shape, and does not count
     repaired   `rewrite --unsafe` changed the program
     passes     what it made passes on the simulated accelerator, and on the plain CPU where the original does
 

@@ -109,5 +109,5 @@ def _prove(top: Path, folder: str, program: Program, simulated: Machine, plain: 
 
 def _digest() -> str:
     """Changes with the generator."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = [file for file in sorted(Path(__file__).parent.glob("*.py")) if file.stem not in {"measuring", "tables"}]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

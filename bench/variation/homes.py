@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from variation.plans import New
 from variation.shapes import ABSENT
+from variation.texts import indented
 
 if TYPE_CHECKING:
     from variation.writing import Writer
@@ -94,11 +95,12 @@ def _start(writer: Writer) -> list[str]:
         return lines
     device = writer.name("dev")
     if shape.guard == "ternary":
-        chosen = shape.pick(
-            [f'torch.device("cuda" if {condition} else "cpu")', f'"cuda" if {condition} else "cpu"']
-            + [f'torch.device("cuda:0") if {condition} else torch.device("cpu")']
+        chosen = (
+            f'torch.device("cuda" if {condition} else "cpu")',
+            f'"cuda" if {condition} else "cpu"',
+            f'torch.device("cuda:0") if {condition} else torch.device("cpu")',
         )
-        return [*lines, f"{device} = {chosen}"]
+        return [*lines, f"{device} = {shape.pick(chosen)}"]
     return [*lines, f"{device} = " + shape.pick(['torch.device("cuda")', '"cuda"', 'torch.device("cuda:0")'])]
 
 
@@ -146,7 +148,7 @@ def _body(writer: Writer) -> list[str]:
         step.append("{hits} += ({out}.argmax(dim=1) == 1).sum().item()")
     before, loop, after = writer.lines(plan.before), writer.loop(step), writer.lines(plan.after)
     if noise == "epochs":
-        loop = [writer.fill("for {epoch} in range(2):"), *_indented(loop)]
+        loop = [writer.fill("for {epoch} in range(2):"), *indented(loop)]
     return [*start, *before, *loop, *after]
 
 
@@ -160,7 +162,7 @@ def _function(
     writer: Writer, defs: Sequence[str], setup: Sequence[str], body: Sequence[str], shared: Sequence[str]
 ) -> dict[str, str]:
     fit, listed = writer.names["fit"], ", ".join(shared)
-    function = [f"def {fit}({listed}):", *_indented(body), "", ""]
+    function = [f"def {fit}({listed}):", *indented(body), "", ""]
     return _one([*defs, *function, *_main([*setup, f"{fit}({listed})"])])
 
 
@@ -168,7 +170,7 @@ def _method(
     writer: Writer, defs: Sequence[str], setup: Sequence[str], body: Sequence[str], shared: Sequence[str]
 ) -> dict[str, str]:
     owner, fit = writer.names["Owner"], writer.names["fit"]
-    method = [f"    def {fit}({', '.join(['self', *shared])}):", *_indented(_indented(body)), "", ""]
+    method = [f"    def {fit}({', '.join(['self', *shared])}):", *indented(indented(body)), "", ""]
     call = f"{owner}().{fit}({', '.join(shared)})"
     return _one([*defs, f"class {owner}:", *method, *_main([*setup, call])])
 
@@ -186,10 +188,9 @@ def _trainer(
                 given = f", {device}"
                 call = [line.removeprefix("self."), f"{owner}({device}).{fit}()"]
                 setup = [*setup[:number], f"self.{device} = {device}", *setup[number + 1 :]]
-                call = call if writer.shape.guard != "flag" else call
                 break
-    made = [f"    def __init__(self{given}):", *_indented(_indented(setup)), ""]
-    method = [f"    def {fit}(self):", *_indented(_indented(body)), "", ""]
+    made = [f"    def __init__(self{given}):", *indented(indented(setup)), ""]
+    method = [f"    def {fit}(self):", *indented(indented(body)), "", ""]
     return _one([*defs, f"class {owner}:", *made, *method, *_main(call)])
 
 
@@ -197,14 +198,14 @@ def _closure(
     writer: Writer, defs: Sequence[str], setup: Sequence[str], body: Sequence[str], shared: Sequence[str]
 ) -> dict[str, str]:
     fit = writer.names["fit"]
-    return _one([*defs, *_main([*setup, "", f"def {fit}():", *_indented(body), "", f"{fit}()"])])
+    return _one([*defs, *_main([*setup, "", f"def {fit}():", *indented(body), "", f"{fit}()"])])
 
 
 def _two_files(
     writer: Writer, defs: Sequence[str], setup: Sequence[str], body: Sequence[str], shared: Sequence[str]
 ) -> dict[str, str]:
     fit, module, listed = writer.names["fit"], writer.names["file"], ", ".join(shared)
-    other = _with_imports([*defs, f"def {fit}({listed}):", *_indented(body)])
+    other = _with_imports([*defs, f"def {fit}({listed}):", *indented(body)])
     script = [*setup, f"{fit}({listed})"]
     text = "\n".join(script)
     needed = sorted(name for name in _defined(other) if re.search(rf"\b{re.escape(name)}\b", text))
@@ -229,7 +230,7 @@ def _one(lines: Sequence[str]) -> dict[str, str]:
 
 
 def _main(lines: Sequence[str]) -> list[str]:
-    return ["def main():", *_indented(lines), "", "", 'if __name__ == "__main__":', "    main()"]
+    return ["def main():", *indented(lines), "", "", 'if __name__ == "__main__":', "    main()"]
 
 
 def _with_imports(lines: Sequence[str]) -> str:
@@ -250,7 +251,3 @@ def _defined(text: str) -> set[str]:
         elif isinstance(node, ast.Assign):
             found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return found
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"    {line}" if line else line for line in lines]

@@ -199,6 +199,15 @@ def _shadow(shape: Shape) -> Plan:
     return Plan((X, Y), (MOVES, FORWARD, LOSS, *updated), setup=(*setup, OPTIMIZER, CRITERION))
 
 
+@kind("optimizer-before-move")
+def _optimizer(shape: Shape) -> Plan:
+    # Adagrad makes its state when it is built.
+    built = "{opt} = torch.optim.Adagrad({net}.parameters(), lr=0.1)"
+    made = f"{{net}} = {network(shape).made}"
+    setup = (made, Either((), (built,)), Again("net", always=True), Either((built,), ()), CRITERION)
+    return Plan((X, Y), (MOVES, FORWARD, LOSS), setup=setup)
+
+
 @kind("loaded-statistics", **PLACED)
 def _loaded(shape: Shape) -> Plan:
     loaded = Either(

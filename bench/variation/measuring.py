@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,25 +18,29 @@ from variation.proving import Machine
 NEAR = 3
 """How many lines a finding may stand away from the missing move, or from where the program fails."""
 
+PORTABILITY = frozenset({"DVF501", "DVF502"})
+"""Findings of these rules are true of a shape that names CUDA without a condition, with the bug and without."""
+
 REPAIRED = "repaired"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding of `devfix check`: the name of its file, its first and last line, its code."""
+    """A finding of `devfix check`: its code, and the lines that it speaks of: its own, its trail's, its edits'.
 
-    file: str
-    line: int
-    end_line: int
+    A line is the name of a file and a number.
+    """
+
     code: str
+    lines: frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True)
 class Row:
     """What became of a case.
 
-    `codes` are the codes near the bug that the correct twin does not have, `alarms` those of the twin, `error` what the
-    repaired program does instead of passing.
+    `codes` are those of the findings near the bug, `alarms` those of the findings in the correct twin, `error` what the
+    repaired program does instead of passing. None of them is of `PORTABILITY`.
     """
 
     case: Case
@@ -63,28 +67,18 @@ def measure(top: Path, cases: Sequence[Case], devfix: Sequence[str]) -> list[Row
         for case in cases:
             is_repaired = _texts(top / REPAIRED / case.folder) != _texts(top / WRONG / case.folder)
             script = top / REPAIRED / case.folder / "main.py"
-            error = simulated.run(script).error if is_repaired else case.error
-            if is_repaired and not error and case.is_portable and (error := plain.run(script).error):
+            error = simulated.run(script)[0].error if is_repaired else case.error
+            if is_repaired and not error and case.is_portable and (error := plain.run(script)[0].error):
                 error = f"on the plain CPU: {error}"
-            alarms = right[case.folder]
-            codes = telling(case, wrong[case.folder], alarms)
-            rows.append(Row(case, codes, tuple(sorted(one.code for one in alarms)), is_repaired, error))
+            codes = tuple(sorted(one.code for one in wrong[case.folder] if _is_near(one, case)))
+            alarms = tuple(sorted(one.code for one in right[case.folder]))
+            rows.append(Row(case, codes, alarms, is_repaired, error))
     return rows
 
 
-def telling(case: Case, found: Sequence[Finding], alarms: Sequence[Finding]) -> tuple[str, ...]:
-    """The codes of the findings near the bug that are about it: there are fewer of that code in the correct twin."""
-    more = Counter(one.code for one in found) - Counter(one.code for one in alarms)
-    lines = {name: set(numbers) for name, numbers in case.omitted.items()}
-    lines.setdefault(case.file, set()).add(case.line)
-    return tuple(
-        sorted(
-            one.code
-            for one in found
-            if one.code in more
-            and any(one.line - NEAR <= line <= one.end_line + NEAR for line in lines.get(one.file, ()))
-        )
-    )
+def _is_near(finding: Finding, case: Case) -> bool:
+    bug = {(case.file, case.line)} | {(name, line) for name, lines in case.omitted.items() for line in lines}
+    return any(name == file and abs(line - other) <= NEAR for name, line in finding.lines for file, other in bug)
 
 
 def check(folder: Path, devfix: Sequence[str]) -> Mapping[str, list[Finding]]:
@@ -98,7 +92,11 @@ def check(folder: Path, devfix: Sequence[str]) -> Mapping[str, list[Finding]]:
     found: dict[str, list[Finding]] = defaultdict(list)
     for one in told["findings"]:
         path = Path(one["path"])
-        found[path.parts[0]].append(Finding(path.name, one["line"], one["end_line"], one["code"]))
+        if one["code"] not in PORTABILITY:
+            edits = one["fix"]["edits"] if one["fix"] else []
+            lines = {(path.name, place["line"]) for place in (one, *edits)}
+            lines |= {(Path(step["path"]).name, step["line"]) for step in one["trail"]}
+            found[path.parts[0]].append(Finding(one["code"], frozenset(lines)))
     return found
 
 

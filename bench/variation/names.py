@@ -77,75 +77,13 @@ _USUAL: Mapping[str, str] = {
     "file": "training",
 }
 
-_FRUITS = [
-    "apple",
-    "banana",
-    "cherry",
-    "damson",
-    "elder",
-    "fig",
-    "guava",
-    "hazel",
-    "ilama",
-    "jujube",
-    "kiwi",
-    "lemon",
-    "mango",
-    "nectar",
-    "olive",
-    "papaya",
-    "quince",
-    "raisin",
-    "salak",
-    "tamarind",
-    "ugli",
-    "vanilla",
-    "walnut",
-    "ximenia",
-    "yuzu",
-    "zucca",
-    "acai",
-    "bilberry",
-    "citron",
-    "date",
-    "endive",
-    "feijoa",
-    "grape",
-    "hop",
-    "icaco",
-    "jambul",
-    "kumquat",
-    "lime",
-    "mulberry",
-    "nutmeg",
-    "orange",
-    "pear",
-    "quandong",
-    "rambutan",
-    "sloe",
-    "tangelo",
-    "ugni",
-    "voavanga",
-    "wampee",
-    "yangmei",
-    "acerola",
-    "bael",
-    "cassis",
-    "durian",
-    "emblic",
-    "fennel",
-    "garlic",
-    "huckle",
-    "imbe",
-    "jaboti",
-    "korlan",
-    "longan",
-    "medlar",
-    "noni",
-    "oak",
-    "peach",
-    "rowan",
-]
+_FRUITS = """
+    apple banana cherry damson elder fig guava hazel ilama jujube kiwi lemon mango nectar olive papaya quince
+    raisin salak tamarind ugli vanilla walnut ximenia yuzu zucca acai bilberry citron date endive feijoa grape
+    hop icaco jambul kumquat lime mulberry nutmeg orange pear quandong rambutan sloe tangelo ugni voavanga
+    wampee yangmei acerola bael cassis durian emblic fennel garlic huckle imbe jaboti korlan longan medlar noni
+    oak peach rowan
+"""
 _LETTERS = [*"abcegjklopqrsuvwxyz", *(first + second for first in "abcegh" for second in "abcgkmpquvxyz")]
 
 
@@ -153,8 +91,7 @@ def names(style: str) -> Mapping[str, str]:
     """The names by role. Classes are capitalised in all styles; the functions of a style are ordinary words of it."""
     if style == "usual":
         return _USUAL
-    words = {"fruits": iter(_FRUITS), "letters": iter(_LETTERS), "numbers": (f"v{number}" for number in count(1))}[
-        style
-    ]
+    numbered = (f"v{number}" for number in count(1))
+    words = {"fruits": iter(_FRUITS.split()), "letters": iter(_LETTERS), "numbers": numbered}[style]
     taken = {role: next(words) for role in _USUAL}
     return {role: name.capitalize() if role[0].isupper() else name for role, name in taken.items()} | {"main": "main"}

@@ -1,7 +1,7 @@
 """What a kind of bug says of its programs, apart from their shape: fields of a batch, and lines with holes for names.
 
-`{role}` in a line stands for the name of a role (see `names`), for the expression that gets a field out of its batch, or
-for one that moves it on the way; `{place}` stands for the device where everything is meant to be.
+`{role}` in a line stands for the name of a role (see `names`), for the expression that gets a field out of its batch,
+or for one that moves it on the way; `{place}` stands for the device where everything is meant to be.
 """
 
 from __future__ import annotations

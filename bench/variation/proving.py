@@ -55,15 +55,17 @@ class Machine:
         self._process.stdout.close()
         self._process.wait(_SECONDS)
 
-    def run(self, script: Path) -> Outcome:
+    def run(self, *scripts: Path) -> list[Outcome]:
+        """What becomes of scripts that run one after the other."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"script": str(script), "timeout": _SECONDS}) + "\n")
+        order = {"scripts": [str(script) for script in scripts], "timeout": _SECONDS}
+        self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
             raise RuntimeError("the process that forks for programs died")
-        return Outcome(**json.loads(answer))
+        return [Outcome(**told) for told in json.loads(answer)]
 
 
 def lay(folder: Path, files: dict[str, str]) -> Path:
@@ -78,18 +80,17 @@ def broken_promise(program: Program, wrong: Path, right: Path, simulated: Machin
     """How the wrong program fails; or in words how the pair at these paths does not behave as it should."""
     if program.wrong == program.right:
         return "the twins are the same"
-    twin = simulated.run(right)
+    twin, failed = simulated.run(right, wrong)
     if twin.error:
         return f"the correct twin fails: {twin.error}"
-    failed = simulated.run(wrong)
     if not failed.error:
         return "the wrong program passes"
     if not failed.is_device_error or failed.line is None:
         return f"the wrong program fails otherwise: {failed.error}"
     if program.shape.is_portable:
-        for what, script in (("correct twin", right), ("wrong program", wrong)):
-            if error := plain.run(script).error:
-                return f"the {what} fails on the plain CPU: {error}"
+        for what, outcome in zip(("correct twin", "wrong program"), plain.run(right, wrong)):
+            if outcome.error:
+                return f"the {what} fails on the plain CPU: {outcome.error}"
     return failed
 
 

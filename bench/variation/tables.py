@@ -23,14 +23,13 @@ def print_tables(rows: Sequence[Row]) -> None:
         off = _percent(len(some) - found, len(some)) if found else "never found"
         print(f"| {kind} | {len(some)} | {_shares(some)} | {off} | {sum(bool(row.alarms) for row in some)} |")
     known = [row for row in rows if any(one.is_found for one in kinds[row.case.kind])]
-    off = sum(not row.is_found for row in known)
-    print(
-        f"\nShape sensitivity: of the kinds found in some shape, {_percent(off, len(known))} of the programs are missed."
-    )
+    missed = sum(not row.is_found for row in known)
+    share = _percent(missed, len(known))
+    print(f"\nShape sensitivity: of the kinds found in some shape, {share} of the programs are missed.")
     print("\n| axis | value | programs | found | repaired | passes |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     for axis in AXES:
-        for value, some in sorted(_grouped(rows, lambda row: row.case.values[axis]).items()):
+        for value, some in sorted(_by_value(rows, axis).items()):
             if value != ABSENT:
                 print(f"| {axis} | {value} | {len(some)} | {_shares(some)} |")
     print(f"\nValues that switch a finding off (at most {_SWITCHES}):")
@@ -59,7 +58,7 @@ def _switches(kinds: dict[str, list[Row]]) -> list[str]:
     gaps: list[tuple[float, str]] = []
     for kind, rows in kinds.items():
         for axis in AXES:
-            for value, some in _grouped(rows, lambda row: row.case.values[axis]).items():
+            for value, some in _by_value(rows, axis).items():
                 rest = [row for row in rows if row.case.values[axis] != value]
                 if len(some) < _FEW or len(rest) < _FEW:
                     continue
@@ -68,6 +67,10 @@ def _switches(kinds: dict[str, list[Row]]) -> list[str]:
                 if gap >= _GAP:
                     gaps.append((gap, f"{kind}, {axis} {value}: {found} of {len(some)}; else {others} of {len(rest)}"))
     return [line for _, line in sorted(gaps, reverse=True)]
+
+
+def _by_value(rows: Iterable[Row], axis: str) -> dict[str, list[Row]]:
+    return _grouped(rows, lambda row: row.case.values[axis])
 
 
 def _grouped(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:

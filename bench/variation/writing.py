@@ -11,6 +11,7 @@ from variation.homes import lay_out
 from variation.names import names
 from variation.plans import Again, Discard, Either, Item, Kind, Like, Loop, Move, New, Plan
 from variation.shapes import ABSENT, Shape
+from variation.texts import indented, with_device
 
 _HOLE = re.compile(r"\{(\w+)\}")
 _ASSIGNED = re.compile(r"\{(\w+)\} = ")
@@ -239,13 +240,13 @@ class Writer:
         if form == "helper":
             return [f"{target} = {self._put(value)}" for target, value in zip(targets, values.values())]
         by_other = self.shape.move == "to-other"
-        made = [
+        moved = [
             self.moved(value, f"{anchor}.device" if by_other and name != anchor else None)
             for name, value in zip(targets, values.values())
         ]
-        if len(made) > 1 and not by_other and self.shape.variant % 3 == 0:
-            return [f"{', '.join(targets)} = {', '.join(made)}"]
-        return [f"{target} = {value}" for target, value in zip(targets, made)]
+        if len(moved) > 1 and not by_other and self.shape.variant % 3 == 0:
+            return [f"{', '.join(targets)} = {', '.join(moved)}"]
+        return [f"{target} = {value}" for target, value in zip(targets, moved)]
 
     def loop(self, items: Iterable[Item]) -> list[str]:
         """A loop over the loader, or over a range where there is none."""
@@ -303,14 +304,3 @@ def _made(item: Item) -> str | None:
         return item.role
     found = _ASSIGNED.match(item) if isinstance(item, str) else None
     return found[1] if found is not None else None
-
-
-def indented(lines: Iterable[str]) -> list[str]:
-    """The lines, one level deeper."""
-    return [f"    {line}" if line else line for line in lines]
-
-
-def with_device(call: str, device: str) -> str:
-    """A call of a factory with a `device=`."""
-    inner = call.removesuffix(")")
-    return f"{inner}{'' if inner.endswith('(') else ', '}device={device})"

@@ -2,14 +2,16 @@
 
     python zygote.py FOLDER [CHECKS]
 
-reads orders `{"script": ..., "timeout": ...}` from standard input, one JSON object a line, and answers each with what
-became of it: `error` is the last line of the traceback, "" for none, `file` and `line` where in the script's folder it
-arose. FOLDER has all scripts below it. CHECKS is the table of device checks to simulate with.
+reads orders `{"scripts": [...], "timeout": ...}` from standard input, one JSON object a line. The scripts of an order
+run one after the other in one fork. Each order is answered with a list of what became of them: `error` is the last line
+of the traceback, "" for none, `file` and `line` where in the script's folder it arose. FOLDER has all scripts below it.
+CHECKS is the table of device checks to simulate with.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -17,6 +19,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -36,9 +39,10 @@ def main() -> None:
         importlib.import_module(name)
     if checks:
         simulate(folder, Path(checks[0]))
+    gc.disable()  # A collection would copy what forks share.
     for line in sys.stdin:
         order = json.loads(line)
-        print(json.dumps(run(Path(order["script"]), order["timeout"])), flush=True)
+        print(json.dumps(run([Path(script) for script in order["scripts"]], order["timeout"])), flush=True)
 
 
 def simulate(folder: str, checks: Path) -> None:
@@ -50,18 +54,19 @@ def simulate(folder: str, checks: Path) -> None:
     simulated.install(simulation, json.loads(checks.read_text(encoding="utf-8")))
 
 
-def run(script: Path, timeout: float) -> dict[str, Any]:
-    """What became of a script."""
+def run(scripts: Sequence[Path], timeout: float) -> list[dict[str, Any]]:
+    """What became of the scripts."""
     receiving, sending = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(receiving)
-        _execute(script, sending)
+        _execute_all(scripts, sending)
     os.close(sending)
-    status = _wait(child, timeout)
-    with os.fdopen(receiving, encoding="utf-8") as told:
-        text = told.read()
-    return json.loads(text) if text else {"error": f"ended with status {status}", "file": None, "line": None}
+    status = _wait(child, timeout * len(scripts))
+    with os.fdopen(receiving, encoding="utf-8") as pipe:
+        told = [json.loads(line) for line in pipe]
+    lost = {"error": f"ended with status {status}", "file": None, "line": None}
+    return told + [lost] * (len(scripts) - len(told))
 
 
 def _wait(child: int, timeout: float) -> int:
@@ -78,14 +83,28 @@ def _wait(child: int, timeout: float) -> int:
         time.sleep(0.001)
 
 
-def _execute(script: Path, sending: int) -> NoReturn:
+def _execute_all(scripts: Sequence[Path], sending: int) -> NoReturn:
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
+    known = set(sys.modules)
+    for script in scripts:
+        os.write(sending, json.dumps(_execute(script)).encode() + b"\n")
+        for name in [name for name in sys.modules if name not in known and _stands_in(name, script.parent)]:
+            del sys.modules[name]
+    os._exit(0)
+
+
+def _stands_in(module: str, folder: Path) -> bool:
+    file = getattr(sys.modules[module], "__file__", None)
+    return file is not None and Path(file).parent == folder
+
+
+def _execute(script: Path) -> dict[str, Any]:
     os.chdir(script.parent)
     sys.argv[:] = [str(script)]
-    sys.path.insert(0, str(script.parent))
+    sys.path[0] = str(script.parent)
     module = ModuleType("__main__")
     module.__file__ = str(script)
     sys.modules["__main__"] = module
@@ -97,8 +116,7 @@ def _execute(script: Path, sending: int) -> NoReturn:
         own = [frame for frame in frames if Path(frame.filename).parent == script.parent]
         told["error"] = f"{type(error).__name__}: {error}".partition("\n")[0]
         told |= {"file": Path(own[-1].filename).name, "line": own[-1].lineno} if own else {}
-    os.write(sending, json.dumps(told).encode())
-    os._exit(0)
+    return told
 
 
 if __name__ == "__main__":

@@ -178,6 +178,7 @@ def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:
         repair=None if finding.fix is None else _repair(source, finding.fix, detailed),
         advice=finding.advice,
         confidence=finding.told_confidence,
+        links=finding.links,
     )
 
 

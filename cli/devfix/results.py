@@ -54,7 +54,7 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
     """A finding with its repair worked out down to the characters.
 
     Of a notebook, positions are those of its program, and `cells` are the cells that they lie in. `confidence` has two
-    decimals, and is 1 only where nothing is in doubt.
+    decimals, and is 1 only where nothing is in doubt; `links` are the sorts of constraints that it is made of.
     """
 
     code: str
@@ -67,6 +67,7 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
     advice: str | None = None
     cells: tuple[Cell, ...] = ()
     confidence: float = 1.0
+    links: tuple[str, ...] = ()
 
     def place(self, line: int) -> tuple[int | None, int]:
         """The number of the cell, None in a plain file, and the line in it."""

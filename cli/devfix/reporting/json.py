@@ -60,6 +60,7 @@ def finding(label: str, problem: Problem) -> dict[str, Any]:
         "name": problem.name,
         "message": plain(problem.message),
         **({"confidence": problem.confidence} if problem.confidence < 1 else {}),
+        **({"links": list(problem.links)} if problem.links else {}),
         "trail": [_note(label, problem, note) for note in problem.trail],
         "fix": None if problem.repair is None else _fix(problem, problem.repair),
         "advice": problem.advice,

@@ -41,7 +41,7 @@ for _effect, _prefix, _words in (
         "take take_along_dim bucketize searchsorted isin equal allclose complex polar vdot triangular_solve "
         "cholesky_solve linalg.solve linalg.solve_triangular linalg.lstsq linalg.lu_solve linalg.ldl_solve "
         "linalg.cross linalg.vecdot nn.functional.cosine_similarity cosine_similarity pairwise_distance "
-        "nn.functional.pairwise_distance masked_fill chain_matmul",
+        "nn.functional.pairwise_distance masked_fill chain_matmul stft istft",
     ),
     (
         Effect.SEQUENCE,
@@ -64,7 +64,7 @@ for _effect, _prefix, _words in (
         "linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svdvals linalg.lu linalg.slogdet linalg.matrix_exp "
         "linalg.matrix_norm linalg.vector_norm linalg.matrix_power logdet inverse special.expit special.erf "
         "special.erfinv special.entr special.gammaln fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 "
-        "fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fftshift fft.ifftshift stft istft nn.utils.rnn.pack_sequence "
+        "fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fftshift fft.ifftshift nn.utils.rnn.pack_sequence "
         "nn.utils.parametrizations.weight_norm nn.utils.rnn.pad_packed_sequence arctan acos asin atan cosh "
         "moveaxis narrow select empty_permuted vander pinverse cholesky svd qr meshgrid",
     ),

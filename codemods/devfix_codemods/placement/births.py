@@ -39,7 +39,7 @@ class Births:
         self.used |= {store.value for function in module.functions for store in function.stores}
         self.used |= {value for function in module.functions for value, _ in function.returns}
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
-        self._owned = self._inside_modules()
+        self.owned = self._inside_modules()
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
 
     def all(self) -> None:
@@ -221,7 +221,7 @@ class Births:
         found = names(callee)
         if (not found or effect(canonical(found[0])) is None) and self._moves_what_it_gets(node):
             return
-        if self._is_encoding(node):
+        if self.is_encoding(node):
             self.graph.add(Source(node, HOST, Birth.ENCODING, ("encoding",)))
         elif found:
             self._api(node, canonical(found[0]))
@@ -230,6 +230,8 @@ class Births:
                 self._module(node, self._sort_of_module(node))
             else:
                 self._method(node, callee.args[0], str(callee.extra))
+        elif callee.op is Op.GLOBAL and str(callee.extra)[:1].isupper() and self.kinds.is_module(node):
+            self._module(node, self._sort_of_module(node))
         elif callee.op is Op.CLASS and isinstance(callee.extra, Class):
             made = callee.extra
             if made in self.kinds.module_classes and made not in self._places_itself:
@@ -250,7 +252,7 @@ class Births:
         self.graph.add(Source(node, CUDA, Birth.MOVE, ("moved-by-call",)))
         return True
 
-    def _is_encoding(self, node: Node) -> bool:
+    def is_encoding(self, node: Node) -> bool:
         """`tokenizer(text, return_tensors="pt")`, whatever it is that is called."""
         given = self._keyword(node, "return_tensors")
         return given is not None and given.op is Op.CONST and given.extra == "pt"
@@ -361,7 +363,7 @@ class Births:
         return any(self.kinds.of(one) is Kind.DEVICE for one in self.module.managed.get(node, ()))
 
     def _module(self, node: Node, link: str) -> None:
-        if node in self._owned or self._under_device(node) or self.managed:
+        if node in self.owned or self._under_device(node) or self.managed or self._same_module(node) is not None:
             return
         if self.has_device(node):
             self._placed(node)
@@ -510,6 +512,16 @@ class Births:
             link = "named-otherwise" if sounds_otherwise(node) else link
             self.graph.add(Source(node, HOST, Birth.SIBLING, (link,)))
 
+    def made_beside(self, node: Node) -> None:
+        """A module that came with one which is moved."""
+        if not self.managed and not self.graph.sources.get(node):
+            self.graph.add(Source(node, HOST, Birth.MODULE, ("unpacked-beside-moved",)))
+
+    def wanted_at(self, parameter: Node) -> None:
+        """A parameter names the device that a function is told."""
+        if not self.graph.sources.get(parameter):
+            self.graph.add(Source(parameter, Place(Where.DEVICE, parameter), Birth.MOVE, ("certain",)))
+
     @cached_property
     def managed(self) -> bool:
         """Whether a framework that the file imports may place what it is given."""
@@ -560,7 +572,8 @@ class Births:
         callee = node.args[0]
         found = name(callee)
         if found is not None:
-            return effect(canonical(found)) in {Effect.MODULE, Effect.BARE} or found.rpartition(".")[2][:1].isupper()
+            row = effect(canonical(found))
+            return row in {Effect.MODULE, Effect.BARE} or (row is None and found.rpartition(".")[2][:1].isupper())
         if callee.op is Op.ATTR:
             return callee.extra in {"append", "add_module", "register_module", "extend", "insert", "__init__"}
         return callee.op is Op.CLASS

@@ -266,7 +266,9 @@ class Constraints:
             else:
                 self._operands(node, (base, *self.births.unmoved_arguments(node)), self._strength_of_call(node, "module-method"), scalars=False)
             return
-        if row in {Effect.SAME, Effect.LIKE}:
+        if row is Effect.BACKWARD:
+            self._operands(base, tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR), "operation", scalars=False)
+        elif row in {Effect.SAME, Effect.LIKE}:
             if not self.births.has_device(node):
                 self.graph.same(base, node, "certain" if kind is Kind.TENSOR else "unknown-method", node.guard)
         elif row is Effect.ARITHMETIC and kind in {Kind.TENSOR, None}:
@@ -287,7 +289,7 @@ class Constraints:
 
     def _unknown(self, node: Node, callee: Node) -> None:
         """A call of what is not read: a module, a loss, a function from elsewhere. What it gets probably meets."""
-        if self.kinds.of(node) in _PLACELESS or self.births.is_moving_call(node):
+        if self.kinds.of(node) in _PLACELESS or self.births.is_moving_call(node) or self.births.is_encoding(node):
             return
         if self.kinds.is_module(callee):
             if self.births.scatters(callee):

@@ -33,8 +33,10 @@ class Families:
             self._row(base, row)
         self._twins()
         self._fields()
+        self._twin_loops()
         self._made_together()
         self._factories_together()
+        self._unused_devices()
 
     def _supports(self, member: Node, moved: dict[Node, list[Node]], sort: str) -> None:
         """`member` belongs where the nearest of those that are `moved` goes."""
@@ -72,7 +74,12 @@ class Families:
         members = [one for one in dict.fromkeys(row) if self._is_member(one)]
         moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
         rest = [one for one in members if one not in moved]
-        moved = {one: moves for one, moves in moved.items() if not self._kinds.is_module(one)}
+        modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
+        for one in rest if modules else ():
+            if self._kinds.is_module(one) and one.op is Op.ITEM and one not in self._births.owned:
+                self._births.made_beside(one)
+                self._supports(one, modules, "family")
+        moved = {one: moves for one, moves in moved.items() if one not in modules}
         for one in rest if moved else ():
             kind = self._kinds.of(one)
             if kind in {None, Kind.TENSOR} and self._comes_from_outside(one):
@@ -118,6 +125,20 @@ class Families:
                         births.beside_moved(node, None)
                         self._supports(node, moved, "twin")
 
+    def _twin_loops(self) -> None:
+        """What one loop over a loader moves, others move that call it the same."""
+        loops: dict[str, list[Node]] = defaultdict(list)
+        for node in self._module.nodes():
+            base = node.args[0] if node.op is Op.ITEM and node.args else node
+            if base.op is Op.ITER and isinstance(node.syntax, ast.Name) and self._kinds.of(node) in {None, Kind.TENSOR}:
+                loops[node.syntax.id].append(node)
+        for twins in loops.values():
+            moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
+            for one in twins if moved else ():
+                if one not in moved and one in self._births.used:
+                    self._births.beside_moved(one, None)
+                    self._supports(one, moved, "loop")
+
     # Attributes
 
     def _fields(self) -> None:
@@ -162,13 +183,30 @@ class Families:
             for one in rest:
                 if moved:
                     self._supports(one, moved, "family")
-                elif (near := self._move_in(function)) is not None and self._kinds.has_parameters(one):
+                elif (near := self._move_in(function)) is not None:
                     self._graph.supports(one, near, "made-beside-moves", near.guard)
 
     def _move_in(self, function: Function) -> Node | None:
         """A move to a device in a function."""
         births = self._births
         return next((one for one in function.nodes if births.is_move(one) and births.is_elsewhere(one)), None)
+
+    def _unused_devices(self) -> None:
+        """A function that is told a device, and does not use it, forgot what it makes."""
+        births = self._births
+        for function in self._module.functions:
+            told = [
+                one
+                for one in function.parameters.values()
+                if "device" in str(one.extra) and one not in births.used and self._kinds.of(one) in {None, Kind.DEVICE, Kind.NUMBER}
+            ]
+            if len(told) != 1 or isinstance(function.syntax, ast.Lambda):
+                continue
+            for node in list(self._graph.sources):
+                made = any(one.birth in _MADE for one in self._graph.sources[node])
+                if made and node.function is function and not births.moves_of(node):
+                    births.wanted_at(told[0])
+                    self._graph.supports(node, told[0], "unused-device", node.guard)
 
     def _factories_together(self) -> None:
         """Factories of one function, some of which are told a device."""
@@ -205,6 +243,7 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
         pending += getattr(one, "handlers", [])
 
 
+_MADE = frozenset({Birth.FACTORY, Birth.ARRAY, Birth.MODULE})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 

@@ -76,8 +76,9 @@ class Kinds:
 
     def _called_models(self) -> None:
         """What is made by a class, and computes what reaches `backward`, is a module."""
-        for node in self.differentiable:
-            if node.op is Op.CALL and (made := node.args[0]).op is Op.CALL and self.of(made) is None:
+        called = {self.find(node.args[0]) for node in self.differentiable if node.op is Op.CALL}
+        for made in self._module.nodes():
+            if made.op is Op.CALL and self.find(made) in called and self.of(made) is None:
                 last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
                 if str(last).rpartition(".")[2][:1].isupper():
                     self._say(made, Kind.MODULE, 1)

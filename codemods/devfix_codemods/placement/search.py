@@ -61,6 +61,8 @@ class Conflict:
         return next((step for step in self.path if step.edge.turn is Turn.MEET), None)
 
 
+_SUPPORTING = ("family", "twin", "loop-", "factories", "made-beside", "other-path", "unused")
+"""Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
 """What may not follow."""
 _PARTS = frozenset({Birth.LOADER, Birth.SIBLING})
@@ -96,7 +98,7 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
         stop = False
         if step is not None or birth.node is not node:
             for source in graph.sources.get(node, ()):
-                stop = stop or source.place.where not in {Where.CALLER}
+                stop = stop or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
                 if source in seen_ends or source is birth or _is_itself(source, step):
                     continue
                 total = cost + sum(COSTS[link] for link in source.links)
@@ -111,6 +113,8 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
                 continue
             if edge.scalars and birth.scalar:
                 continue
+            if birth.birth is Birth.READER and edge.link.startswith(_SUPPORTING):
+                continue  # what numpy reads belongs on the host
             if step is None and edge.other in birth.node.args and birth.birth in _PARTS:
                 continue  # what it was unpacked from holds others as well
             if step is not None and edge.other is (step.before.node if step.before is not None else birth.node):

@@ -18,6 +18,9 @@ from devfix_codemods.source import Source
 SAFE, UNSAFE, SUGGESTION = 0.86, 0.6, 0.35
 """From which confidence on a fix is written unasked, written with `--unsafe`, and shown at all."""
 
+HARMLESS = 0.8, 0.42
+"""The same for what changes nothing where the finding is none: following a tensor that is there, a copy for numpy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -26,6 +29,7 @@ class Cut:
     edits: tuple[Edit, ...]
     title: str
     sure: bool = True
+    harmless: bool = False
 
 
 def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None:
@@ -33,12 +37,13 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:
         return None
+    safe, unsafe = HARMLESS if cut.harmless else (SAFE, UNSAFE)
     confidence = conflict.confidence
     if _wanted_on_host(analysis, conflict) or not _is_surely_tensor(analysis, conflict):
         safety = Safety.SUGGESTION
-    elif confidence >= SAFE and cut.sure:
+    elif confidence >= safe and cut.sure:
         safety = Safety.SAFE
-    elif confidence >= UNSAFE:
+    elif confidence >= unsafe:
         safety = Safety.UNSAFE
     else:
         safety = Safety.SUGGESTION
@@ -88,7 +93,8 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     point = before(node)
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.device is not None:
-            yield Cut((_with_device(source, call, suffix.device),), f"Make it on `{suffix.device}`")
+            edit = _with_device(source, call, suffix.device)
+            yield Cut((edit,), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from _behind_making(source, conflict, suffix)
     yield from _at_meeting(analysis, source, conflict)
@@ -148,7 +154,7 @@ def _wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
             yield from _behind_making(source, conflict, suffix)
             continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{suffix.text}")
-        yield Cut((edit,), f"Move it: `{suffix.text}`")
+        yield Cut((edit,), f"Move it: `{suffix.text}`", harmless=suffix.follows)
     yield from _at_meeting(analysis, source, conflict)
 
 
@@ -167,7 +173,7 @@ def _at_meeting(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
             text = _name_at(other, operation)
             if text is not None:
                 edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device)")
-                yield Cut((edit,), f"Move it to `{text}.device` where they meet")
+                yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
 
 
 def _operand_syntax(operand: Node, operation: Node) -> ast.expr | None:
@@ -330,6 +336,10 @@ def _target(node: Node) -> str | None:
 
 def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     yield from _beside_sibling_module(analysis, source, conflict)
+    if conflict.birth.node.op is Op.ITEM:
+        yield from _beside_sibling(analysis, source, conflict)
+        yield from _behind_birth(analysis, source, conflict)
+        return
     yield from _wrapped_module(analysis, source, conflict)
 
 
@@ -389,7 +399,9 @@ def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         given = [*reader.syntax.args, *(one.value for one in reader.syntax.keywords)]
         syntax = next((one for one, value in zip(given, reader.args[1:]) if value is node), None)
     if isinstance(syntax, ast.expr):
-        yield Cut((ReplaceExpression(source.span(syntax), "__node__.cpu()"),), "Copy it to the host first")
+        known = conflict.end.place.where is not Where.CALLER
+        edit = ReplaceExpression(source.span(syntax), "__node__.cpu()")
+        yield Cut((edit,), "Copy it to the host first", harmless=known)
 
 
 def _reads(call: Node, node: Node) -> bool:

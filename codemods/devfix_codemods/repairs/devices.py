@@ -199,7 +199,7 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     side = device_side(conflict)
     for name, node in point.environment.items():
         if isinstance(name, str) and node in side and name.isidentifier() and _is_tensor(analysis, node):
-            yield Suffix(f".to({name}.device)", f"{name}.device", follows=True)
+            yield Suffix(f".to({name}.device)", f"{name}.device", follows=analysis.kinds.of(node) is Kind.TENSOR)
 
 
     yield from _of_module(analysis, conflict, point)
@@ -219,7 +219,7 @@ def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
                 yield Suffix(f".to({name}.device)", f"{name}.device", follows=True)
     elif function.name != "__init__":
         text = f"next({itself.extra}.parameters()).device"
-        yield Suffix(f".to({text})", text, follows=True)
+        yield Suffix(f".to({text})", text)
 
 
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
