@@ -21,6 +21,7 @@ from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._counters import is_counter
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._global_caches import is_kept_globally, is_part_of_cache
+from devfix_codemods.rules._guarded import may_be_named
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._only_indices import is_only_index
 from devfix_codemods.rules._optional import may_be_none
@@ -291,6 +292,8 @@ def _others(meeting: Meeting) -> list[Operand]:
 
 def _named(program: Program, hand: AtHand, place: Place, call: ast.Call, meeting: Meeting) -> str | None:
     names = [one.text for one in hand.devices if _same(program, one.place, place)]
+    at = program.names.statement(call)
+    names = [one for one in names if may_be_named(program, f".to({one})", meeting, at)]
     tensors = [text for text, where in hand.tensors if _same(program, where, place) and _is_there(program, text, call)]
     tensors = [one for one in tensors if _is_met(one, meeting) or not is_only_index(program, one, call)]
     function = scope.function_around(program, call)
