@@ -143,7 +143,8 @@ def at_meeting(program: Program, meeting: Meeting) -> Following | None:
     text = _device_of_anchor(program, meeting) or _device_at_hand(program, meeting)
     if text is None:
         return None
-    return Following(text, (ReplaceExpression(program.source.span(node), f"__node__.to({text})"),))
+    code = f"tuple(one.to({text}) for one in __node__)" if _is_several(program, meeting) else f"__node__.to({text})"
+    return Following(text, (ReplaceExpression(program.source.span(node), code),))
 
 
 def _is_said_to_be_number(program: Program, node: ast.expr) -> bool:
@@ -151,6 +152,12 @@ def _is_said_to_be_number(program: Program, node: ast.expr) -> bool:
     function = scope.function_around(program, node)
     said = scope.annotation(function, node.id) if function is not None and isinstance(node, ast.Name) else None
     return said is not None and ast.unparse(said).strip("'\"") in {"int", "float", "bool", "complex"}
+
+
+def _is_several(program: Program, meeting: Meeting) -> bool:
+    """Whether a network gets its states in a tuple that has one name: a tuple has no `.to`."""
+    node = meeting.misplaced.node
+    return meeting.misplaced.role == "state" and not isinstance(program.names.parent(node), ast.Tuple)
 
 
 def _any_tensor(program: Program, call: ast.Call) -> str | None:

@@ -226,11 +226,10 @@ def _as_read(text: str) -> ast.expr:
 
 
 def _is_taken_back(call: ast.Call, text: str) -> bool:
-    return (
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr == "cpu"
-        and ast.unparse(call.func.value) == ast.unparse(_as_read(text))
-    )
+    """`x.cpu()`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "cpu":
+        return False
+    return ast.dump(call.func.value) == ast.dump(_as_read(text))
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
