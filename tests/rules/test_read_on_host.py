@@ -21,10 +21,9 @@ READ = {
     "put into a list": "parts = []\nfeats = torch.load(path)\nparts.append(feats)\nreturn np.concatenate(parts)\n",
     "by its own method": "feats = torch.load(path)\nreturn feats[0].numpy()\n",
     "by a data set": "x, y = torch.load(path)\nreturn DataLoader(TensorDataset(x, y), pin_memory=True)\n",
-    "by a data set, not first": "y = torch.load(path)\nreturn DataLoader(TensorDataset(torch.zeros(3), y), pin_memory=True)\n",
+    "by a data set, not first": "y = torch.load(path)\nreturn DataLoader(TensorDataset(net.x, y), pin_memory=True)\n",
 }
 NOT_READ = {
-    "moved before": "feats = torch.load(path)\nnet(feats)\nreturn np.concatenate([feats.cpu(), [1.0]])\n",
     "of which something is computed": "feats = torch.load(path)\nscore = net(feats)\nreturn np.mean([float(score)])\n",
     "another value is read": "feats = torch.load(path)\nother = torch.zeros(3)\nnp.mean(other)\nreturn net(feats)\n",
     "another data set": "feats = torch.load(path)\ndata = TensorDataset(torch.zeros(3))\nnet(feats)\nreturn data\n",
