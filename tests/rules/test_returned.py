@@ -18,6 +18,10 @@ ALONE = {
     "taken there": MADE + MET + "    hits = hits.to(scores.device)\n    return hits, ignored\n",
 }
 READ = {
+    "that is moved where it is used": (
+        MADE + "    parts = torch.stack(list(read())).cuda()\n    out = torch.where(parts > 3, hits, ignored)\n"
+        "    return hits, ignored, out\n"
+    ),
     "read by numpy": MADE + MET + "    np.sum(hits)\n    return hits, ignored\n",
     "with a table of the host": MADE
     + MET

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from devfix_codemods import scope
-from devfix_codemods.edits.operations import Edit, RewriteCall
-from devfix_codemods.findings import Finding, Fix
+from devfix_codemods.edits.operations import Edit, ReplaceExpression, RewriteCall
+from devfix_codemods.findings import Finding
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._following import with_device
@@ -22,7 +22,7 @@ def with_siblings(program: Program, findings: Sequence[Finding]) -> Iterator[Fin
     moved = {calls[span] for one in findings for span, _ in _placed(one) if span in calls}
     for one in findings:
         fix = one.fix
-        edits: list[Edit] | None = []
+        edits: list[Edit] | None = [] if not _leaves_others(program, one, calls) else None
         for span, device in _placed(one):
             more = _of_siblings(program, calls[span], device, moved) if span in calls else []
             edits = None if edits is None or more is None else edits + more
@@ -32,9 +32,19 @@ def with_siblings(program: Program, findings: Sequence[Finding]) -> Iterator[Fin
             yield replace(one, fix=replace(fix, edits=(*fix.edits, *edits))) if fix is not None and edits else one
 
 
+def _leaves_others(program: Program, finding: Finding, calls: dict[Span, ast.Call]) -> bool:
+    """Whether a fix moves a copy where it is used, of a tensor that is returned as it was made, beside its siblings."""
+    copies = any(isinstance(one, ReplaceExpression) and one.span != finding.span for one in _edits(finding))
+    return copies and finding.span in calls and any(_siblings(program, calls[finding.span]))
+
+
+def _edits(finding: Finding) -> tuple[Edit, ...]:
+    return finding.fix.edits if finding.fix is not None else ()
+
+
 def _placed(finding: Finding) -> Iterator[tuple[Span, str]]:
     """The calls that a fix tells their device."""
-    for edit in finding.fix.edits if isinstance(finding.fix, Fix) else ():
+    for edit in _edits(finding):
         if isinstance(edit, RewriteCall):
             device = next((one.value for one in edit.arguments or () if one.keyword == "device"), None)
             if isinstance(device, str):
