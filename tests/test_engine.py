@@ -595,10 +595,52 @@ class TestRewrite:
         assert result.data.endswith(b"\npoor()\n")
         assert [one.code for one in result.left] == ["DVF102"]
 
-    def test_fixes_without_end(self, rules):
+    def test_fixes_that_undo_each_other(self, rules):
         rules(_rule("DVF101", "bad", _renames("poor")), _rule("DVF102", "poor", _renames("bad")))
         result = rewrite(_source("import torch\nfrom m import bad, poor\nbad()\n"), ALL)
-        assert result == Failed("no end of fixes after 4 passes; left as it was; this is a devfix bug", internal=True)
+        assert isinstance(result, Clean)
+        (left,) = result.left
+        assert (left.code, left.fix) == ("DVF101", None)
+        assert "whose fix undoes it" in (left.advice or "")
+
+    def test_fixes_that_undo_each_other_beside_one_that_holds(self, rules):
+        rules(
+            _rule("DVF101", "bad", _renames("poor")),
+            _rule("DVF102", "poor", _renames("bad")),
+            _rule("DVF103", "old", _renames("new")),
+        )
+        result = rewrite(_source("import torch\nfrom m import bad, new, old, poor\nbad()\nold()\n"), ALL)
+        assert isinstance(result, Changed)
+        assert result.data.endswith(b"bad()\nnew()\n")
+        assert [one.code for one in result.fixed] == ["DVF103"]
+        assert [(one.code, one.fix) for one in result.left] == [("DVF101", None)]
+        assert rewrite(_source(result.data.decode()), ALL) == Clean(result.left)
+
+    @pytest.mark.parametrize("name", ["bad", "poor"])
+    def test_of_texts_that_lead_to_each_other_the_one_without_a_safe_fix_is_kept(self, rules, name):
+        rules(_rule("DVF101", "bad", _renames("poor")), _rule("DVF102", "poor", _renames("bad", Safety.UNSAFE)))
+        source = _source(f"import torch\nfrom m import bad, poor\n{name}()\n")
+        result = rewrite(source, UNSAFE)
+        assert isinstance(result, Changed | Clean)
+        assert (result.data if isinstance(result, Changed) else source.data).endswith(b"poor()\n")
+        assert [(one.code, one.fix) for one in result.left] == [("DVF102", None)]
+
+    @pytest.mark.parametrize(("edit", "holds"), [("poor(__node__)", False), ("good(__node__)", True)])
+    def test_a_fix_that_makes_itself_necessary_again(self, rules, edit, holds):
+        """It says another thing each time, so that what it says does not tell it."""
+
+        def findings(program: Program) -> Iterable[Finding]:
+            for call in _calls(program, "bad") + _calls(program, "poor"):
+                span = program.source.span(call)
+                if not isinstance(program.names.parent(call), ast.Call):
+                    fix = _fix(ReplaceExpression(span, edit))
+                    yield Finding("DVF101", "bad", f"`{ast.unparse(call)}` is called", span, None, (), fix)
+
+        rules(Rule("DVF101", "bad", ((b"bad",),), findings))
+        result = rewrite(_source("import torch\nfrom m import bad, good, poor\nbad()\n"), ALL)
+        assert isinstance(result, Changed if holds else Failed)
+        if isinstance(result, Failed):
+            assert "its finding is still there afterwards" in result.reason
 
     def test_a_conflict_waits_for_the_next_pass(self, rules):
         def around(program: Program, call: ast.Call) -> Fix:

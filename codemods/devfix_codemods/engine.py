@@ -12,7 +12,7 @@ from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditConflict, EditError, NotEditable
 from devfix_codemods.edits.needs import release_needed
 from devfix_codemods.edits.newer import is_newer_python
-from devfix_codemods.edits.operations import Edit, InsertStatement
+from devfix_codemods.edits.operations import NODE, Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.edits.vain import moves_to_itself
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
@@ -302,22 +302,43 @@ def _rewritten(source: Source, options: Options, accept: Accept | None, look: Lo
     checked = look(source)
     if not isinstance(checked, Checked):
         return checked
-    step, broken = _Step(source, (), checked), _Broken()
-    fixed: list[Finding] = []
+    steps, broken = [_Step(source, (), checked)], _Broken()
     for _ in range(MAX_PASSES if accept is None else 1):
-        todo = list(broken.others(_applicable(step.checked.findings, options, accept)))
+        todo = list(broken.others(_applicable(steps[-1].checked.findings, options, accept)))
         if not todo:
             break
-        step = _repaired(step, todo, look, broken)
-        fixed += step.applied
+        steps.append(_repaired(steps[-1], todo, look, broken))
+        again = next(index for index, one in enumerate(steps) if one.source.data == steps[-1].source.data)
+        if steps[-1].applied and again < len(steps) - 1:
+            steps = _without_circle(steps, again, broken, options)
+            break
     else:
-        if accept is None and any(broken.others(_applicable(step.checked.findings, options, accept))):
+        if accept is None and any(broken.others(_applicable(steps[-1].checked.findings, options, accept))):
             return Failed(f"no end of fixes after {MAX_PASSES} passes; {_BUG}", internal=True)
+    step, fixed = steps[-1], [one for step in steps for one in broken.kept(step.applied)]
     if not fixed and broken.reasons:
         code = broken.codes[0]
         return Failed(f"{broken.reasons[0]}; {_LEFT}; {_bug(code)}", internal=not _is_foreign(code))
     left = broken.marked(step.checked.findings)
-    return Changed(step.source.data, tuple(fixed), left) if fixed else Clean(left)
+    return Changed(step.source.data, tuple(fixed), left) if step.source.data != source.data else Clean(left)
+
+
+def _without_circle(steps: list[_Step], start: int, broken: "_Broken", options: Options) -> list[_Step]:
+    """`steps` up to the best of a circle: from that at `start`, fixes have led back to the same text.
+
+    Which one is the best does not depend on where the circle was entered: a second rewrite must change nothing.
+    """
+
+    def price(index: int) -> tuple[int, int, int, bytes]:
+        todo = _applicable(steps[index].checked.findings, options, None)
+        safe = sum(one.fix is not None and one.fix.safety is Safety.SAFE for one in todo)
+        text = steps[index].source.data
+        return (safe, len(todo), len(text), text)
+
+    best = min(range(start, len(steps) - 1), key=price)
+    for step in steps[start + 1 :]:
+        broken.add_circle(step.applied, undone=best > start)
+    return steps[: best + 1]
 
 
 def _applicable(findings: Iterable[Finding], options: Options, accept: Accept | None) -> list[Finding]:
@@ -341,11 +362,24 @@ class _Broken:
         self.reasons: list[str] = []
         self.codes: list[str] = []
         self._keys: set[tuple[str, str]] = set()
+        self._undone: set[tuple[str, str]] = set()
+        self._circle: set[tuple[str, str]] = set()
 
     def add(self, finding: Finding, problem: str) -> None:
         self._keys.add((finding.code, finding.message))
         self.codes.append(finding.code)
         self.reasons.append(f"the fix of {finding.code} in line {finding.span.line} fails: {problem}")
+
+    def add_circle(self, findings: Iterable[Finding], *, undone: bool) -> None:
+        """Note fixes that others undo. Where they are `undone` in the text that is kept, nothing of them is left."""
+        keys = {(one.code, one.message) for one in findings}
+        self._keys |= keys
+        self._circle |= keys
+        self._undone |= keys if undone else set()
+
+    def kept(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Those of the applied `findings` that no other has undone."""
+        return (one for one in findings if (one.code, one.message) not in self._undone)
 
     def others(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Those of `findings` that are none of these."""
@@ -354,11 +388,15 @@ class _Broken:
     def marked(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """`findings`, these without their fixes."""
         fine = set(self.others(findings))
-        return tuple(one if one in fine else _without_fix(one) for one in findings)
+        return tuple(one if one in fine else _without_fix(one, self._advice(one)) for one in findings)
+
+    def _advice(self, finding: Finding) -> str:
+        if (finding.code, finding.message) in self._circle:
+            return "devfix has a fix, but what it writes makes another finding, whose fix undoes it."
+        return f"devfix has a fix but could not make it hold; {_bug(finding.code)}."
 
 
-def _without_fix(finding: Finding) -> Finding:
-    advice = f"devfix has a fix but could not make it hold; {_bug(finding.code)}."
+def _without_fix(finding: Finding, advice: str) -> Finding:
     return replace(finding, fix=None, advice=_sentences(finding.advice, advice))
 
 
@@ -393,7 +431,7 @@ def _attempt(step: _Step, findings: Sequence[Finding], look: Look) -> _Step | st
     checked = look(after)
     if not isinstance(checked, Checked):
         return f"the result cannot be checked: {checked.reason}"
-    if _recur(step.source, after, applied, checked.findings):
+    if _recur(step.source, after, applied, checked.findings) or _is_fed(step.source, after, applied, checked.findings):
         return "its finding is still there afterwards"
     return _Step(after, tuple(applied), checked)
 
@@ -445,6 +483,20 @@ def _recur(before: Source, after: Source, applied: Iterable[Finding], found: Ite
         for line in became.get(one.span.line, ())
         for is_suggestion in {False, one.is_suggestion}
     )
+
+
+def _is_fed(before: Source, after: Source, applied: Iterable[Finding], found: Iterable[Finding]) -> bool:
+    """Whether a fix would be made once more around what it has just written: `x.to(d)`, `x.to(d).to(d)`."""
+    written = {(one.code, edit.code, text) for one in applied for edit, text in _written(before, one)}
+    again = ((one.code, edit.code, after.segment(edit.span)) for one in found for edit, _ in _written(after, one))
+    return not written.isdisjoint(again)
+
+
+def _written(source: Source, finding: Finding) -> Iterator[tuple[ReplaceExpression, str]]:
+    """The edits of a finding that write around an expression, and what that becomes."""
+    for edit in _edits(finding):
+        if isinstance(edit, ReplaceExpression) and NODE in edit.code:
+            yield edit, edit.code.replace(NODE, source.segment(edit.span))
 
 
 # Lines

@@ -511,8 +511,8 @@ class Machine:
     def infer(self, module: Operand, arguments: list[Operand]) -> None:
         """A module that gets moved values lives where they are; remember it for the calls that get unmoved ones."""
         token = module.value.token
-        if token is None or module.place == HOST or may_be_device(module.place):
-            return
+        if token is None or module.place in {HOST, ANYWHERE} or may_be_device(module.place):
+            return  # one without parameters takes what it gets, in each call anew
         places = {one.place for one in arguments if may_be_device(one.place) and is_moved(one.value)}
         if len(places) == 1:
             place = places.pop()

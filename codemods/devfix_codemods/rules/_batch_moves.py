@@ -12,6 +12,7 @@ from devfix_codemods.flow.facts import Meeting, Move, Operand
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.values import BatchItem, Kind, Value
 from devfix_codemods.program import Program
+from devfix_codemods.rules._guarded import suffix_at
 from devfix_codemods.rules._moves import Mover, copied_suffix, mover_for, roots, text_of, within
 
 
@@ -62,13 +63,13 @@ def element_fix(
     program: Program, meeting: Meeting, meetings: list[Meeting], batch: BatchItem, moves: list[Move]
 ) -> Fix | None:
     """The element moved before the operation of `meeting`; `meetings` are all that it takes part in."""
-    mover = _mover(program, meeting, batch, moves)
+    mover = _mover(program, meeting, moves)
     if not batch.path and only_passed_on(meeting) and not any(not only_passed_on(one) for one in meetings):
         return _mapping_fix(program, meeting, mover)
     if mover is None:
         return _to_the_tensors(program, meetings, moves)
     name = name_of(program, meeting)
-    edits = _edits(program, meeting, meetings, batch, moves, mover)
+    edits = _edits(program, meeting, meetings, moves, mover)
     if edits is None:
         return None
     title = f"Move `{name}` to `{mover.device}`" + (
@@ -103,7 +104,7 @@ def whole_batch(program: Program, meeting: Meeting, batch: BatchItem, moves: lis
     items, start = root
     if not items or any(one.kind is not Kind.TENSOR for one in items):
         return None
-    mover = _mover(program, meeting, batch, moves)
+    mover = _mover(program, meeting, moves)
     if mover is None or not isinstance(start.target, ast.Name):
         return None
     name = start.target.id
@@ -161,7 +162,7 @@ def _safety(meetings: list[Meeting], moves: list[Move]) -> Safety:
     return Safety.SAFE if certain else Safety.UNSAFE
 
 
-def _mover(program: Program, meeting: Meeting, batch: BatchItem, moves: list[Move]) -> Mover | None:
+def _mover(program: Program, meeting: Meeting, moves: list[Move]) -> Mover | None:
     """The siblings' style; else a move like it in the file's other loops; else a new one by the rules of section 3."""
     if moves:
         suffix = copied_suffix(program, moves[-1].node)
@@ -178,28 +179,64 @@ def _file_blocks(program: Program) -> bool:
 
 
 def _edits(
-    program: Program,
-    meeting: Meeting,
-    meetings: list[Meeting],
-    batch: BatchItem,
-    moves: list[Move],
-    mover: Mover,
+    program: Program, meeting: Meeting, meetings: list[Meeting], moves: list[Move], mover: Mover
 ) -> tuple[Edit, ...] | None:
     birth = birth_node(meeting)
-    if not isinstance(birth, ast.Name):
-        return _at_expressions(program, [birth], mover)
-    evidence = program.facts.evidence[meeting.context.function or program.tree]
-    inline = bool(moves) and not any(_is_own_assignment(program, one) for one in moves)
     own = scope.function_around(program, birth)
     sinks = [one.misplaced.node for one in meetings if one.context.function is own]
+    if not isinstance(birth, ast.Name):
+        found = _at_expressions(program, [birth], moves, mover)
+        return (
+            found
+            or _under_guard(program, meeting, birth, moves, mover)
+            or _at_expressions(program, sinks, moves, mover)
+        )
+    evidence = program.facts.evidence[meeting.context.function or program.tree]
+    inline = bool(moves) and not any(_is_own_assignment(program, one) for one in moves)
     if birth.id in evidence.numpy or (inline and sinks):
-        return _at_expressions(program, sinks, mover) if len(sinks) == len(meetings) else None
+        return _at_expressions(program, sinks, moves, mover) if len(sinks) == len(meetings) else None
+    edit = _inserted(program, meeting, birth, moves, mover)
+    if edit is not None:
+        return (edit,)
+    return _at_expressions(program, sinks, moves, mover)
+
+
+def _under_guard(
+    program: Program, meeting: Meeting, birth: ast.AST, moves: list[Move], mover: Mover
+) -> tuple[Edit, ...] | None:
+    """`y = y.cuda()` beside a sibling that stands under a guard, for `y = data[1]` above the guard."""
+    match program.names.statement(birth):
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) as start if value is birth and moves:
+            beside = _beside(program, meeting, scope.block_of(program, start), moves)
+            suffix = _suffix_at(program, beside, "after", moves, mover) if beside is not None else None
+            if beside is not None and beside.lineno > start.lineno and suffix is not None:
+                return (InsertStatement(program.source.span(beside), "after", f"{name} = {name}{suffix}"),)
+    return None
+
+
+def _inserted(
+    program: Program, meeting: Meeting, birth: ast.Name, moves: list[Move], mover: Mover
+) -> InsertStatement | None:
+    """`y = y.to(device)` on a line of its own, if it can stand anywhere."""
     anchor = _insertion(program, meeting, birth, moves, mover)
     if anchor is None:
-        return _at_expressions(program, sinks, mover) if sinks else None
+        return None
     statement, where = anchor
+    suffix = _suffix_at(program, statement, where, moves, mover)
+    if suffix is None:
+        return None
     rank = (birth.lineno, birth.col_offset)
-    return (InsertStatement(program.source.span(statement), where, f"{birth.id} = {birth.id}{mover.suffix}", rank),)
+    return InsertStatement(program.source.span(statement), where, f"{birth.id} = {birth.id}{suffix}", rank)
+
+
+def _suffix_at(
+    program: Program, statement: ast.stmt, where: Literal["before", "after"], moves: list[Move], mover: Mover
+) -> str | None:
+    """What moves at a statement: as the sibling does, unless that is under a guard which the statement is not."""
+    if not moves:
+        return mover.suffix
+    move = moves[-1]
+    return suffix_at(program, mover.suffix, move.node, statement, move.context.sites, after=where == "after")
 
 
 def _is_own_assignment(program: Program, move: Move) -> bool:
@@ -212,10 +249,17 @@ def _is_own_assignment(program: Program, move: Move) -> bool:
     return bool(targets & names) or isinstance(move.receiver, (ast.Subscript, ast.Attribute))
 
 
-def _at_expressions(program: Program, nodes: Sequence[ast.AST], mover: Mover) -> tuple[Edit, ...] | None:
+def _at_expressions(
+    program: Program, nodes: Sequence[ast.AST], moves: list[Move], mover: Mover
+) -> tuple[Edit, ...] | None:
     if not nodes or not all(isinstance(node, (ast.Subscript, ast.Attribute, ast.Name, ast.Call)) for node in nodes):
         return None
-    return tuple(ReplaceExpression(program.source.span(node), f"__node__{mover.suffix}") for node in nodes)
+    suffixes = [_suffix_at(program, program.names.statement(node), "before", moves, mover) for node in nodes]
+    if None in suffixes:
+        return None
+    return tuple(
+        ReplaceExpression(program.source.span(node), f"__node__{suffix}") for node, suffix in zip(nodes, suffixes)
+    )
 
 
 def _insertion(
@@ -225,15 +269,24 @@ def _insertion(
     sink = _sink(program, meeting)
     start = program.names.statement(birth)
     block = start.body if isinstance(start, (ast.For, ast.AsyncFor)) else scope.block_of(program, start)
-    beside = [program.names.statement(one.node) for one in moves if _is_own_assignment(program, one)]
-    beside = [one for one in beside if _runs_before(program, one, block, sink)]
-    if beside:
-        return beside[-1], "after"
+    beside = _beside(program, meeting, block, moves)
+    if beside is not None:
+        return beside, "after"
     if roots(mover.suffix) & _stored_between(block, sink):
         return None
     if isinstance(start, (ast.For, ast.AsyncFor)):
         return start.body[0], "before"
     return (start, "after") if isinstance(start, ast.Assign) else None
+
+
+def _beside(program: Program, meeting: Meeting, block: list[ast.stmt], moves: list[Move]) -> ast.stmt | None:
+    """The line of the last sibling that runs before the operation, wherever that sibling is moved at all."""
+    lines = [program.names.statement(one.node) for one in moves]
+    sink = _sink(program, meeting)
+    for one, line in zip(reversed(moves), reversed(lines)):
+        if _is_own_assignment(program, one) and _runs_before(program, line, block, sink, lines):
+            return line
+    return None
 
 
 def _sink(program: Program, meeting: Meeting) -> ast.stmt:
@@ -245,11 +298,20 @@ def _sink(program: Program, meeting: Meeting) -> ast.stmt:
     return program.names.statement(meeting.node)
 
 
-def _runs_before(program: Program, statement: ast.stmt, block: list[ast.stmt], sink: ast.stmt) -> bool:
-    """In the loop's own block, or in a guard that lies in it; and above the operation."""
-    guard = program.names.parent(statement)
-    inside = statement in block or (isinstance(guard, ast.If) and guard in block and statement in guard.body)
-    return inside and statement.lineno < sink.lineno
+def _runs_before(
+    program: Program, statement: ast.stmt, block: list[ast.stmt], sink: ast.stmt, moves: list[ast.stmt]
+) -> bool:
+    """In the loop's own block, or in guards that lie in it; above the operation. No guard if each branch moves."""
+    outer: ast.AST | None = statement
+    while isinstance(outer, ast.stmt) and outer not in block:
+        guard = program.names.parent(outer)
+        if not isinstance(guard, ast.If):
+            return False
+        others = guard.orelse if outer in guard.body else guard.body
+        if any(within(program, one, each) for each in others for one in moves):
+            return False
+        outer = guard
+    return isinstance(outer, ast.stmt) and statement.lineno < sink.lineno
 
 
 def _stored_between(block: list[ast.stmt], sink: ast.stmt) -> set[str]:

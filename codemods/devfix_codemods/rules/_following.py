@@ -21,6 +21,7 @@ from devfix_codemods.rules._arguments import with_argument
 from devfix_codemods.rules._counters import is_counter
 from devfix_codemods.rules._devices import Devices
 from devfix_codemods.rules._global_caches import is_kept_globally, is_part_of_cache
+from devfix_codemods.rules._guarded import may_be_named
 from devfix_codemods.rules._mixed_parameters import may_have_no_device
 from devfix_codemods.rules._only_indices import is_only_index
 from devfix_codemods.rules._optional import may_be_none
@@ -142,7 +143,8 @@ def at_meeting(program: Program, meeting: Meeting) -> Following | None:
     text = _device_of_anchor(program, meeting) or _device_at_hand(program, meeting)
     if text is None:
         return None
-    return Following(text, (ReplaceExpression(program.source.span(node), f"__node__.to({text})"),))
+    code = f"tuple(one.to({text}) for one in __node__)" if _is_several(program, meeting) else f"__node__.to({text})"
+    return Following(text, (ReplaceExpression(program.source.span(node), code),))
 
 
 def _is_said_to_be_number(program: Program, node: ast.expr) -> bool:
@@ -150,6 +152,12 @@ def _is_said_to_be_number(program: Program, node: ast.expr) -> bool:
     function = scope.function_around(program, node)
     said = scope.annotation(function, node.id) if function is not None and isinstance(node, ast.Name) else None
     return said is not None and ast.unparse(said).strip("'\"") in {"int", "float", "bool", "complex"}
+
+
+def _is_several(program: Program, meeting: Meeting) -> bool:
+    """Whether a network gets its states in a tuple that has one name: a tuple has no `.to`."""
+    node = meeting.misplaced.node
+    return meeting.misplaced.role == "state" and not isinstance(program.names.parent(node), ast.Tuple)
 
 
 def _any_tensor(program: Program, call: ast.Call) -> str | None:
@@ -291,6 +299,8 @@ def _others(meeting: Meeting) -> list[Operand]:
 
 def _named(program: Program, hand: AtHand, place: Place, call: ast.Call, meeting: Meeting) -> str | None:
     names = [one.text for one in hand.devices if _same(program, one.place, place)]
+    at = program.names.statement(call)
+    names = [one for one in names if may_be_named(program, f".to({one})", meeting, at)]
     tensors = [text for text, where in hand.tensors if _same(program, where, place) and _is_there(program, text, call)]
     tensors = [one for one in tensors if _is_met(one, meeting) or not is_only_index(program, one, call)]
     function = scope.function_around(program, call)

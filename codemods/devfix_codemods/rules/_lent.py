@@ -9,6 +9,7 @@ from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting, Move
 from devfix_codemods.program import Program
+from devfix_codemods.rules._guarded import suffix_at
 from devfix_codemods.rules._moves import copied_suffix, insertable, roots, text_of
 from devfix_codemods.rules._one_branch import Forgotten
 
@@ -59,7 +60,8 @@ def _is_used_below(program: Program, call: ast.Call) -> bool:
 
 def _of_use(program: Program, name: ast.Name, move: ast.Call) -> Iterator[Forgotten]:
     """One use, with the move of the copy repeated there."""
-    suffix, statement = copied_suffix(program, move), program.names.statement(name)
+    statement = program.names.statement(name)
+    suffix = suffix_at(program, copied_suffix(program, move), move, statement)
     if suffix is None or not roots(suffix) <= scope.bound_at(program, statement):
         return
     given = scope.given_to(move)

@@ -9,6 +9,7 @@ from devfix_codemods.flow.facts import Meeting, Move
 from devfix_codemods.flow.places import may_be_device
 from devfix_codemods.flow.values import BatchItem
 from devfix_codemods.program import Program
+from devfix_codemods.rules._guarded import may_be_written
 from devfix_codemods.rules._moves import copied_suffix, roots
 
 
@@ -29,6 +30,8 @@ def fix_in_helper(program: Program, meeting: Meeting, batch: BatchItem) -> Fix |
     suffix = suffixes.pop() if len(suffixes) == 1 else None
     first = next((one for one in helper.body if any(scope.loads(one, {name}))), None)
     if suffix is None or first is None or not roots(suffix) <= scope.bound_at(program, first):
+        return None
+    if not any(may_be_written(program, suffix, one.node, first) for one in moves):
         return None
     if name in program.facts.evidence[helper].numpy or any(scope.changes(helper, name)):
         return None

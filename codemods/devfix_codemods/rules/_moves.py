@@ -12,6 +12,7 @@ from devfix_codemods.flow.facts import Context, DeviceName, Meeting, spelled
 from devfix_codemods.flow.places import Choice, Device, Host, Place, describe
 from devfix_codemods.flow.values import Kind, Value
 from devfix_codemods.program import Program
+from devfix_codemods.rules._guarded import may_be_named
 from devfix_codemods.source import Span
 
 DECLARATION = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
@@ -91,15 +92,20 @@ def mover_for(program: Program, meeting: Meeting, statement: ast.stmt, *, blocki
     """How to take a host value to the anchor's place at `statement`.
 
     In the order of preference: a name for the device, the literal that the anchor was moved by, the device of the
-    anchor's parameters, a new name near the imports.
+    anchor's parameters, a new name near the imports. Neither names nor literals that fail outside of the guard under
+    which the anchor was moved.
     """
     tail = "" if blocking else ", non_blocking=True"
     place = meeting.anchor.place
-    if (name := device_for(place, names_at(program, statement, meeting))) is not None:
+    names = names_at(program, statement, meeting)
+    names = tuple(one for one in names if may_be_named(program, f".to({one.text})", meeting, statement))
+    if (name := device_for(place, names)) is not None:
         return Mover(f".to({name}{tail})", name)
     move = meeting.moved.node if meeting.moved else None
     near = move is not None and scope.function_around(program, move) in {None, meeting.context.function}
     literal = _by_literal(place, move, meeting.misplaced.value, tail) if isinstance(place, Device) else None
+    if literal is not None and not may_be_named(program, literal.suffix, meeting, statement):
+        literal = None
     if literal is not None and near:
         return literal
     shared = scope.function_around(program, statement) is meeting.context.function

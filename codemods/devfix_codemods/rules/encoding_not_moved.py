@@ -49,6 +49,7 @@ from devfix_codemods.placement import graph
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._guarded import suffix_at
 from devfix_codemods.rules._hand_encodings import HandMade, encodes_by_hand, hand_made
 from devfix_codemods.rules._held_encodings import HeldEncoding, moved_elsewhere, moves_tokens, of_classes
 from devfix_codemods.rules._looks import encodes
@@ -245,7 +246,8 @@ def _sibling_mover(program: Program, part: ast.expr) -> Mover | None:
     base = ast.dump(part.value)
     for move in program.facts.moves:
         if isinstance(move.receiver, type(part)) and ast.dump(move.receiver.value) == base and move.result_used:
-            suffix = copied_suffix(program, move.node)
+            at = program.names.statement(part)
+            suffix = suffix_at(program, copied_suffix(program, move.node), move.node, at, move.context.sites)
             if suffix is not None:
                 return Mover(suffix, suffix.removeprefix(".to(").removesuffix(")"), (), Safety.SAFE)
     return None

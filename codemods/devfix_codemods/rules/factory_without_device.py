@@ -92,6 +92,7 @@ from devfix_codemods.rules._moves import device_words, text_of
 from devfix_codemods.rules._omitted_siblings import left_out
 from devfix_codemods.rules._optional import surely_run_before
 from devfix_codemods.rules._places_inputs import is_only_handed_on
+from devfix_codemods.rules._returned_together import with_siblings
 from devfix_codemods.rules._sized import Sized, forgotten
 from devfix_codemods.rules._sure_whereabouts import SureWhereabouts
 from devfix_codemods.rules._surely_host import is_on_host_in_any_case
@@ -120,7 +121,7 @@ def check(program: Program) -> Iterator[Finding]:
             (found if _concerns(program, meeting, where) else others).setdefault(sources, []).append(meeting)
     bugs = {each: (met, _bug(program, met, others.get(each, []))) for each, met in found.items()}
     vain = contradicted(program, bugs)
-    told = list(without_halves(program, bugs, vain))
+    told = list(with_siblings(program, list(without_halves(program, bugs, vain))))
     hints = {} if on_purpose else {one.call: one for one in forgotten(program) if one.call not in vain}
     hints = {call: one for call, one in hints.items() if not _stays(program, call)}
     repaired = {one.span for one in told if one.fix is not None}

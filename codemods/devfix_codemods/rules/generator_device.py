@@ -54,6 +54,7 @@ from devfix_codemods.flow.tables import FACTORIES, GENERATORS, canonical
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._arguments import with_argument
+from devfix_codemods.rules._guarded import may_be_written
 from devfix_codemods.rules._kept_generators import kept_generators
 from devfix_codemods.rules._moves import device_for, text_of
 from devfix_codemods.rules._restored_states import comes_from_checkpoint
@@ -196,6 +197,8 @@ def _made_on_device(program: Program, draw: Draw, birth: ast.Call, shared: list[
         name = f'"{draw.place.name}"'
     name = name or _of_parameter(program, draw, birth)
     if name is None or birth.args or birth.keywords:
+        return None
+    if not may_be_written(program, f".to({name})", draw.node, statement, draw.context.sites):
         return None
     edit = RewriteCall(program.source.span(birth), None, (Argument(name, "device"),))
     safety = Safety.SAFE if _serves_only(program, birth, shared) else Safety.UNSAFE

@@ -59,6 +59,7 @@ from devfix_codemods.rules._loaded_data import is_dataset, saves_host_values
 from devfix_codemods.rules._loaded_networks import keeps_network, may_be_meta
 from devfix_codemods.rules._loaded_together import meets
 from devfix_codemods.rules._looks import loads_to_anywhere
+from devfix_codemods.rules._read_on_host import is_read_on_host
 from devfix_codemods.rules._saved_first import is_saved_first, taker_of
 from devfix_codemods.rules._taken_to_host import moves_to_host
 from devfix_codemods.rules._unused_defaults import is_unused_default
@@ -166,6 +167,8 @@ class _Chooser:
     def _probable(self, call: ast.Call, uses: Uses) -> _Choice | None:
         if uses.kinds <= {Use.FEEDS_NUMBERS, Use.READS, Use.STATES}:
             return None
+        if is_read_on_host(self._program, call):
+            return _Choice(self._host, Safety.UNSAFE, "it is read on the host as it is loaded")
         if (staying := self._why_it_stays(call, uses)) is not None:
             device = self._at_hand(call)
             return _Choice(device, Safety.MANUAL if device is None else Safety.UNSAFE, staying)

@@ -45,6 +45,7 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Attachment, DeviceName
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.rules._guarded import may_be_written
 from devfix_codemods.rules._looks import builds_and_runs
 from devfix_codemods.rules._moves import device_for, insertable, roots, text_of
 
@@ -107,19 +108,12 @@ def _statement(program: Program, fact: Attachment, last: ast.stmt, parent: str) 
     assert isinstance(call.func, ast.Attribute)
     text = _arguments(program, call)
     suffix = f".{call.func.attr}({text})"
-    if not text and _is_asked_for(program, call, last):
+    if not may_be_written(program, suffix, call, last):
         return None
     if not roots(suffix) or _still_bound(suffix, fact, devices):
         return _like(program, call, parent, suffix), text or "cuda"
     name = device_for(fact.parent_place, devices)
     return None if name is None else (f"{parent}.to({name})", name)
-
-
-def _is_asked_for(program: Program, move: ast.Call, last: ast.stmt) -> bool:
-    """`if torch.cuda.is_available(): model.cuda()`, where the new part comes without that question."""
-    around = set(program.names.ancestors(last))
-    tests = [one.test for one in program.names.ancestors(move) if isinstance(one, ast.If) and one not in around]
-    return any("cuda" in ast.unparse(one) for one in tests)
 
 
 def _arguments(program: Program, call: ast.Call) -> str:
