@@ -224,6 +224,8 @@ def _distance(finding: Found, place: Sequence[int]) -> int:
 
 def _right_lines(row: Row, cases: Path) -> tuple[int, ...]:
     files = [row.file(cases, side) for side in SIDES]
+    if row.lines_after:
+        return row.lines_after
     if not all(file.is_file() for file in files):
         return ()
     return changed_lines(*(file.read_bytes().decode("utf-8", "replace") for file in files))
