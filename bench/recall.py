@@ -55,6 +55,7 @@ def share(many: Sequence[Outcome], is_one: Callable[[Outcome], bool]) -> float:
 
 def of_deletions(outcomes: Sequence[Outcome]) -> Iterator[Measure]:
     yield Measure("deletions: edited", share(outcomes, lambda one: one.edited), 55)
+    yield Measure("deletions: edited, and the original not", share(outcomes, lambda one: one.told), 55)
     yield Measure("deletions: found", share(outcomes, lambda one: one.found), 70)
     for kind, bar in (("move", 45), ("factory", 65), ("buffer", 40)):
         many = [one for one in outcomes if one.kind == kind]
