@@ -1,13 +1,14 @@
 """What is mined as a device fix, and what is not."""
 
 import random
+from pathlib import Path
 
 import pytest
 from cases import Row, mirrors
 from fixes import HARDCODED
 from history import fixes, within_share
 
-from .conftest import History
+from .repository import History
 
 BEFORE = """import torch
 
@@ -60,6 +61,11 @@ NOT_MINED = {
     "a comment": ("x = x.to(self.device)", "x = x.to(self.device)  # y.to(device)"),
     "a parameter": ("loader, path)", "loader, path, device=None)"),
 }
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History(tmp_path)
 
 
 def mined(history: History) -> list[Row]:
