@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import random
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -178,7 +179,7 @@ def mine(asked: argparse.Namespace) -> list[Row]:
         for row, before, after in found:
             row.write_files(asked.cases, before, after)
             rows.append(row)
-        print(f"{mirror.repo}: {len(found)}", flush=True)
+        print(f"{mirror.repo}: {len(found)}", file=sys.stderr, flush=True)
         write_rows(asked.rows, within_share(rows))
     return within_share(rows)
 
