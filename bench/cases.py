@@ -23,11 +23,15 @@ NEAR = 3
 Half = Literal["dev", "held", "both"]
 Side = Literal["before", "after"]
 SIDES: tuple[Side, ...] = ("before", "after")
+_LINES = ("lines_before", "lines_after")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A bug of `path` at the commit `parent`, on `lines_before`."""
+    """A bug of `path` at the commit `parent`, on `lines_before`.
+
+    `lines_after` is where the file without it differs on its account; where it is not told, all that differs counts.
+    """
 
     id: str
     repo: str
@@ -35,6 +39,7 @@ class Row:
     path: str
     bug_class: str
     lines_before: tuple[int, ...]
+    lines_after: tuple[int, ...] = ()
     fix_commit: str | None = None
     local_evidence: bool = True
     summary: str = ""
@@ -54,7 +59,7 @@ def read_rows(path: Path) -> list[Row]:
     known = {one.name for one in fields(Row)}
     found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     kept = [{key: value for key, value in one.items() if key in known} for one in found]
-    return [Row(**{**one, "lines_before": tuple(one["lines_before"])}) for one in kept]
+    return [Row(**{**one, **{name: tuple(one.get(name, ())) for name in _LINES}}) for one in kept]
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:

@@ -1,4 +1,4 @@
-"""Whether a change of a file is a device fix and nothing else: told from its tokens alone."""
+"""Which hunks of a change are a device fix and nothing else: told from their tokens alone."""
 
 import io
 import tokenize
@@ -9,13 +9,18 @@ from dataclasses import dataclass
 HARDCODED = "hardcoded"
 """One device is replaced by another: the class of `.cuda()` that becomes `.to(device)`."""
 
+MOST_LINES = 6
+"""A hunk that adds or removes more is not small."""
+
 AROUND = 15
 """Names that stand so many lines from a hunk are not new in it."""
 
 _METHODS = frozenset({"to", "cuda", "cpu", "register_buffer"})
 _KEYWORDS = frozenset({"device", "map_location"})
 _PUTS = frozenset({".to(", ".cuda(", ".cpu(", ".register_buffer(", "device=", "map_location="})
-_WORDS = frozenset({"torch", "non_blocking", "True", "False", "None", "is_available", "if", "else", "self", "0"})
+_WORDS = frozenset(
+    {"torch", "non_blocking", "True", "False", "None", "is_available", "if", "else", "self", "detach", "0"}
+)
 _SIGNS = frozenset("()[],.=:")
 _TYPES = ("dtype", "half", "bfloat16", "double", "long", "bool", "int", "uint", "float")
 _STRINGS = ("cpu", "cuda", "cuda:0")
@@ -36,34 +41,44 @@ class Hunk:
         """The lines of the old file that were changed, or the one after which lines were inserted."""
         return tuple(self.old) or (max(self.old.start, 1),)
 
+    @property
+    def is_small(self) -> bool:
+        return max(len(self.old), len(self.new)) <= MOST_LINES
+
 
 @dataclass(frozen=True)
 class Fix:
-    """A class of bug, guessed from the words of its fix, and the lines of the old file that the fix touched."""
+    """A class of bug, guessed from the words of its fix, and the lines of both files that the fix touched.
+
+    It is alone if nothing else was changed in the file.
+    """
 
     kind: str
-    lines: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    alone: bool
 
 
 def fix_of(before: bytes, after: bytes, hunks: Iterable[Hunk]) -> Fix | None:
-    """What a change is, if all its hunks are about devices and one puts something on one."""
+    """The device fix that is in a change: all hunks that are about devices and put something on one."""
     try:
         old, new = _Words(before), _Words(after)
     except (SyntaxError, tokenize.TokenError, UnicodeDecodeError):
         return None
     kinds: Counter[str] = Counter()
-    lines: set[int] = set()
+    places: tuple[set[int], set[int]] = (set(), set())
+    alone = True
     for hunk in hunks:
-        known = old.names_near(hunk.place)
-        kind = _kind(old.on(hunk.old), new.on(hunk.new), known)
-        if kind is None:
-            return None
+        kind = _kind(old.on(hunk.old), new.on(hunk.new), old.names_near(hunk.place)) if hunk.is_small else None
+        alone &= kind is not None
         if kind:
             kinds[kind] += 1
-            lines |= set(hunk.place)
+            places[0].update(hunk.place)
+            places[1].update(hunk.new)
     if not kinds:
         return None
-    return Fix(HARDCODED if HARDCODED in kinds else kinds.most_common(1)[0][0], tuple(sorted(lines)))
+    name = HARDCODED if HARDCODED in kinds else kinds.most_common(1)[0][0]
+    return Fix(name, tuple(sorted(places[0])), tuple(sorted(places[1])), alone)
 
 
 class _Words:

@@ -3,16 +3,17 @@
     python bench/history.py mine --mirrors DIR --rows ROWS.jsonl --cases DIR [--only LIST]... [--half dev]
     python bench/history.py score --rows ROWS.jsonl --cases DIR --devfix CMD [--old CMD|OLD.json] [--json OUT]
 
-A fix is a commit in which all changed code of a file is small hunks whose only new words are about devices or stand
-near, and one of which puts something on a device (fixes.py). Left out are merges, reverts, commits that touch many
-files or add Python files, tests and documentation. Hunks that replace one device by another (`hardcoded`) are but a
-small part of the rows. Nobody reads them, so some are no bugs: compare releases of devfix with each other.
+A fix is small hunks of one file whose only new words are about devices or stand near, and that put something on a
+device (fixes.py). Files in which a commit changed nothing else go first. Left out are merges, reverts, commits that
+touch many files or add Python files, tests and documentation. Hunks that replace one device by another (`hardcoded`)
+are but a small part of the rows. Nobody reads them, so some are no bugs: compare releases of devfix with each other.
 """
 
 import argparse
 import hashlib
 import random
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,10 +29,10 @@ HARDCODED_SHARE = 0.15
 MOST_COMMITS = 3000
 MOST_FILES = 20
 MOST_HUNKS = 10
-MOST_LINES = 6
-"""A hunk that adds or removes more is not small."""
-
-SECONDS = 180
+PER_COMMIT = 2
+MOST_READ = 200
+"""So many changes of a repository are looked at, drawn by chance."""
+SECONDS = 90
 """So long the history of one repository is read."""
 
 _AT_ONCE = 500
@@ -64,7 +65,7 @@ class Change:
 
     @property
     def is_candidate(self) -> bool:
-        small = all(max(len(one.old), len(one.new)) <= MOST_LINES for one in self.hunks)
+        small = any(one.is_small for one in self.hunks)
         balance = sum((1 if line[0] == "+" else -1) * len(_ADDS.findall(line)) for line in self.text)
         known = bool(self.path) and not LEFT_OUT.search(self.path) and not self.subject.lower().startswith("revert")
         replaces = any(line[0] == "+" and _ADDS.search(line) for line in self.text) and balance >= 0
@@ -110,22 +111,24 @@ def history(mirror: Mirror) -> Iterator[Change]:
         yield from (one for one in changes(log) if one.is_candidate)
 
 
-def fixes(mirror: Mirror, chance: random.Random, most: int, seen: set[str]) -> Iterator[tuple[Row, bytes, bytes]]:
-    """Rows of one repository with the file before and after; a commit gives one, and a change that was seen none."""
+def fixes(mirror: Mirror, chance: random.Random, most: int, seen: set[str]) -> list[tuple[Row, bytes, bytes]]:
+    """Rows of one repository with the file before and after. A change that was seen gives none."""
     found = list(history(mirror))
     chance.shuffle(found)
-    commits: set[str] = set()
-    for change in found:
-        if len(commits) == most:
-            return
-        if change.commit in commits or change.digest in seen or not _is_small_commit(mirror, change.commit):
+    mined: list[tuple[Change, Fix, bytes, bytes]] = []
+    for change in found[:MOST_READ]:
+        if change.digest in seen or not _is_small_commit(mirror, change.commit):
             continue
         before, after = (mirror.file(commit, change.path) for commit in (change.parent, change.commit))
         fix = fix_of(before, after, change.hunks) if _are_read(before, after) else None
         if fix is not None:
-            commits.add(change.commit)
             seen.add(change.digest)
-            yield _row(mirror, change, fix), before, after
+            mined.append((change, fix, before, after))
+    chosen: list[tuple[Row, bytes, bytes]] = []
+    for change, fix, before, after in sorted(mined, key=lambda one: not one[1].alone):
+        if sum(row.fix_commit == change.commit for row, _, _ in chosen) < PER_COMMIT:
+            chosen.append((_row(mirror, change, fix), before, after))
+    return chosen[:most]
 
 
 def _are_read(*sources: bytes) -> bool:
@@ -150,7 +153,8 @@ def _row(mirror: Mirror, change: Change, fix: Fix) -> Row:
         fix_commit=change.commit,
         path=change.path,
         bug_class=fix.kind,
-        lines_before=fix.lines,
+        lines_before=fix.before,
+        lines_after=fix.after,
         summary=change.subject,
         origin="mined",
     )
@@ -171,11 +175,11 @@ def mine(asked: argparse.Namespace) -> list[Row]:
     seen: set[str] = set()
     for mirror in chosen:
         chance = random.Random(f"{asked.seed} {mirror.repo}")
-        found = list(fixes(mirror, chance, asked.per_repo, seen))
+        found = fixes(mirror, chance, asked.per_repo, seen)
         for row, before, after in found:
             row.write_files(asked.cases, before, after)
             rows.append(row)
-        print(f"{mirror.repo}: {len(found)}", flush=True)
+        print(f"{mirror.repo}: {len(found)}", file=sys.stderr, flush=True)
         write_rows(asked.rows, within_share(rows))
     return within_share(rows)
 

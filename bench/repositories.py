@@ -11,7 +11,6 @@ the tree has more than `MOST_FILES` Python files. A row is found where a finding
 
 import argparse
 import json
-import re
 import shlex
 import shutil
 import subprocess
@@ -19,10 +18,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-NEAR = 3
+from cases import is_near
+from scoring import edited_lines
+
 MOST_FILES = 300
 SECONDS = 300
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ")
 
 
 def main() -> None:
@@ -74,13 +74,13 @@ def _judged(row: dict[str, Any], folder: Path, devfix: list[str]) -> dict[str, A
     patch = _output([*devfix, "rewrite", "--no-cache", "--unsafe", "--diff", target], folder)
     findings = json.loads(report)["findings"] if report else []
     lines = {one["line"] for one in findings if one["path"] == row["path"]}
-    edits = _edited(patch, row["path"])
+    edits = edited_lines(patch).get(row["path"], frozenset())
     return {
         "id": row["id"],
         "whole": whole,
         "findings": len(findings),
-        "found": _near(lines | edits, row["lines_before"]),
-        "edited": _near(edits, row["lines_before"]),
+        "found": is_near(lines | edits, row["lines_before"]),
+        "edited": is_near(edits, row["lines_before"]),
     }
 
 
@@ -89,25 +89,6 @@ def _output(command: list[str], folder: Path) -> str:
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS).stdout
     except subprocess.TimeoutExpired:
         return ""
-
-
-def _edited(patch: str, path: str) -> set[int]:
-    """The lines of the old side that the patch of `path` removes, or after which it inserts."""
-    found: set[int] = set()
-    name, line = "", 0
-    for row in patch.splitlines():
-        if row.startswith("--- "):
-            name = row[4:].split("\t")[0].removeprefix("a/")
-        elif (hunk := _HUNK.match(row)) is not None:
-            line = int(hunk.group(1)) - (hunk.group(2) != "0")
-        elif name == path and row[:1] in {"-", "+", " "} and not row.startswith("+++"):
-            line += row[0] != "+"
-            found |= {line} if row[0] != " " else set()
-    return found
-
-
-def _near(lines: set[int], wanted: list[int]) -> bool:
-    return any(abs(one - other) <= NEAR for one in lines for other in wanted)
 
 
 if __name__ == "__main__":

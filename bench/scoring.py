@@ -10,6 +10,7 @@ most `NEAR` lines from its place,
     edited   an edit is written with --unsafe             safe   one is written without
     found    that, or a finding is shown, or its edit     told   edited, and the correct file is not edited there
     noisy    as much is proposed for the correct file: a safe or unsafe edit, a suggestion, or advice alone
+    alarms   noisy with an edit, and not only because CUDA is spelled out there, or an old name is used
 
 `--old` scores another devfix on the same rows, or takes what `--json` wrote of one.
 """
@@ -34,6 +35,7 @@ SECONDS = 900
 AT_ONCE = 100
 """So many cases are run together; where that fails, its halves are tried."""
 
+_STYLE = ("DVF3", "DVF5")
 TIERS = ("safe", "unsafe", "suggestion", "advice")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ")
 _FINE = (0, 1)
@@ -84,7 +86,17 @@ class Outcome:
     @property
     def told(self) -> bool:
         """Edited, and the correct file is not edited there: what is broken made the difference."""
-        return self.edited and self.noisy not in ("safe", "unsafe")
+        return self.edited and not self.is_noisy
+
+    @property
+    def is_noisy(self) -> bool:
+        """The correct file is edited there."""
+        return self.noisy in ("safe", "unsafe")
+
+    @property
+    def is_alarm(self) -> bool:
+        """And not only because it spells out CUDA, or uses an old name: something is said to be in the wrong place."""
+        return self.is_noisy and any(not code.startswith(_STYLE) for code in self.noise)
 
 
 @dataclass(frozen=True)
@@ -224,6 +236,8 @@ def _distance(finding: Found, place: Sequence[int]) -> int:
 
 def _right_lines(row: Row, cases: Path) -> tuple[int, ...]:
     files = [row.file(cases, side) for side in SIDES]
+    if row.lines_after:
+        return row.lines_after
     if not all(file.is_file() for file in files):
         return ()
     return changed_lines(*(file.read_bytes().decode("utf-8", "replace") for file in files))
@@ -271,6 +285,7 @@ def totals(outcomes: Iterable[Outcome]) -> dict[str, int]:
         "found": sum(one.found for one in many),
         "told": sum(one.told for one in many),
         **{f"noisy {tier}": noise[tier] for tier in TIERS},
+        "alarms": sum(one.is_alarm for one in many),
     }
 
 
@@ -285,9 +300,10 @@ def report(outcomes: Sequence[Outcome]) -> str:
     share = percents(outcomes)
     codes = collections.Counter(code for one in outcomes for code in one.noise)
     anywhere = 100 * sum(one.extra > 0 for one in outcomes) / max(len(outcomes), 1)
+    noisy = share["noisy safe"] + share["noisy unsafe"]
     lines += [
         f"edited {share['edited']:.1f} %, safe {share['safe']:.1f} %, found {share['found']:.1f} %",
-        f"correct files edited there {share['noisy safe'] + share['noisy unsafe']:.1f} %, anywhere {anywhere:.1f} %",
+        f"correct files edited there {noisy:.1f} %, as misplaced {share['alarms']:.1f} %, anywhere {anywhere:.1f} %",
         f"found there: {', '.join(f'{code} {number}' for code, number in codes.most_common()) or 'nothing'}",
     ]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ import pytest
 from cases import mirrors, read_rows, write_rows
 from deletions import deletions, drawn
 
-from .conftest import History
+from .repository import History
 
 PLACES = """
 import torch
@@ -37,6 +37,11 @@ def run(net, x, device):
     y = net((x + noise).to(device)) * 2
     return y.detach().cpu().numpy()
 """
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History(tmp_path)
 
 
 def found() -> dict[str, list[str]]:

@@ -1,13 +1,14 @@
 """What is mined as a device fix, and what is not."""
 
 import random
+from pathlib import Path
 
 import pytest
 from cases import Row, mirrors
 from fixes import HARDCODED
 from history import fixes, within_share
 
-from .conftest import History
+from .repository import History
 
 BEFORE = """import torch
 
@@ -62,6 +63,11 @@ NOT_MINED = {
 }
 
 
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History(tmp_path)
+
+
 def mined(history: History) -> list[Row]:
     (mirror,) = mirrors(history.mirrors, half="both")
     return [row for row, _, _ in fixes(mirror, random.Random(0), 6, set())]
@@ -95,7 +101,6 @@ FIXED = BEFORE.replace("torch.randn(3)", "torch.randn(3, device=x.device)")
     [
         ("in a test", {"tests__test_run": FIXED}),
         ("with a new file", {"run": FIXED, "more": BEFORE}),
-        ("with other work", {"run": FIXED.replace("loss.backward()", "loss.mean().backward()")}),
         ("Revert something", {"run": FIXED}),
         ("in many files", {"run": FIXED, **{f"other{number}": "import os\n" for number in range(25)}}),
     ],
@@ -105,6 +110,13 @@ def test_a_commit_that_is_no_fix_alone(history: History, subject: str, files: di
     history.commit("first", run=BEFORE, tests__test_run=BEFORE, **others)
     history.commit(subject, **files)
     assert not mined(history)
+
+
+def test_of_a_commit_with_other_work_the_fix_alone(history: History) -> None:
+    history.commit("first", run=BEFORE)
+    history.commit("second", run=FIXED.replace("loss.backward()", "loss.mean().backward()"))
+    (row,) = mined(history)
+    assert (row.lines_before, row.lines_after) == ((14,), (14,))
 
 
 def test_the_same_fix_twice_is_one(history: History) -> None:

@@ -25,6 +25,14 @@ def train(model, loader, criterion, optimizer):
         loss.backward()
         optimizer.step()
 """
+NET = """from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+"""
 WRONG = RIGHT.replace("        y = y.to(device)\n", "")
 ROW = Row(id="one", repo="a/b", parent="", path="pkg/train.py", bug_class="move", lines_before=(11,))
 
@@ -46,6 +54,7 @@ def test_rows_are_judged_by_place(tmp_path: Path) -> None:
     assert totals(outcomes) | {"n": 3, "edited": 1, "found": 1, "told": 1, "noisy safe": 1} == totals(outcomes)
     assert "edited 33.3 %" in report(outcomes)
     assert one.before[0].confidence == 1.0
+    assert judged(rows, tmp_path, DEVFIX, quick=True) == outcomes
     write_outcomes(tmp_path / "out.json", DEVFIX, outcomes)
     assert read_outcomes(tmp_path / "out.json") == outcomes
     assert compared(outcomes, [replace(one, edited=False), far]) == (
@@ -54,15 +63,14 @@ def test_rows_are_judged_by_place(tmp_path: Path) -> None:
 
 
 def test_cases_do_not_see_each_other(tmp_path: Path) -> None:
-    """The helper that puts `y` on the device is that of another case: here nobody knows what it does."""
-    helper = "import torch\n\n\ndef batches(loader):\n    for x, y in loader:\n        yield x.cuda(), y.cuda()\n"
-    user = WRONG.replace("import torch\n", "import torch\nfrom helper import batches\n", 1)
-    user = user.replace("in loader:", "in batches(loader):").replace("        x = x.to(device)\n", "")
+    """What the model is, another case says: here nobody knows that it has weights, and that they stay on the host."""
+    user = RIGHT.replace("import torch\n", "import torch\nfrom helper.helper import Net\n", 1)
+    user = user.replace("model = model.to(device)", "model = Net()")
     rows = [replace(ROW, id="user"), replace(ROW, id="helper", path="helper.py", lines_before=(1,))]
     rows[0].write_files(tmp_path, user.encode(), user.encode())
-    rows[1].write_files(tmp_path, helper.encode(), helper.encode())
-    alone = judged(rows[:1], tmp_path, DEVFIX)
-    assert judged(rows, tmp_path, DEVFIX)[:1] == alone
+    rows[1].write_files(tmp_path, NET.encode(), NET.encode())
+    alone = judged(rows[:1], tmp_path, DEVFIX, quick=True)
+    assert judged(rows, tmp_path, DEVFIX, quick=True)[:1] == alone
 
 
 def test_a_devfix_that_fails_is_asked_about_each_case_alone(tmp_path: Path) -> None:
