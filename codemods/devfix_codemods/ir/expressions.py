@@ -138,8 +138,8 @@ class Expressions:
             if base.op is Op.SEQUENCE and isinstance(index.extra, int) and -len(base.args) <= index.extra < len(base.args):
                 if not any(isinstance(each.syntax, ast.Starred) for each in base.args):
                     return base.args[index.extra]
-            if base.op is Op.MAPPING and index.extra in base.extra:  # type: ignore[operator]
-                return base.args[base.extra.index(index.extra)]  # type: ignore[union-attr]
+            if base.op is Op.MAPPING and isinstance(base.extra, tuple) and index.extra in base.extra:
+                return base.args[base.extra.index(index.extra)]
             key = item_key(index)
             found = self.environment.get((base, key)) if key is not None else None
             if found is None:

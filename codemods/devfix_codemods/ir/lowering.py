@@ -66,9 +66,9 @@ class Lowering(Expressions):
         spec = syntax.args
         for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
             self._parameter(one, one.arg)
-        for star, one_or_none in (("*", spec.vararg), ("**", spec.kwarg)):
-            if one_or_none is not None:
-                self._parameter(one_or_none, star + one_or_none.arg)
+        for star, packed in (("*", spec.vararg), ("**", spec.kwarg)):
+            if packed is not None:
+                self._parameter(packed, star + packed.arg)
 
     def _parameter(self, syntax: ast.arg, name: str) -> None:
         node = self.node(Op.PARAM, syntax, (), name)
@@ -155,7 +155,7 @@ class Lowering(Expressions):
     def _while(self, one: ast.While) -> None:
         self._loop(one, lambda: self.test(one.test))
 
-    def _loop(self, one: ast.For | ast.AsyncFor | ast.While, enter: Callable[[], None]) -> None:
+    def _loop(self, one: ast.For | ast.AsyncFor | ast.While, enter: Callable[[], object]) -> None:
         """The body once, over phis for all that it binds."""
         start, guard = self.environment, self.guard
         names, attributes = _stored(one)
@@ -462,10 +462,11 @@ def _stored(loop: ast.stmt) -> tuple[set[str], set[str]]:
             if not isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant):
                 attributes.add(f"[{node.slice.value!r}]")
         elif isinstance(node, ast.Expr) and (moved := _receiver(node)) is not None:
-            if isinstance(moved, ast.Name):
-                names.add(moved.id)
-            else:
-                attributes.add(moved.attr)  # type: ignore[union-attr]
+            match moved:
+                case ast.Name(id=name):
+                    names.add(name)
+                case ast.Attribute(attr=name):
+                    attributes.add(name)
     return names, attributes
 
 
