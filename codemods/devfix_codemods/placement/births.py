@@ -517,6 +517,15 @@ class Births:
         if not self.managed and not self.graph.sources.get(node):
             self.graph.add(Source(node, HOST, Birth.MODULE, ("unpacked-beside-moved",)))
 
+    def made_on_host(self, node: Node) -> None:
+        """A tensor that something makes which is told no device."""
+        self.graph.add(Source(node, HOST, Birth.FACTORY, ("built-by-unknown",)))
+
+    def was_elsewhere(self, node: Node) -> None:
+        """What the program copies to the host was not there. Only readers of numpy believe that."""
+        if not any(one.birth is Birth.COPIED for one in self.graph.sources.get(node, ())):
+            self.graph.add(Source(node, CUDA, Birth.COPIED, ("certain",)))
+
     def wanted_at(self, parameter: Node) -> None:
         """A parameter names the device that a function is told."""
         if not self.graph.sources.get(parameter):

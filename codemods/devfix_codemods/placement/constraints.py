@@ -293,6 +293,7 @@ class Constraints:
             return
         if self.kinds.is_module(callee):
             if self.births.scatters(callee):
+                self.graph.meets(callee, node, "module-call", node.guard)
                 return
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
             self.graph.meets(callee, node, link, node.guard)

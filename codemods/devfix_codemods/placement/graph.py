@@ -61,6 +61,8 @@ class Birth(Enum):
     """Not born, but wanted on the host: by numpy."""
     MOVE = auto()
     PARAMETER = auto()
+    COPIED = auto()
+    """Not born, but copied to the host, as what is on a device is."""
     CHOSEN_HOST = auto()
     """Moved, or made, on the host on purpose."""
 

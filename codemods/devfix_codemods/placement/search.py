@@ -98,6 +98,8 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
         stop = False
         if step is not None or birth.node is not node:
             for source in graph.sources.get(node, ()):
+                if source.birth is Birth.COPIED and birth.birth is not Birth.READER:
+                    continue
                 stop = stop or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
                 if source in seen_ends or source is birth or _is_itself(source, step):
                     continue

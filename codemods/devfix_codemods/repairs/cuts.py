@@ -399,9 +399,8 @@ def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         given = [*reader.syntax.args, *(one.value for one in reader.syntax.keywords)]
         syntax = next((one for one, value in zip(given, reader.args[1:]) if value is node), None)
     if isinstance(syntax, ast.expr):
-        known = conflict.end.place.where is not Where.CALLER
         edit = ReplaceExpression(source.span(syntax), "__node__.cpu()")
-        yield Cut((edit,), "Copy it to the host first", harmless=known)
+        yield Cut((edit,), "Copy it to the host first")
 
 
 def _reads(call: Node, node: Node) -> bool:
