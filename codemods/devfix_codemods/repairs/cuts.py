@@ -97,7 +97,9 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
             yield Cut((edit,), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from _behind_making(source, conflict, suffix)
+    yield from _in_row(source, conflict)
     yield from _at_meeting(analysis, source, conflict)
+    yield from _beside_sibling(analysis, source, conflict)
 
 
 def _behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[Cut]:

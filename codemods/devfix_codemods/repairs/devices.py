@@ -215,11 +215,23 @@ def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         return
     if function.name == "forward":
         for name, node in function.parameters.items():
-            if node is not itself and point.binds(name) is node and analysis.kinds.of(node) is Kind.TENSOR:
-                yield Suffix(f".to({name}.device)", f"{name}.device", follows=True)
+            if node is not itself and point.binds(name) is node and _enters(analysis, node):
+                known = analysis.kinds.of(node) is Kind.TENSOR
+                yield Suffix(f".to({name}.device)", f"{name}.device", follows=known)
     elif function.name != "__init__":
         text = f"next({itself.extra}.parameters()).device"
         yield Suffix(f".to({text})", text)
+
+
+def _enters(analysis: Analysis, node: Node) -> bool:
+    """Whether an input is a tensor, or is given to a module as one."""
+    kind = analysis.kinds.of(node)
+    if kind is not None:
+        return kind is Kind.TENSOR
+    return any(
+        one.op is Op.CALL and one.args[1:2] == (node,) and analysis.kinds.is_module(one.args[0])
+        for one in node.function.nodes
+    )
 
 
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
