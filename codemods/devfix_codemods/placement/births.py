@@ -12,6 +12,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.families import Families
+from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.readers import Readers, is_of_tensors
@@ -63,21 +64,9 @@ class Births:
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
-        self._flags()
+        flags(self)
         self._readers.flags()
         Families(self).all()
-
-    def _flags(self) -> None:
-        """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
-        for root, moves in self.movers.items():
-            for move in moves:
-                place = self.place_of_move(move)
-                if place is None or place.where is not Where.DEVICE:
-                    continue
-                device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
-                for atom, holds in move.guard - root.guard:
-                    if device is None or (isinstance(atom, tuple) and device in atom):
-                        self.graph.host_only.add((atom, not holds))
 
     # What constraints ask
 
