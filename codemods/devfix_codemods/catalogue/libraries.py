@@ -56,5 +56,11 @@ MANAGING = frozenset(
 MANAGED_BASES = ("lightning.", "pytorch_lightning.", "lightning_fabric.", "fastai.", "composer.", "catalyst.", "ignite.")
 """Bases of classes in which the framework places values."""
 
+METHODS_OF_TENSORS = frozenset(
+    f"numpy.{one}"
+    for one in "mean sum std var max min amax amin prod any all ndim shape size".split()
+)
+"""Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing."""
+
 TENSOR_READERS = frozenset({"numpy.asarray", "numpy.array", "numpy.concatenate", "numpy.stack", "numpy.vstack"})
 """Functions of numpy that are given tensors often."""

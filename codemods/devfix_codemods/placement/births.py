@@ -12,8 +12,10 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.families import Families
+from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.readers import Readers, is_of_tensors
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 
 CALLER = Place(Where.CALLER)
@@ -40,6 +42,7 @@ class Births:
         self.used |= {value for function in module.functions for value, _ in function.returns}
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
         self.owned = self._inside_modules()
+        self._readers = Readers(self)
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
 
     def all(self) -> None:
@@ -61,20 +64,9 @@ class Births:
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
-        self._flags()
+        flags(self)
+        self._readers.flags()
         Families(self).all()
-
-    def _flags(self) -> None:
-        """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
-        for root, moves in self.movers.items():
-            for move in moves:
-                place = self.place_of_move(move)
-                if place is None or place.where is not Where.DEVICE:
-                    continue
-                device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
-                for atom, holds in move.guard - root.guard:
-                    if device is None or (isinstance(atom, tuple) and device in atom):
-                        self.graph.host_only.add((atom, not holds))
 
     # What constraints ask
 
@@ -296,9 +288,7 @@ class Births:
         elif row is Effect.LOAD:
             self._loaded(node)
         elif row is Effect.ARRAY:
-            for one in node.args[1:]:
-                if self.kinds.of(one) is Kind.TENSOR:
-                    self.graph.add(Source(one, HOST, Birth.READER, ("needs-host",)))
+            self._readers.function(node, canonical(qualified))
         elif qualified.startswith("torch.cuda.") and qualified.endswith("Tensor"):
             self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
         elif row is None and self.kinds.is_module(node):
@@ -344,7 +334,8 @@ class Births:
     def _from_host(self, node: Node, qualified: str) -> None:
         if self._under_device(node) or self.module_sets_default:
             return
-        self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
+        link = "array-of-tensors" if any(is_of_tensors(one, self) for one in node.args[1:2]) else "array-made"
+        self.graph.add(Source(node, HOST, Birth.ARRAY, (link,)))
 
     @property
     def module_sets_default(self) -> bool:
@@ -393,8 +384,9 @@ class Births:
             self._move(node, base)
         elif row is Effect.TO_HOST:
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("certain",)))
-        elif row is Effect.NEEDS_HOST and kind in {Kind.TENSOR, None}:
-            self.graph.add(Source(base, HOST, Birth.READER, ("needs-host",)))
+            self._readers.copied(node)
+        elif row is Effect.NEEDS_HOST:
+            self._readers.method(node, base)
         elif method.startswith("new_") and self.has_device(node):
             self._placed(node)
         elif method == "type" and len(node.args) > 1 and _names_cuda(node.args[1]):
