@@ -17,6 +17,8 @@ STRENGTHS: dict[str, float] = {
     "built-by-unknown": 0.75,
     "used-as-module": 0.85,
     "maybe-bare": 0.4,
+    "moved-elsewhere": 0.3,
+    "given-away": 0.6,
     "named-loader": 0.85,
     "named-otherwise": 0.5,
     "parameter-beside-moved": 0.5,
