@@ -28,6 +28,8 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("torch.optim.", Effect.READ),
     ("torch.cuda.", Effect.READ),
     ("torch.backends.", Effect.READ),
+    ("torchvision.models.feature_extraction.create_feature_extractor", Effect.WRAP),
+    ("torchvision.models.feature_extraction.", Effect.READ),
     ("torchvision.models.", Effect.MODULE),
     ("torchvision.ops.", Effect.MEET),
     ("torchvision.transforms.", Effect.OTHER),

@@ -284,7 +284,9 @@ class Lowering(Expressions):
         place = self.place_of(moved) if moved is not None else None
         if place is not None and moved is not None:
             base = self.environment.get(place) or self.value(moved)
-            self.environment[place] = self.node(Op.AFTER, moved, (base, call), None)
+            after = self.environment[place] = self.node(Op.AFTER, moved, (base, call), None)
+            if isinstance(place, str) and self.function.finals.get(place) is base and self.guard <= base.guard:
+                self.function.finals[place] = after  # functions inside see the moved one
             self.touched()
 
     def _assign(self, one: ast.Assign) -> None:

@@ -15,8 +15,8 @@ from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.readers import Readers, is_of_tensors
-from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 
 CALLER = Place(Where.CALLER)
 MODULE = Place(Where.MODULE)
@@ -271,7 +271,13 @@ class Births:
 
     def _sort_of_module(self, node: Node) -> str:
         """How surely what an unread class makes is a module with parameters."""
-        return "used-as-module" if self.kinds.says(node, Kind.MODULE) and self.kinds.has_parameters(node) else "maybe-bare"
+        if not self.kinds.says(node, Kind.MODULE) or not self.kinds.has_parameters(node):
+            return "maybe-bare"
+        return "built-of-options" if self._gets_options(node) else "used-as-module"
+
+    def _gets_options(self, node: Node) -> bool:
+        """`Encoder(options)`: all that it is told stands in one object, which may name a device as well."""
+        return len(node.args) == 2 and node.extra == (None,) and node.args[1].op in _GIVEN and self.kinds.of(node.args[1]) is None
 
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
@@ -354,19 +360,29 @@ class Births:
         return any(self.kinds.of(one) is Kind.DEVICE for one in self.module.managed.get(node, ()))
 
     def _module(self, node: Node, link: str) -> None:
-        if node in self.owned or self._under_device(node) or self.managed or self._same_module(node) is not None:
+        if node in self.owned or self._under_device(node) or self.managed or self.module_sets_default or self._same_module(node) is not None:
             return
         if self.has_device(node):
             self._placed(node)
             return
-        if isinstance(node.extra, tuple) and "device_map" in node.extra:
+        if isinstance(node.extra, tuple) and not _PLACED_BY.isdisjoint(node.extra):
             return
-        passed = [one for one in node.args[1:] if (place_of(one, self.kinds) or HOST) != HOST and not _is_number_node(one)]
-        if passed:
+        if self._is_told(node):
             return
         if link == "built-by-unknown" and not node.args[1:]:
             link = "used-as-module"
         self.graph.add(Source(node, HOST, Birth.MODULE, (link,)))
+
+    def _is_told(self, node: Node) -> bool:
+        """Whether what makes a module gets a device, by position or by a keyword that speaks of one: `gpu=0`."""
+        keywords = node.extra if isinstance(node.extra, tuple) else ()
+        for one, keyword in zip(node.args[1:], keywords):
+            number = _is_number_node(one)
+            if isinstance(keyword, str) and sounds_like_device(keyword) and (number or self.kinds.of(one) is None):
+                return True
+            if not number and (place_of(one, self.kinds) or HOST) != HOST:
+                return True
+        return False
 
     def _loaded(self, node: Node) -> None:
         device = self._keyword(node, "map_location")
@@ -604,6 +620,10 @@ class Births:
 
 
 _PLACING = frozenset({"device", "**", "out"})
+_PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantization_config"})
+"""Keywords of `from_pretrained` that place what it loads."""
+_GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})
+"""What may hold a device among other things: options."""
 _PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 
 

@@ -9,6 +9,7 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import local_calls
+from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.kinds import Kinds, bound
 
@@ -35,6 +36,7 @@ class Constraints:
                     handler(self, node)
             self._stores(function)
             self._returns(function)
+        Escapes(self.births).all()
 
     def may_live(self, node: Node) -> bool:
         """Whether a value may be somewhere at all."""
