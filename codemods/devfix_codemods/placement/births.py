@@ -11,6 +11,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.datasets import Batches
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
@@ -41,6 +42,7 @@ class Births:
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
         self.owned = self._inside_modules()
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
+        self.batches = Batches(self)
 
     def all(self) -> None:
         self._refilled = {
@@ -55,7 +57,7 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if not self.managed and node not in self.callees and self.is_of_batch(node) and not self._is_refilled(node) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING} and not self._comes_otherwise(node):
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
@@ -104,6 +106,20 @@ class Births:
         base = self._iterable(node)
         return base is not node and self.is_loader(base)
 
+    def _is_refilled(self, node: Node) -> bool:
+        """Whether a batch, or what it is a part of, is given moved values under its own keys."""
+        while node not in self._refilled and node.op in {Op.ITEM, Op.ATTR}:
+            node = node.args[0]
+        return node in self._refilled
+
+    def _comes_otherwise(self, node: Node) -> bool:
+        """Whether what makes the elements of an iterable puts a part of them on a device, or makes numbers of it."""
+        iterable = self._iterable(node)
+        if iterable is node:
+            return False
+        key = node.extra if node.op is Op.ITEM and node.args[0].op is not Op.ITEM else None
+        return self.batches.is_placed(iterable, key) or (key is not None and self.batches.is_plain(iterable, key))
+
     def _iterable(self, node: Node) -> Node:
         """What a loop, or `next(iter(…))`, takes a value or a part of one from; itself where it is no such part."""
         for _ in range(4):
@@ -127,6 +143,18 @@ class Births:
             return call.args[1:]
         moved = {argument for argument, parameter in bound(call, forward) if self.movers.get(parameter)}
         return tuple(one for one in call.args[1:] if one not in moved)
+
+    def place_given(self, node: Node) -> Place | None:
+        """Where a call moves its receiver, or makes its result; None where it does not say."""
+        if node.op is not Op.CALL:
+            return None
+        device = self.keyword(node, "device")
+        return self._target(node) or (place_of(device, self.kinds) if device is not None else None)
+
+    def function_of(self, node: Node) -> Function | None:
+        """The function of this file that a value is."""
+        found = self.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node
+        return found.extra if found.op is Op.FUNCTION and isinstance(found.extra, Function) else None
 
     def is_moving_call(self, node: Node) -> bool:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
@@ -254,7 +282,7 @@ class Births:
 
     def is_encoding(self, node: Node) -> bool:
         """`tokenizer(text, return_tensors="pt")`, whatever it is that is called."""
-        given = self._keyword(node, "return_tensors")
+        given = self.keyword(node, "return_tensors")
         return given is not None and given.op is Op.CONST and given.extra == "pt"
 
     def _holds_tensors(self, owner: Class) -> bool:
@@ -310,14 +338,14 @@ class Births:
             else:
                 self._module(node, "built-by-unknown")
 
-    def _keyword(self, node: Node, keyword: str) -> Node | None:
+    def keyword(self, node: Node, keyword: str) -> Node | None:
         if not isinstance(node.extra, tuple) or keyword not in node.extra:
             return None
         return node.args[1 + node.extra.index(keyword)]
 
     def _placed(self, node: Node) -> None:
         """What `device=` says of the result of a call."""
-        device = self._keyword(node, "device")
+        device = self.keyword(node, "device")
         place = place_of(device, self.kinds) if device is not None else None
         if place is None:
             return
@@ -378,7 +406,7 @@ class Births:
         self.graph.add(Source(node, HOST, Birth.MODULE, (link,)))
 
     def _loaded(self, node: Node) -> None:
-        device = self._keyword(node, "map_location")
+        device = self.keyword(node, "map_location")
         if device is None and len(node.args) > 2:
             device = node.args[2]
         place = place_of(device, self.kinds) if device is not None else None
@@ -420,7 +448,7 @@ class Births:
             return HOST
         if row is not Effect.MOVE:
             return None
-        device = self._keyword(call, "device")
+        device = self.keyword(call, "device")
         if device is None and len(call.args) > 1 and isinstance(call.extra, tuple) and call.extra[0] is None:
             device = call.args[1]
         return place_of(device, self.kinds) if device is not None else None
@@ -456,8 +484,26 @@ class Births:
                 pending.append(inner)
             elif one.op is Op.PHI:
                 pending += one.args
+            elif (display := self._display_of(one)) is not None:
+                pending += display.args
             else:
                 found.add(one)
+        return found
+
+    def _display_of(self, node: Node) -> Node | None:
+        """The display of which a value is any element: `(x, y)` for `t` in `[t.cuda() for t in (x, y)]`."""
+        iterable = node.args[0] if node.op is Op.ITER else self._mapped.get(node)
+        return iterable if iterable is not None and iterable.op is Op.SEQUENCE else None
+
+    @cached_property
+    def _mapped(self) -> dict[Node, Node]:
+        """The parameter of each function that is given to `map`, and what that is called with the elements of."""
+        found: dict[Node, Node] = {}
+        for node in self.module.nodes():
+            if _calls_builtin(node, "map") and len(node.args) == 3:
+                called = self.function_of(node.args[1])
+                if called is not None and len(called.parameters) == 1:
+                    found[next(iter(called.parameters.values()))] = node.args[2]
         return found
 
     def _inner(self, node: Node) -> Node | None:
@@ -508,7 +554,7 @@ class Births:
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
-        if not self.managed and all(one.place == CALLER for one in known):
+        if not self.managed and all(one.place == CALLER for one in known) and not self._comes_otherwise(node):
             link = "named-otherwise" if sounds_otherwise(node) else link
             self.graph.add(Source(node, HOST, Birth.SIBLING, (link,)))
 
