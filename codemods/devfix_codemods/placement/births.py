@@ -329,6 +329,8 @@ class Births:
                     self.graph.add(Source(one, HOST, Birth.READER, ("needs-host",)))
         elif qualified.startswith("torch.cuda.") and qualified.endswith("Tensor"):
             self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
+        elif self.kinds.of(node) is Kind.DATASET:
+            self._kept(node)
         elif row is None and self.kinds.is_module(node):
             last = qualified.rpartition(".")[2]
             if last == "from_pretrained":
@@ -337,6 +339,12 @@ class Births:
                 self._module(node, self._sort_of_module(node))
             else:
                 self._module(node, "built-by-unknown")
+
+    def _kept(self, dataset: Node) -> None:
+        """What a dataset keeps is on the host by convention: workers and pinned memory need it there."""
+        for one in dataset.args[1:]:
+            self.graph.flows(one, dataset, "element", dataset.guard)
+        self.graph.add(Source(dataset, HOST, Birth.CHOSEN_HOST, ("kept-in-dataset",)))
 
     def keyword(self, node: Node, keyword: str) -> Node | None:
         if not isinstance(node.extra, tuple) or keyword not in node.extra:
@@ -485,6 +493,7 @@ class Births:
             elif one.op is Op.PHI:
                 pending += one.args
             elif (display := self._display_of(one)) is not None:
+                found.add(one)
                 pending += display.args
             else:
                 found.add(one)

@@ -25,6 +25,7 @@ STRENGTHS: dict[str, float] = {
     "array-made": 0.97,
     "encoding": 0.93,
     "needs-host": 0.97,
+    "kept-in-dataset": 0.8,
     "attribute-not-moved": 0.97,
     # ends
     "move": 1.0,
