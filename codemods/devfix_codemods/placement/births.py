@@ -32,6 +32,8 @@ class Births:
         self.calls = calls
         self.moves: dict[Node, Place] = {}
         """Each call that moves, and where to."""
+        self._called_moves: dict[Node, Place] = {}
+        """Each call of a function of this file that moves what it gets, and where to."""
         self.movers: dict[Node, list[Node]] = defaultdict(list)
         """The moves of each value, by what it was unpacked or made as."""
         self.moved_in_place: set[Node] = set()
@@ -42,6 +44,7 @@ class Births:
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
         self.owned = self._inside_modules()
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
+        self._parallel: list[Node] = []
         self.batches = Batches(self)
 
     def all(self) -> None:
@@ -63,11 +66,36 @@ class Births:
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
+        self._movers_called()
+        self._wrappers()
         self._flags()
         Families(self).all()
 
+    def _movers_called(self) -> None:
+        """`batch = to_cuda(batch)`: a call moves what it gets, if that is what the function does."""
+        for call, called in self.calls.items():
+            given = {parameter: argument for argument, parameter in bound(call, called)}
+            for value, _ in called.returns:
+                move = value.args[0] if value.op is Op.COMPREHENSION else value
+                place = self.moves.get(move)
+                if place is None or place.where is not Where.DEVICE or not self.is_move(move):
+                    continue
+                for root in self.roots(move):
+                    argument = given.get(root.args[0] if root.op is Op.ITER else root)
+                    if argument is not None:
+                        for one in self.roots(argument):
+                            self.movers[one].append(call)
+                        self._called_moves[call] = Place(place.where, given.get(place.node, place.node) if place.node else None)
+
+    def _wrappers(self) -> None:
+        """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
+        for node in self._parallel:
+            if not any(self.moves_of(root) for root in self.roots(node)):
+                self.graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+
     def _flags(self) -> None:
         """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
+        self.graph.host_only |= {(("call", ("REF", one)), False) for one in rows.AVAILABILITY if "mps" not in one}
         for root, moves in self.movers.items():
             for move in moves:
                 place = self.place_of_move(move)
@@ -285,18 +313,20 @@ class Births:
         given = self.keyword(node, "return_tensors")
         return given is not None and given.op is Op.CONST and given.extra == "pt"
 
-    def _holds_tensors(self, owner: Class) -> bool:
-        """Whether the modules of a class have parameters, as far as the class is read."""
+    def _holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
+        """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
+        within = (*around, owner)
         for one in owner.lineage():
             for function in (*one.methods.values(),):
-                if any(self._makes_tensors(node) for node in function.nodes if node.op is Op.CALL):
+                if any(self._makes_tensors(node, within) for node in function.nodes if node.op is Op.CALL):
                     return True
         return False
 
-    def _makes_tensors(self, call: Node) -> bool:
+    def _makes_tensors(self, call: Node, within: tuple[Class, ...]) -> bool:
         callee = call.args[0]
         if callee.op is Op.CLASS and isinstance(callee.extra, Class):
-            return callee.extra in self.kinds.module_classes
+            part = callee.extra
+            return part in self.kinds.module_classes and part not in within and self._holds_tensors(part, within)
         if callee.op is Op.ATTR and callee.extra in {"register_buffer", "register_parameter", "add_module"}:
             return True
         return any(
@@ -312,7 +342,7 @@ class Births:
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
         if qualified.endswith("DataParallel"):
-            self.graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+            self._parallel.append(node)
         elif row in {Effect.FACTORY, Effect.CONVERSION}:
             self._factory(node, qualified, row)
         elif row is Effect.HOST:
@@ -338,13 +368,21 @@ class Births:
             elif last[:1].isupper():
                 self._module(node, self._sort_of_module(node))
             else:
-                self._module(node, "built-by-unknown")
+                self._module(node, "built-beside-device" if self._knows_device(qualified) else "built-by-unknown")
 
     def _kept(self, dataset: Node) -> None:
         """What a dataset keeps is on the host by convention: workers and pinned memory need it there."""
         for one in dataset.args[1:]:
             self.graph.flows(one, dataset, "element", dataset.guard)
         self.graph.add(Source(dataset, HOST, Birth.CHOSEN_HOST, ("kept-in-dataset",)))
+
+    def _knows_device(self, builder: str) -> bool:
+        """Whether the file that a builder comes from has a device: then it may place what it builds."""
+        home = builder.rpartition(".")[0]
+        return any(
+            one.op is Op.REF and str(one.extra).rpartition(".")[0] == home and place_of(one, self.kinds) is not None
+            for one in self.module.nodes()
+        )
 
     def keyword(self, node: Node, keyword: str) -> Node | None:
         if not isinstance(node.extra, tuple) or keyword not in node.extra:
@@ -595,7 +633,7 @@ class Births:
     def place_of_move(self, move: Node) -> Place | None:
         if move.op is Op.AFTER:
             return self._target(self._moving_call(move.args[1]))
-        return self.moves.get(move)
+        return self.moves.get(move) or self._called_moves.get(move)
 
     # Modules
 

@@ -11,7 +11,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.calls import method as method_of
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Where
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Batches:
         elif node.op is Op.ATTR and (of := self._kinds.class_of(node.args[0])) is not None:
             yield from ((one, key) for one in self._stored(of, str(node.extra)))
         elif node.op is Op.PARAM:
-            yield from ((one, key) for one in self._arguments.get(node, ()))
+            yield from ((one, key) for one in self._kinds.given.get(node, ()))
         elif node.op is Op.GLOBAL:
             found = self._module.top.finals.get(str(node.extra))
             if found is not None:
@@ -157,15 +157,6 @@ class Batches:
             for store in function.stores:
                 if store.is_attribute and store.key == attribute and self._kinds.class_of(store.base) is owner:
                     yield store.value
-
-    @cached_property
-    def _arguments(self) -> dict[Node, list[Node]]:
-        """What the parameters of the functions of this file are given."""
-        found: dict[Node, list[Node]] = defaultdict(list)
-        for call, called in self._births.calls.items():
-            for argument, parameter in bound(call, called):
-                found[parameter].append(argument)
-        return found
 
 
 _MAKING = frozenset({Effect.FACTORY, Effect.HOST, Effect.READ, Effect.ARRAY, Effect.MODULE})

@@ -15,6 +15,7 @@ STRENGTHS: dict[str, float] = {
     "unpacked-beside-moved": 0.9,
     "module-made": 0.97,
     "built-by-unknown": 0.75,
+    "built-beside-device": 0.5,
     "used-as-module": 0.85,
     "maybe-bare": 0.4,
     "named-loader": 0.85,
@@ -44,6 +45,7 @@ STRENGTHS: dict[str, float] = {
     "unknown-call": 0.5,
     "module-method": 0.8,
     "index": 0.9,
+    "index-maybe-scalar": 0.35,
     # flow
     "field": 0.9,
     "element": 0.93,
