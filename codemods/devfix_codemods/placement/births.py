@@ -34,6 +34,8 @@ class Births:
         """Each call that moves, and where to."""
         self._called_moves: dict[Node, Place] = {}
         """Each call of a function of this file that moves what it gets, and where to."""
+        self._called_with: dict[Node, Node] = {}
+        """What that is."""
         self.movers: dict[Node, list[Node]] = defaultdict(list)
         """The moves of each value, by what it was unpacked or made as."""
         self.moved_in_place: set[Node] = set()
@@ -72,9 +74,13 @@ class Births:
         Families(self).all()
 
     def _movers_called(self) -> None:
-        """`batch = to_cuda(batch)`: a call moves what it gets, if that is what the function does."""
+        """`batch = to_cuda(batch)`: a call moves what it gets, if that is what the function does with it, or gives of it."""
         for call, called in self.calls.items():
             given = {parameter: argument for argument, parameter in bound(call, called)}
+            for parameter, argument in given.items():
+                for move in self.moves_of(parameter):
+                    for root in self.roots(argument):
+                        self.movers[root].append(move)
             for value, _ in called.returns:
                 move = value.args[0] if value.op is Op.COMPREHENSION else value
                 place = self.moves.get(move)
@@ -85,6 +91,7 @@ class Births:
                     if argument is not None:
                         for one in self.roots(argument):
                             self.movers[one].append(call)
+                        self._called_with[call] = argument
                         self._called_moves[call] = Place(place.where, given.get(place.node, place.node) if place.node else None)
 
     def _wrappers(self) -> None:
@@ -559,6 +566,8 @@ class Births:
             return node.args[0]
         if node.op is not Op.CALL:
             return None
+        if node in self._called_with:
+            return self._called_with[node]
         callee = node.args[0]
         qualified = name(callee)
         if qualified is not None:
