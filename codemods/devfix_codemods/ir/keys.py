@@ -23,14 +23,9 @@ def key(node: Node) -> Hashable:
             return ("compare", node.extra, *(key(one) for one in node.args))
         case Op.ITEM if len(node.args) == 1:
             return ("item", key(node.args[0]), node.extra)
-        case Op.CALL if (node.args[0].op is Op.REF or _is_predicate(node.args[0])) and len(node.args) <= 2:
-            return ("call", *(key(one) for one in node.args))
+        case Op.CALL if len(node.args) <= 2 and (called := name(node.args[0])) is not None:
+            return ("call", ("REF", called), *(key(one) for one in node.args[1:]))
     return ("node", node.index)
-
-
-def _is_predicate(callee: Node) -> bool:
-    """`torch.cuda.is_available`: asked again, it gives the same answer."""
-    return any(one.rpartition(".")[2].startswith("is_") for one in names(callee))
 
 
 def names(node: Node) -> tuple[str, ...]:

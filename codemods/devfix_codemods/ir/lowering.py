@@ -39,6 +39,14 @@ def lower(tree: ast.Module) -> Module:
     return module
 
 
+def _moved_since(node: Node, known: Node) -> bool:
+    """Whether `node` is `known` after statements that may have moved it in place, on some paths or on all."""
+    if node.op is Op.AFTER:
+        return node.args[0] is known or _moved_since(node.args[0], known)
+    joins = node.op is Op.PHI and node.syntax is None and node is not known
+    return joins and all(one is known or _moved_since(one, known) for one in node.args)
+
+
 class Lowering(Expressions):
     """One function. `outer` is what the functions around it bind when they are done."""
 
@@ -60,7 +68,9 @@ class Lowering(Expressions):
             self.parameters(syntax)
             self.block(syntax.body)
         for one, node in self.environment.items():
-            self.function.finals.setdefault(one, node)
+            known = self.function.finals.setdefault(one, node)
+            if _moved_since(node, known):
+                self.function.finals[one] = node
 
     def parameters(self, syntax: Definition) -> None:
         spec = syntax.args

@@ -11,6 +11,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.datasets import Batches
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
@@ -33,6 +34,10 @@ class Births:
         self.calls = calls
         self.moves: dict[Node, Place] = {}
         """Each call that moves, and where to."""
+        self._called_moves: dict[Node, Place] = {}
+        """Each call of a function of this file that moves what it gets, and where to."""
+        self._called_with: dict[Node, Node] = {}
+        """What that is."""
         self.movers: dict[Node, list[Node]] = defaultdict(list)
         """The moves of each value, by what it was unpacked or made as."""
         self.moved_in_place: set[Node] = set()
@@ -44,6 +49,8 @@ class Births:
         self.owned = self._inside_modules()
         self._readers = Readers(self)
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
+        self._parallel: list[Node] = []
+        self.batches = Batches(self)
 
     def all(self) -> None:
         self._refilled = {
@@ -58,15 +65,44 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if not self.managed and node not in self.callees and self.is_of_batch(node) and not self._is_refilled(node) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING} and not self._comes_otherwise(node):
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
+        self._movers_called()
+        self._wrappers()
         flags(self)
         self._readers.flags()
         Families(self).all()
+
+    def _movers_called(self) -> None:
+        """`batch = to_cuda(batch)`: a call moves what it gets, if that is what the function does with it, or gives of it."""
+        for call, called in self.calls.items():
+            given = {parameter: argument for argument, parameter in bound(call, called)}
+            for parameter, argument in given.items():
+                for move in self.moves_of(parameter):
+                    for root in self.roots(argument):
+                        self.movers[root].append(move)
+            for value, _ in called.returns:
+                move = value.args[0] if value.op is Op.COMPREHENSION else value
+                place = self.moves.get(move)
+                if place is None or place.where is not Where.DEVICE or not self.is_move(move):
+                    continue
+                for root in self.roots(move):
+                    argument = given.get(root.args[0] if root.op is Op.ITER else root)
+                    if argument is not None:
+                        for one in self.roots(argument):
+                            self.movers[one].append(call)
+                        self._called_with[call] = argument
+                        self._called_moves[call] = Place(place.where, given.get(place.node, place.node) if place.node else None)
+
+    def _wrappers(self) -> None:
+        """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
+        for node in self._parallel:
+            if not any(self.moves_of(root) for root in self.roots(node)):
+                self.graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
 
     # What constraints ask
 
@@ -96,6 +132,20 @@ class Births:
         base = self._iterable(node)
         return base is not node and self.is_loader(base)
 
+    def _is_refilled(self, node: Node) -> bool:
+        """Whether a batch, or what it is a part of, is given moved values under its own keys."""
+        while node not in self._refilled and node.op in {Op.ITEM, Op.ATTR}:
+            node = node.args[0]
+        return node in self._refilled
+
+    def _comes_otherwise(self, node: Node) -> bool:
+        """Whether what makes the elements of an iterable puts a part of them on a device, or makes numbers of it."""
+        iterable = self._iterable(node)
+        if iterable is node:
+            return False
+        key = node.extra if node.op is Op.ITEM and node.args[0].op is not Op.ITEM else None
+        return self.batches.is_placed(iterable, key) or (key is not None and self.batches.is_plain(iterable, key))
+
     def _iterable(self, node: Node) -> Node:
         """What a loop, or `next(iter(…))`, takes a value or a part of one from; itself where it is no such part."""
         for _ in range(4):
@@ -119,6 +169,18 @@ class Births:
             return call.args[1:]
         moved = {argument for argument, parameter in bound(call, forward) if self.movers.get(parameter)}
         return tuple(one for one in call.args[1:] if one not in moved)
+
+    def place_given(self, node: Node) -> Place | None:
+        """Where a call moves its receiver, or makes its result; None where it does not say."""
+        if node.op is not Op.CALL:
+            return None
+        device = self.keyword(node, "device")
+        return self._target(node) or (place_of(device, self.kinds) if device is not None else None)
+
+    def function_of(self, node: Node) -> Function | None:
+        """The function of this file that a value is."""
+        found = self.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node
+        return found.extra if found.op is Op.FUNCTION and isinstance(found.extra, Function) else None
 
     def is_moving_call(self, node: Node) -> bool:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
@@ -246,21 +308,23 @@ class Births:
 
     def is_encoding(self, node: Node) -> bool:
         """`tokenizer(text, return_tensors="pt")`, whatever it is that is called."""
-        given = self._keyword(node, "return_tensors")
+        given = self.keyword(node, "return_tensors")
         return given is not None and given.op is Op.CONST and given.extra == "pt"
 
-    def _holds_tensors(self, owner: Class) -> bool:
-        """Whether the modules of a class have parameters, as far as the class is read."""
+    def _holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
+        """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
+        within = (*around, owner)
         for one in owner.lineage():
             for function in (*one.methods.values(),):
-                if any(self._makes_tensors(node) for node in function.nodes if node.op is Op.CALL):
+                if any(self._makes_tensors(node, within) for node in function.nodes if node.op is Op.CALL):
                     return True
         return False
 
-    def _makes_tensors(self, call: Node) -> bool:
+    def _makes_tensors(self, call: Node, within: tuple[Class, ...]) -> bool:
         callee = call.args[0]
         if callee.op is Op.CLASS and isinstance(callee.extra, Class):
-            return callee.extra in self.kinds.module_classes
+            part = callee.extra
+            return part in self.kinds.module_classes and part not in within and self._holds_tensors(part, within)
         if callee.op is Op.ATTR and callee.extra in {"register_buffer", "register_parameter", "add_module"}:
             return True
         return any(
@@ -282,7 +346,7 @@ class Births:
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
         if qualified.endswith("DataParallel"):
-            self.graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+            self._parallel.append(node)
         elif row in {Effect.FACTORY, Effect.CONVERSION}:
             self._factory(node, qualified, row)
         elif row is Effect.HOST:
@@ -297,6 +361,8 @@ class Births:
             self._readers.function(node, canonical(qualified))
         elif qualified.startswith("torch.cuda.") and qualified.endswith("Tensor"):
             self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
+        elif self.kinds.of(node) is Kind.DATASET:
+            self._kept(node)
         elif row is None and self.kinds.is_module(node):
             last = qualified.rpartition(".")[2]
             if last == "from_pretrained":
@@ -304,16 +370,30 @@ class Births:
             elif last[:1].isupper():
                 self._module(node, self._sort_of_module(node))
             else:
-                self._module(node, "built-by-unknown")
+                self._module(node, "built-beside-device" if self._knows_device(qualified) else "built-by-unknown")
 
-    def _keyword(self, node: Node, keyword: str) -> Node | None:
+    def _kept(self, dataset: Node) -> None:
+        """What a dataset keeps is on the host by convention: workers and pinned memory need it there."""
+        for one in dataset.args[1:]:
+            self.graph.flows(one, dataset, "element", dataset.guard)
+        self.graph.add(Source(dataset, HOST, Birth.CHOSEN_HOST, ("kept-in-dataset",)))
+
+    def _knows_device(self, builder: str) -> bool:
+        """Whether the file that a builder comes from has a device: then it may place what it builds."""
+        home = builder.rpartition(".")[0]
+        return any(
+            one.op is Op.REF and str(one.extra).rpartition(".")[0] == home and place_of(one, self.kinds) is not None
+            for one in self.module.nodes()
+        )
+
+    def keyword(self, node: Node, keyword: str) -> Node | None:
         if not isinstance(node.extra, tuple) or keyword not in node.extra:
             return None
         return node.args[1 + node.extra.index(keyword)]
 
     def _placed(self, node: Node) -> None:
         """What `device=` says of the result of a call."""
-        device = self._keyword(node, "device")
+        device = self.keyword(node, "device")
         place = place_of(device, self.kinds) if device is not None else None
         if place is None:
             return
@@ -385,7 +465,7 @@ class Births:
         return False
 
     def _loaded(self, node: Node) -> None:
-        device = self._keyword(node, "map_location")
+        device = self.keyword(node, "map_location")
         if device is None and len(node.args) > 2:
             device = node.args[2]
         place = place_of(device, self.kinds) if device is not None else None
@@ -428,7 +508,7 @@ class Births:
             return HOST
         if row is not Effect.MOVE:
             return None
-        device = self._keyword(call, "device")
+        device = self.keyword(call, "device")
         if device is None and len(call.args) > 1 and isinstance(call.extra, tuple) and call.extra[0] is None:
             device = call.args[1]
         return place_of(device, self.kinds) if device is not None else None
@@ -464,8 +544,27 @@ class Births:
                 pending.append(inner)
             elif one.op is Op.PHI:
                 pending += one.args
+            elif (display := self._display_of(one)) is not None:
+                found.add(one)
+                pending += display.args
             else:
                 found.add(one)
+        return found
+
+    def _display_of(self, node: Node) -> Node | None:
+        """The display of which a value is any element: `(x, y)` for `t` in `[t.cuda() for t in (x, y)]`."""
+        iterable = node.args[0] if node.op is Op.ITER else self._mapped.get(node)
+        return iterable if iterable is not None and iterable.op is Op.SEQUENCE else None
+
+    @cached_property
+    def _mapped(self) -> dict[Node, Node]:
+        """The parameter of each function that is given to `map`, and what that is called with the elements of."""
+        found: dict[Node, Node] = {}
+        for node in self.module.nodes():
+            if _calls_builtin(node, "map") and len(node.args) == 3:
+                called = self.function_of(node.args[1])
+                if called is not None and len(called.parameters) == 1:
+                    found[next(iter(called.parameters.values()))] = node.args[2]
         return found
 
     def _inner(self, node: Node) -> Node | None:
@@ -474,6 +573,8 @@ class Births:
             return node.args[0]
         if node.op is not Op.CALL:
             return None
+        if node in self._called_with:
+            return self._called_with[node]
         callee = node.args[0]
         qualified = name(callee)
         if qualified is not None:
@@ -516,7 +617,7 @@ class Births:
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
-        if not self.managed and all(one.place == CALLER for one in known):
+        if not self.managed and all(one.place == CALLER for one in known) and not self._comes_otherwise(node):
             link = "named-otherwise" if sounds_otherwise(node) else link
             self.graph.add(Source(node, HOST, Birth.SIBLING, (link,)))
 
@@ -557,7 +658,7 @@ class Births:
     def place_of_move(self, move: Node) -> Place | None:
         if move.op is Op.AFTER:
             return self._target(self._moving_call(move.args[1]))
-        return self.moves.get(move)
+        return self.moves.get(move) or self._called_moves.get(move)
 
     # Modules
 

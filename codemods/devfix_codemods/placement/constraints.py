@@ -77,12 +77,20 @@ class Constraints:
         if not self.may_live(base) or self.births.is_of_batch(node):
             return
         if self.kinds.of(base) is Kind.TENSOR:
-            self.graph.same(base, node, "view", node.guard)
+            if not self._is_scalar(node):
+                self.graph.same(base, node, "view", node.guard)
             for index in node.args[1:]:
                 if self.kinds.of(index) is Kind.TENSOR:
-                    self.graph.only_from(node, index, "index", node.guard)
+                    link = "index-maybe-scalar" if _is_item(index) else "index"
+                    self.graph.only_from(node, index, link, node.guard)
         else:
             self.graph.part(node, base, node.guard)
+
+    def _is_scalar(self, item: Node) -> bool:
+        """Whether one element is read from a row of numbers: a 0-dim tensor, which may meet what is on a device."""
+        return item.op is Op.ITEM and _is_row(item.args[0]) and not any(
+            _slices(one) or self.kinds.of(one) is Kind.TENSOR for one in item.args[1:]
+        )
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]
@@ -306,6 +314,23 @@ class Constraints:
             elif callee.op not in {Op.REF, Op.ATTR} and node in self.kinds.differentiable:
                 self.graph.meets(callee, node, link, node.guard)
         self._operands(node, self.births.unmoved_arguments(node), link, scalars=False)
+
+
+def _is_item(index: Node) -> bool:
+    """`drawn[0]`: often a 0-dim tensor, which indexes tensors in any place."""
+    return index.op is Op.ITEM and isinstance(index.extra, int)
+
+
+def _is_row(node: Node) -> bool:
+    """`torch.tensor([1.0, 2.0])`: a tensor of one dimension."""
+    if node.op is not Op.CALL or not any(canonical(one) in rows.OF_DISPLAYS for one in names(node.args[0])):
+        return False
+    first = next(iter(node.args[1:]), None)
+    return first is not None and first.op is Op.SEQUENCE and all(one.op is Op.CONST for one in first.args)
+
+
+def _slices(index: Node) -> bool:
+    return index.extra == "slice" or index.op in {Op.SEQUENCE, Op.COMPREHENSION}
 
 
 def _is_of_tensor(index: Node | None) -> bool:

@@ -28,6 +28,8 @@ class Kinds:
         self._module = module
         self._calls = calls
         self.instances: dict[Node, Class] = {}
+        self.given: dict[Node, list[Node]] = defaultdict(list)
+        """What the calls in this file give each parameter."""
         self._stateful: list[Node] = []
         self._losses: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
@@ -233,6 +235,7 @@ class Kinds:
     def _local_call(self, node: Node, called: Function) -> None:
         for argument, parameter in bound(node, called):
             self._unify(parameter, argument)
+            self.given[parameter].append(argument)
         for value, _ in called.returns:
             if not (value.op is Op.CONST and value.extra is None) and not called.yields:
                 self._unify(node, value)

@@ -103,6 +103,13 @@ def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
     return Place(Where.DEVICE, node)
 
 
+def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
+    given = kinds.given.get(node, ())
+    if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
+        return HOST
+    return _by_name(node, kinds)
+
+
 def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
     base = node.args[0]
     if node.extra == "device":
@@ -158,4 +165,4 @@ def _text(node: Node) -> str:
     return next(iter(names(node)), "")
 
 
-_HANDLERS = {Op.CONST: _const, Op.CALL: _call, Op.PHI: _phi, Op.ATTR: _attr, Op.UNKNOWN: _unknown}
+_HANDLERS = {Op.CONST: _const, Op.CALL: _call, Op.PARAM: _param, Op.PHI: _phi, Op.ATTR: _attr, Op.UNKNOWN: _unknown}

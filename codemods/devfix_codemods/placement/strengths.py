@@ -15,6 +15,7 @@ STRENGTHS: dict[str, float] = {
     "unpacked-beside-moved": 0.9,
     "module-made": 0.97,
     "built-by-unknown": 0.6,
+    "built-beside-device": 0.5,
     "used-as-module": 0.85,
     "built-of-options": 0.6,
     "maybe-bare": 0.4,
@@ -29,6 +30,7 @@ STRENGTHS: dict[str, float] = {
     "array-of-tensors": 0.65,
     "encoding": 0.93,
     "needs-host": 0.97,
+    "kept-in-dataset": 0.8,
     "attribute-not-moved": 0.97,
     # ends
     "move": 1.0,
@@ -47,6 +49,7 @@ STRENGTHS: dict[str, float] = {
     "unknown-call": 0.5,
     "module-method": 0.8,
     "index": 0.9,
+    "index-maybe-scalar": 0.35,
     # flow
     "field": 0.9,
     "element": 0.93,
