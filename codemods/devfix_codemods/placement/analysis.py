@@ -37,9 +37,12 @@ class Analysis:
         """Whether a call computes a loss: of torch, or of what a model gave, on the way to `backward`."""
         if self.kinds.is_loss(call.args[0]):
             return True
-        return call in self.kinds.differentiable and any(
-            one.op is Op.CALL and one in self.kinds.differentiable for one in call.args[1:]
-        )
+        return call in self.kinds.differentiable and any(map(self._is_computed, call.args[1:]))
+
+    def _is_computed(self, node: Node) -> bool:
+        """Whether a value on the way to `backward` is the result of a call that does more than move or convert it."""
+        root = next(iter(self.constraints.births.roots(node)), node)
+        return root.op is Op.CALL and root in self.kinds.differentiable
 
     def ends(self, birth: Source) -> list[Conflict]:
         """All that `birth` shares its place with, the strongest first."""

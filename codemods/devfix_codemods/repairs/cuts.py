@@ -37,7 +37,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:
         return None
-    safe, unsafe = HARMLESS if cut.harmless else (SAFE, UNSAFE)
+    safe, unsafe = HARMLESS if cut.harmless and not _is_asked_by_unread(conflict) else (SAFE, UNSAFE)
     confidence = conflict.confidence
     if _wanted_on_host(analysis, conflict) or not _is_surely_tensor(analysis, conflict):
         safety = Safety.SUGGESTION
@@ -48,6 +48,11 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     else:
         safety = Safety.SUGGESTION
     return Fix(safety, cut.title, cut.edits)
+
+
+def _is_asked_by_unread(conflict: Conflict) -> bool:
+    """Whether an unread function gets both values: it may keep on the host what it gets there, as it may want it."""
+    return "unknown-call" in conflict.links
 
 
 def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
