@@ -47,7 +47,7 @@ class Tests:
         if node is None:
             return None
         if node.op is Op.COMPARE and len(node.args) == 2:
-            return _comparison(node)
+            return comparison(node)
         if node.op is Op.CALL and name(node.args[0]) == "builtins.isinstance" and len(node.args) == 3:
             types = node.args[2]
             named = ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
@@ -69,7 +69,7 @@ def _same_test(node: Node) -> Literal | None:
     return None
 
 
-def _comparison(node: Node) -> Literal:
+def comparison(node: Node) -> Literal:
     """`x is None` and `x is not None` are one atom, as are `==` and `!=`, `in` and `not in`."""
     operators = node.extra
     assert isinstance(operators, tuple)

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -10,6 +11,8 @@ from devfix_codemods.catalogue import libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.graph import Birth, Graph, Source
@@ -43,26 +46,28 @@ class Births:
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
 
     def all(self) -> None:
-        self._refilled = {
-            store.base
-            for function in self.module.functions
-            for store in function.stores
-            if not store.is_attribute and self.is_move(store.value)
-        }
+        refills = list(self._refills())
+        self._refilled = {store.base for store in refills}
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and not any(_refills_part(one, node) for one in refills) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
         self._flags()
+        self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
+
+    def _refills(self) -> Iterator[Store]:
+        """`batch[key] = batch[key].to(device)`"""
+        for function in self.module.functions:
+            yield from (one for one in function.stores if not one.is_attribute and self.is_move(one.value))
 
     def _flags(self) -> None:
         """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
@@ -73,7 +78,8 @@ class Births:
                     continue
                 device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
                 for atom, holds in move.guard - root.guard:
-                    if device is None or (isinstance(atom, tuple) and device in atom):
+                    lacks = isinstance(atom, tuple) and atom[0] == "raised"  # what has no `.to` is no tensor
+                    if device is None or lacks or (isinstance(atom, tuple) and device in atom):
                         self.graph.host_only.add((atom, not holds))
 
     # What constraints ask
@@ -616,6 +622,16 @@ def sounds_otherwise(node: Node) -> bool:
     """Whether a value is called what texts, sizes and other things are called that stay on the host."""
     word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
     return isinstance(word, str) and _OTHERWISE.search(word) is not None and not re.search(r"(?i)input_?ids?$", word)
+
+
+def _refills_part(store: Store, node: Node) -> bool:
+    """Whether `node` is read from what a loop over its keys has filled with moved values before."""
+    if node.op is not Op.ITEM or node.args[0] is not store.base or store.key is not None or node.index < store.value.index:
+        return False
+    keys = store.index.args[0] if store.index is not None and store.index.op is Op.ITER else None
+    if keys is None or keys.op is not Op.SEQUENCE:
+        return True
+    return any(one.op is not Op.CONST or one.extra == node.extra for one in keys.args)
 
 
 def _calls_builtin(node: Node, *called: str) -> bool:
