@@ -46,15 +46,15 @@ class Births:
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
 
     def all(self) -> None:
-        refills = list(self._refills())
-        self._refilled = {store.base for store in refills}
+        self._refilling = list(self._refills())
+        self._refilled = {store.base for store in self._refilling}
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and not any(_refills_part(one, node) for one in refills) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and not self._is_refilled(node) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
@@ -68,6 +68,10 @@ class Births:
         """`batch[key] = batch[key].to(device)`"""
         for function in self.module.functions:
             yield from (one for one in function.stores if not one.is_attribute and self.is_move(one.value))
+
+    def _is_refilled(self, node: Node) -> bool:
+        """Whether a part is read from where a moved one was stored."""
+        return any(_refills_part(one, node) for one in self._refilling)
 
     def _flags(self) -> None:
         """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
@@ -514,7 +518,7 @@ class Births:
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
-        if not self.managed and all(one.place == CALLER for one in known):
+        if not self.managed and not self._is_refilled(node) and all(one.place == CALLER for one in known):
             link = "named-otherwise" if sounds_otherwise(node) else link
             self.graph.add(Source(node, HOST, Birth.SIBLING, (link,)))
 

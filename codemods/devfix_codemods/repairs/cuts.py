@@ -12,6 +12,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.devices import Point, Suffix, after, before, suffixes
 from devfix_codemods.source import Source
 
@@ -39,7 +40,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         return None
     safe, unsafe = HARMLESS if cut.harmless and not _is_asked_by_unread(conflict) else (SAFE, UNSAFE)
     confidence = conflict.confidence
-    if _wanted_on_host(analysis, conflict) or not _is_surely_tensor(analysis, conflict):
+    if _wanted_on_host(analysis, conflict) or not _is_surely_tensor(analysis, conflict) or not suits_callers(analysis, conflict):
         safety = Safety.SUGGESTION
     elif confidence >= safe and cut.sure:
         safety = Safety.SAFE
