@@ -302,7 +302,16 @@ class Constraints:
                 self.graph.meets(callee.args[0], node, link, node.guard)
             elif callee.op not in {Op.REF, Op.ATTR} and node in self.kinds.differentiable:
                 self.graph.meets(callee, node, link, node.guard)
+            if self._only_transforms(node, callee):
+                link = "unread-function"
         self._operands(node, self.births.unmoved_arguments(node), link, scalars=False)
+
+    def _only_transforms(self, node: Node, callee: Node) -> bool:
+        """Whether a function of another file makes something of one value: it may well move it, nothing meets there."""
+        found = name(callee)
+        if found is None or found.rpartition(".")[2][:1].isupper() or found.partition(".")[0] in _READ_PACKAGES:
+            return False
+        return len(node.args) == 2 and self.may_live(node.args[1])
 
 
 def _is_of_tensor(index: Node | None) -> bool:
@@ -311,6 +320,9 @@ def _is_of_tensor(index: Node | None) -> bool:
         return False
     return index.extra == "slice" or (index.op is Op.SEQUENCE and any(map(_is_of_tensor, index.args)))
 
+
+_READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
+"""Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
 
 _NO_FLOW = frozenset(
     {Effect.READ, Effect.ARRAY, Effect.OTHER, Effect.MODULE, Effect.FACTORY, Effect.HOST, Effect.LOAD, Effect.SYNC}

@@ -52,7 +52,9 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
 
 
 def _is_asked_by_unread(conflict: Conflict) -> bool:
-    """Whether an unread function gets both values: it may keep on the host what it gets there, as it may want it."""
+    """Whether only an unread function says that values belong together: it may want one of them where it is."""
+    if conflict.birth.birth is Birth.READER:  # a copy on the host is one for whatever reads it
+        return "unread-function" in conflict.links
     return "unknown-call" in conflict.links
 
 
