@@ -7,6 +7,7 @@ from functools import cached_property
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict, ends
 
@@ -14,9 +15,9 @@ from devfix_codemods.placement.search import Conflict, ends
 class Analysis:
     """What is known of where the values of one file live."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, outside: Outside | None = None) -> None:
         self.module = lower(tree)
-        self.constraints = Constraints(self.module)
+        self.constraints = Constraints(self.module, outside or Outside())
         self.kinds = self.constraints.kinds
         self.graph = self.constraints.graph
         self._ends: dict[Source, list[Conflict]] = {}

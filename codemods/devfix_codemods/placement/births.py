@@ -14,9 +14,11 @@ from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 
 CALLER = Place(Where.CALLER)
@@ -27,8 +29,10 @@ _CHAINED = frozenset("float long double half int bool detach unsqueeze squeeze v
 class Births:
     """Adds the sources of one file to its graph."""
 
-    def __init__(self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function]) -> None:
+    def __init__(self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function], outside: Outside) -> None:
         self.module = module
+        self.outside = outside
+        self.datasets = Datasets(kinds, outside, module.nodes())
         self.kinds = kinds
         self.graph = graph
         self.calls = calls
@@ -54,7 +58,7 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and not self._is_refilled(node) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if self._comes_from_host(node) and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and not self._is_refilled(node) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING} and not self._stays(node):
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
@@ -63,6 +67,15 @@ class Births:
         self._flags()
         self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
+
+    def _comes_from_host(self, node: Node) -> bool:
+        """Whether no framework places what the function of a value is given."""
+        return not self.managed and not self.outside.is_managed(node.function.owner)
+
+    def _stays(self, node: Node) -> bool:
+        """Whether the data set of a loader has placed a part of a batch, or gives a text there."""
+        part = node.extra if node.op is Op.ITEM and len(node.args) == 1 else None
+        return self.datasets.stays(self._iterable(node), part)
 
     def _refills(self) -> Iterator[Store]:
         """`batch[key] = batch[key].to(device)`"""
@@ -518,9 +531,12 @@ class Births:
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
-        if not self.managed and not self._is_refilled(node) and all(one.place == CALLER for one in known):
+        if self._comes_from_host(node) and not self._is_refilled(node) and not self._is_given(node) and all(one.place == CALLER for one in known):
             link = "named-otherwise" if sounds_otherwise(node) else link
             self.graph.add(Source(node, HOST, Birth.SIBLING, (link,)))
+
+    def _is_given(self, node: Node) -> bool:
+        return self.is_of_batch(node) and self._stays(node)
 
     def made_beside(self, node: Node) -> None:
         """A module that came with one which is moved."""

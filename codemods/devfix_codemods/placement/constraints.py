@@ -11,6 +11,7 @@ from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.outside import Outside
 
 _PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
@@ -21,12 +22,12 @@ _PLACELESS = frozenset(
 class Constraints:
     """Builds the graph of one file."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, outside: Outside) -> None:
         self.module = module
         self.calls = local_calls(module)
         self.kinds = Kinds(module, self.calls)
         self.graph = Graph()
-        self.births = Births(module, self.kinds, self.graph, self.calls)
+        self.births = Births(module, self.kinds, self.graph, self.calls, outside)
         self.births.all()
         for function in module.functions:
             for node in list(function.nodes):
