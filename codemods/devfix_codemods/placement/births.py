@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -10,12 +11,16 @@ from devfix_codemods.catalogue import libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.calls import method as method_of
-from devfix_codemods.placement.datasets import Batches
+from devfix_codemods.placement.batches import Batches
+from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.readers import Readers, is_of_tensors
 
@@ -27,8 +32,10 @@ _CHAINED = frozenset("float long double half int bool detach unsqueeze squeeze v
 class Births:
     """Adds the sources of one file to its graph."""
 
-    def __init__(self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function]) -> None:
+    def __init__(self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function], outside: Outside) -> None:
         self.module = module
+        self.outside = outside
+        self.datasets = Datasets(kinds, outside, module.nodes())
         self.kinds = kinds
         self.graph = graph
         self.calls = calls
@@ -53,19 +60,15 @@ class Births:
         self.batches = Batches(self)
 
     def all(self) -> None:
-        self._refilled = {
-            store.base
-            for function in self.module.functions
-            for store in function.stores
-            if not store.is_attribute and self.is_move(store.value)
-        }
+        self._refilling = list(self._refills())
+        self._refilled = {store.base for store in self._refilling}
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and not self._is_refilled(node) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING} and not self._comes_otherwise(node):
+                if node not in self.callees and self._is_born_of_batch(node):
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
@@ -75,6 +78,7 @@ class Births:
         self._wrappers()
         flags(self)
         self._readers.flags()
+        self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
 
     def _movers_called(self) -> None:
@@ -103,6 +107,27 @@ class Births:
         for node in self._parallel:
             if not any(self.moves_of(root) for root in self.roots(node)):
                 self.graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+
+    def _is_born_of_batch(self, node: Node) -> bool:
+        """Whether a value is a part of a loader's batch that nothing has placed yet."""
+        if not self._comes_from_host(node) or not self.is_of_batch(node) or self._is_refilled(node):
+            return False
+        known = self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}
+        return known and not self._comes_otherwise(node) and not self._stays(node)
+
+    def _comes_from_host(self, node: Node) -> bool:
+        """Whether no framework places what the function of a value is given."""
+        return not self.managed and not self.outside.is_managed(node.function.owner)
+
+    def _stays(self, node: Node) -> bool:
+        """Whether the data set of a loader has placed a part of a batch, or gives a text there."""
+        part = node.extra if node.op is Op.ITEM and len(node.args) == 1 else None
+        return self.datasets.stays(self._iterable(node), part)
+
+    def _refills(self) -> Iterator[Store]:
+        """`batch[key] = batch[key].to(device)`"""
+        for function in self.module.functions:
+            yield from (one for one in function.stores if not one.is_attribute and self.is_move(one.value))
 
     # What constraints ask
 
@@ -134,6 +159,8 @@ class Births:
 
     def _is_refilled(self, node: Node) -> bool:
         """Whether a batch, or what it is a part of, is given moved values under its own keys."""
+        if any(_refills_part(one, node) for one in self._refilling):
+            return True
         while node not in self._refilled and node.op in {Op.ITEM, Op.ATTR}:
             node = node.args[0]
         return node in self._refilled
@@ -617,9 +644,14 @@ class Births:
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
-        if not self.managed and all(one.place == CALLER for one in known) and not self._comes_otherwise(node):
+        if not self._comes_from_host(node) or self._is_refilled(node) or self._is_given(node) or self._comes_otherwise(node):
+            return
+        if all(one.place == CALLER for one in known):
             link = "named-otherwise" if sounds_otherwise(node) else link
             self.graph.add(Source(node, HOST, Birth.SIBLING, (link,)))
+
+    def _is_given(self, node: Node) -> bool:
+        return self.is_of_batch(node) and self._stays(node)
 
     def made_beside(self, node: Node) -> None:
         """A module that came with one which is moved."""
@@ -738,6 +770,16 @@ def sounds_otherwise(node: Node) -> bool:
     """Whether a value is called what texts, sizes and other things are called that stay on the host."""
     word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
     return isinstance(word, str) and _OTHERWISE.search(word) is not None and not re.search(r"(?i)input_?ids?$", word)
+
+
+def _refills_part(store: Store, node: Node) -> bool:
+    """Whether `node` is read from what a loop over its keys has filled with moved values before."""
+    if node.op is not Op.ITEM or node.args[0] is not store.base or store.key is not None or node.index < store.value.index:
+        return False
+    keys = store.index.args[0] if store.index is not None and store.index.op is Op.ITER else None
+    if keys is None or keys.op is not Op.SEQUENCE:
+        return True
+    return any(one.op is not Op.CONST or one.extra == node.extra for one in keys.args)
 
 
 def _calls_builtin(node: Node, *called: str) -> bool:

@@ -12,6 +12,7 @@ from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.outside import Outside
 
 _PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
@@ -22,12 +23,12 @@ _PLACELESS = frozenset(
 class Constraints:
     """Builds the graph of one file."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, outside: Outside) -> None:
         self.module = module
         self.calls = local_calls(module)
         self.kinds = Kinds(module, self.calls)
         self.graph = Graph()
-        self.births = Births(module, self.kinds, self.graph, self.calls)
+        self.births = Births(module, self.kinds, self.graph, self.calls, outside)
         self.births.all()
         for function in module.functions:
             for node in list(function.nodes):
@@ -313,7 +314,16 @@ class Constraints:
                 self.graph.meets(callee.args[0], node, link, node.guard)
             elif callee.op not in {Op.REF, Op.ATTR} and node in self.kinds.differentiable:
                 self.graph.meets(callee, node, link, node.guard)
+            if self._only_transforms(node, callee):
+                link = "unread-function"
         self._operands(node, self.births.unmoved_arguments(node), link, scalars=False)
+
+    def _only_transforms(self, node: Node, callee: Node) -> bool:
+        """Whether a function of another file makes something of one value: it may well move it, nothing meets there."""
+        found = name(callee)
+        if found is None or found.rpartition(".")[2][:1].isupper() or found.partition(".")[0] in _READ_PACKAGES:
+            return False
+        return len(node.args) == 2 and self.may_live(node.args[1])
 
 
 def _is_item(index: Node) -> bool:
@@ -339,6 +349,9 @@ def _is_of_tensor(index: Node | None) -> bool:
         return False
     return index.extra == "slice" or (index.op is Op.SEQUENCE and any(map(_is_of_tensor, index.args)))
 
+
+_READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
+"""Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
 
 _NO_FLOW = frozenset(
     {Effect.READ, Effect.ARRAY, Effect.OTHER, Effect.MODULE, Effect.FACTORY, Effect.HOST, Effect.LOAD, Effect.SYNC}

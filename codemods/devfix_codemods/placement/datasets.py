@@ -1,165 +1,211 @@
-"""What loaders and generators give, as far as the code that makes it is read: parts that are placed, and parts that are
-plain numbers."""
+"""Data sets whose items are on a device: a loader over them yields what needs no move.
 
-from collections import defaultdict
-from collections.abc import Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
+What is asked is where the values come from that a loader's data set is made of, or gives: back through calls that are
+read, attributes and containers, in this file and in those that it imports.
+"""
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
-from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Module, Node, Op
-from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.calls import method as method_of
-from devfix_codemods.placement.kinds import Kinds
-from devfix_codemods.placement.places import Where
+from collections.abc import Iterable, Iterator, Mapping
 
-if TYPE_CHECKING:
-    from devfix_codemods.placement.births import Births
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
+from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import key, name
+from devfix_codemods.placement.calls import local_calls, method
+from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.places import Where, place_of
 
-MOST_VALUES = 300
-"""How many values are looked at for one part of a batch."""
-
-Part = tuple[Node, object]
-"""A value, and the constant index under which a part of it is read, None where all of it is."""
+DEEPEST = 14
+Bindings = Mapping[Node, Node]
+"""What the parameters of a constructor are given."""
 
 
-class Batches:
-    """Follows the parts of batches back to what they are made of."""
+class Datasets:
+    """What the loaders of one file yield, as far as it can be read."""
 
-    def __init__(self, births: "Births") -> None:
-        self._births = births
-        self._kinds: Kinds = births.kinds
-        self._module: Module = births.module
+    def __init__(self, kinds: Kinds, outside: Outside, nodes: Iterable[Node]) -> None:
+        self._outside = outside
+        self._own = kinds
+        self._others: dict[Module, Kinds] = {}
+        self._devices = {key(one.args[0]) for one in nodes if one.op is Op.ATTR and one.extra == "device"}
 
-    def is_placed(self, iterable: Node, key: object) -> bool:
-        """Whether what is read under `key` from the elements of `iterable` was moved to, or made on, a device."""
-        return any(self._reaches_device(value, key) for value in (*self._given(iterable), *self._datasets(iterable)))
-
-    def is_plain(self, iterable: Node, key: object) -> bool:
-        """Whether a generator, or what collates, gives a number, or a text, under `key`."""
-        parts = [self._narrowed(value, key) for value in self._given(iterable)]
-        return bool(parts) and all(part is not None and self._is_number(part) for part in parts)
-
-    def _is_number(self, node: Node) -> bool:
-        if node.op is Op.CALL and any(effect(canonical(one)) is Effect.READ for one in names(node.args[0])):
+    def stays(self, loader: Node, part: object) -> bool:
+        """Whether a part of what a loader yields is not on the host, or is no tensor."""
+        if self._says_device(loader):
             return True
-        return self._kinds.of(node) in {Kind.NUMBER, Kind.TEXT}
+        made = list(self._origins(loader, 0))
+        return bool(made) and any(self._stays_in(one, part) for one in made)
 
-    # What makes batches
+    def _says_device(self, loader: Node) -> bool:
+        """`loader.dataset.device`"""
+        return any(isinstance(one, tuple) and one[0] == "attr" and one[2] == "dataset" and one[1] == key(loader) for one in self._devices)
 
-    def _given(self, iterable: Node) -> Iterator[Node]:
-        """The batches themselves: what a generator, `__iter__`, or the `collate_fn` of a loader gives."""
-        called = self._births.calls.get(iterable)
-        owner = self._kinds.class_of(iterable)
-        if iterable.op is Op.COMPREHENSION:
-            yield iterable.args[0]
-        elif called is not None and called.yields:
+    def _stays_in(self, loader: Node, part: object) -> bool:
+        data = _argument(loader, 0, "dataset")
+        if data is None:
+            return False
+        if key(data) in self._devices:
+            return True
+        made = list(self._origins(data, 0))
+        return any(one.op is Op.CALL and self._gives(one, part) for one in made)
+
+    def _gives(self, made: Node, part: object) -> bool:
+        """Whether a data set gives a placed part, or a text."""
+        found = self._outside.definition(made.args[0])
+        if not isinstance(found, Class):
+            return any(self._is_placed(one, {}, 0) for one in made.args[1:])
+        given, item = method(found, "__init__"), method(found, "__getitem__")
+        bindings: dict[Node, Node] = {}
+        if given is not None:
+            bindings = {parameter: argument for argument, parameter in bound(made, given)}
+            if isinstance(made.extra, tuple) and "*" in made.extra and any(self._is_placed(one, {}, 0) for one in made.args[1:]):
+                return True
+        if item is None or not item.returns:
+            return False
+        return all(self._stays_at(value, part, bindings) for value, _ in item.returns)
+
+    def _stays_at(self, value: Node, part: object, bindings: Bindings) -> bool:
+        if value.op is Op.SEQUENCE and isinstance(part, int) and part < len(value.args):
+            value = value.args[part]
+        elif value.op is Op.MAPPING and isinstance(value.extra, tuple) and part in value.extra:
+            value = value.args[value.extra.index(part)]
+        elif value.op in {Op.SEQUENCE, Op.MAPPING}:
+            return bool(value.args) and all(self._is_placed(one, bindings, 0) for one in value.args)
+        return _is_text(value) or self._is_placed(value, bindings, 0)
+
+    # Where values come from
+
+    def _origins(self, node: Node, depth: int) -> Iterator[Node]:
+        """The calls that make a value, through functions, attributes and choices."""
+        if depth > DEEPEST:
+            return
+        if node.op is Op.CALL:
+            called = self._outside.definition(node.args[0]) or self._method(node)
+            if isinstance(called, Function) and not called.yields:
+                for value, _ in called.returns:
+                    yield from self._origins(value, depth + 1)
+            elif effect(canonical(name(node.args[0]) or "")) in {Effect.PASS, Effect.WRAP} and len(node.args) > 1:
+                yield from self._origins(node.args[1], depth + 1)
+            else:
+                yield node
+        else:
+            for one in self._before(node):
+                yield from self._origins(one, depth + 1)
+
+    def _before(self, node: Node) -> Iterator[Node]:
+        """What a value is a copy of, or a known element of."""
+        if node.op in {Op.PHI, Op.AFTER}:
+            yield from node.args if node.op is Op.PHI else node.args[:1]
+        elif node.op is Op.GLOBAL:
+            found = node.function.module.top.finals.get(str(node.extra))
+            if found is not None:
+                yield found
+        elif node.op is Op.ATTR:
+            yield from self._stored(node)
+        elif node.op is Op.ITEM and isinstance(node.extra, int):
+            for base in self._results(node.args[0]):
+                if base.op is Op.SEQUENCE and node.extra < len(base.args):
+                    yield base.args[node.extra]
+
+    def _results(self, node: Node) -> Iterator[Node]:
+        """What a call of a function that is read gives; else the value itself."""
+        called = (self._outside.definition(node.args[0]) or self._method(node)) if node.op is Op.CALL else None
+        if isinstance(called, Function) and not called.yields:
             yield from (value for value, _ in called.returns)
-        elif owner is not None:
-            yield from self._results(owner, "__iter__")
-        for loader in self._loaders(iterable):
-            collate = self._births.keyword(loader, "collate_fn")
-            if collate is not None and (found := self._births.function_of(collate)) is not None:
-                yield from (value for value, _ in found.returns)
+        else:
+            yield node
 
-    def _datasets(self, iterable: Node) -> Iterator[Node]:
-        """The datasets of the loaders that may be meant, unless something else makes batches of their items."""
-        for loader in self._loaders(iterable):
-            dataset = self._births.keyword(loader, "dataset") or next(iter(loader.args[1:2]), None)
-            if dataset is not None and self._births.keyword(loader, "collate_fn") is None:
-                yield dataset
+    def _method(self, call: Node) -> Function | None:
+        """The method of its own object that a method calls."""
+        callee, owner = call.args[0], call.function.owner
+        if owner is None or callee.op is not Op.ATTR or callee.args[0] is not call.function.self_node:
+            return None
+        return next((one.methods[str(callee.extra)] for one in self._lineage(owner) if str(callee.extra) in one.methods), None)
 
-    def _loaders(self, iterable: Node) -> list[Node]:
-        return self._made.get(self._kinds.find(iterable), [])
+    def _stored(self, node: Node) -> Iterator[Node]:
+        """What methods of its class, and of those that it is derived from, store in an attribute of an object."""
+        owner = node.function.owner
+        if owner is None or node.args[0] is not node.function.self_node:
+            return
+        for one in self._lineage(owner):
+            for function in one.methods.values():
+                for store in function.stores:
+                    if store.is_attribute and store.key == node.extra and store.base is function.self_node:
+                        yield store.value
 
-    @cached_property
-    def _made(self) -> dict[Node, list[Node]]:
-        """The calls of `DataLoader`, by what stands for all copies of their results."""
-        found: dict[Node, list[Node]] = defaultdict(list)
-        for node in self._module.nodes():
-            if node.op is Op.CALL and any(canonical(one) in rows.LOADERS for one in names(node.args[0])):
-                found[self._kinds.find(node)].append(node)
+    def _lineage(self, owner: Class) -> Iterator[Class]:
+        pending = [owner]
+        for one in pending:  # grows by the bases of each
+            yield one
+            bases = map(self._outside.definition, one.bases)
+            pending += [base for base in bases if isinstance(base, Class) and base not in pending]
+
+    # Places
+
+    def _is_placed(self, node: Node, bindings: Bindings, depth: int) -> bool:
+        """Whether a value, or what it holds or is made of, was moved to a device."""
+        if depth > DEEPEST:
+            return False
+        if node in bindings:
+            return self._is_placed(bindings[node], {}, depth + 1)
+        if node.op is Op.CALL:
+            return self._call_places(node, bindings, depth)
+        if node.op in {Op.ITEM, Op.ITER}:
+            known = list(self._before(node))
+            return any(self._is_placed(one, bindings, depth + 1) for one in known or node.args[:1])
+        if node.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.OPERATION}:
+            return any(self._is_placed(one, bindings, depth + 1) for one in node.args)
+        return any(self._is_placed(one, bindings, depth + 1) for one in self._before(node))
+
+    def _call_places(self, call: Node, bindings: Bindings, depth: int) -> bool:
+        moves = self._moves(call)
+        if moves is not None:
+            return moves
+        callee = call.args[0]
+        if callee.op is Op.ATTR and name(callee) is None and self._is_placed(callee.args[0], bindings, depth + 1):
+            return method_effect(str(callee.extra)) is not Effect.TO_HOST
+        called = self._outside.definition(callee) or self._method(call)
+        if isinstance(called, Function) and called.returns:
+            inner = {parameter: argument for argument, parameter in bound(call, called)}
+            return any(self._is_placed(value, {**bindings, **inner}, depth + 1) for value, _ in called.returns)
+        return any(self._is_placed(one, bindings, depth + 1) for one in call.args[1:])
+
+    def _moves(self, call: Node) -> bool | None:
+        """Whether a call places its result on a device; None where it says nothing of a place."""
+        callee = call.args[0]
+        row = method_effect(str(callee.extra)) if callee.op is Op.ATTR and name(callee) is None else None
+        if row in {Effect.CUDA, Effect.TO_HOST}:
+            return row is Effect.CUDA
+        kinds = self._kinds_of(call)
+        named = call.extra if isinstance(call.extra, tuple) else ()
+        for argument, keyword in zip(call.args[1:], named):
+            asked = keyword == "device" or row is Effect.MOVE
+            if asked or (argument.op is not Op.CONST and kinds.of(argument) in {None, Kind.DEVICE}):
+                place = place_of(argument, kinds)
+                if place is not None:
+                    return place.where is not Where.HOST
+        return None
+
+    def _kinds_of(self, node: Node) -> Kinds:
+        """The kinds of the values of the file that a value is in."""
+        module = node.function.module
+        if module is self._own.module:
+            return self._own
+        found = self._others.get(module)
+        if found is None:
+            found = self._others[module] = Kinds(module, local_calls(module))
         return found
 
-    def _results(self, owner: Class, called: str) -> Iterator[Node]:
-        found = method_of(owner, called)
-        if found is not None:
-            yield from (value for value, _ in found.returns)
 
-    # What they are made of
-
-    def _reaches_device(self, value: Node, key: object) -> bool:
-        pending: list[Part] = [(value, key)]
-        seen: set[Part] = set()
-        while pending and len(seen) < MOST_VALUES:
-            part = pending.pop()
-            if part in seen:
-                continue
-            seen.add(part)
-            place = self._births.place_given(part[0])
-            if place is not None and place.where is Where.DEVICE:
-                return True
-            if place is None or place.where is Where.FOLLOWS:
-                pending += self._made_of(*part)
-        return False
-
-    def _made_of(self, node: Node, key: object) -> Iterator[Part]:
-        narrowed = self._narrowed(node, key)
-        if narrowed is not None:
-            yield narrowed, None
-            return
-        owner = self._kinds.class_of(node)
-        if owner is not None:
-            yield from ((one, key) for one in self._results(owner, "__getitem__"))
-        elif self._kinds.of(node) in _WITHOUT_PLACE:
-            return
-        elif node.op is Op.CALL:
-            yield from ((one, key) for one in self._of_call(node))
-        elif node.op is Op.ATTR and (of := self._kinds.class_of(node.args[0])) is not None:
-            yield from ((one, key) for one in self._stored(of, str(node.extra)))
-        elif node.op is Op.PARAM:
-            yield from ((one, key) for one in self._kinds.given.get(node, ()))
-        elif node.op is Op.GLOBAL:
-            found = self._module.top.finals.get(str(node.extra))
-            if found is not None:
-                yield found, key
-        else:
-            yield from ((one, key) for one in node.args)
-
-    def _narrowed(self, node: Node, key: object) -> Node | None:
-        """The part of a display, or the tensor of a `TensorDataset`, that is read under `key`."""
-        values: tuple[Node, ...] = ()
-        if node.op is Op.SEQUENCE:
-            values = node.args
-        elif node.op is Op.MAPPING and isinstance(node.extra, tuple) and key in node.extra:
-            return node.args[node.extra.index(key)]
-        elif node.op is Op.CALL and name(node.args[0]) in _TENSOR_DATASETS:
-            values = node.args[1:]
-        return values[key] if isinstance(key, int) and -len(values) <= key < len(values) else None
-
-    def _of_call(self, call: Node) -> Iterator[Node]:
-        callee = call.args[0]
-        called = self._births.calls.get(call)
-        if called is not None:
-            yield from (value for value, _ in called.returns)
-        elif any(effect(canonical(one)) in _MAKING for one in names(callee)):
-            return
-        elif callee.op is Op.ATTR and method_effect(str(callee.extra)) is Effect.READ:
-            return
-        else:
-            if callee.op is Op.ATTR and not names(callee):
-                yield callee.args[0]
-            yield from call.args[1:]
-
-    def _stored(self, owner: Class, attribute: str) -> Iterator[Node]:
-        for function in self._module.functions:
-            for store in function.stores:
-                if store.is_attribute and store.key == attribute and self._kinds.class_of(store.base) is owner:
-                    yield store.value
+def _argument(call: Node, position: int, keyword: str) -> Node | None:
+    """What a call of a loader gets."""
+    if call.op is not Op.CALL or kind(name(call.args[0]) or "") is not Kind.LOADER:
+        return None
+    named = call.extra if isinstance(call.extra, tuple) else ()
+    if keyword in named:
+        return call.args[1 + named.index(keyword)]
+    plain = [one for one, word in zip(call.args[1:], named) if word is None]
+    return plain[position] if position < len(plain) else None
 
 
-_MAKING = frozenset({Effect.FACTORY, Effect.HOST, Effect.READ, Effect.ARRAY, Effect.MODULE})
-"""What is no copy of what it gets."""
-_TENSOR_DATASETS = frozenset({"torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset"})
-_WITHOUT_PLACE = frozenset({Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.MODULE, Kind.TOKENIZER})
+def _is_text(node: Node) -> bool:
+    return node.op is Op.CONST and isinstance(node.extra, str)

@@ -23,7 +23,8 @@ def flags(births: "Births") -> None:
     for place, guard in moved:
         device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
         for atom, holds in guard:
-            if device is None or (isinstance(atom, tuple) and device in atom):
+            lacks = isinstance(atom, tuple) and atom[0] == "raised"  # what has no `.to` is no tensor
+            if device is None or lacks or (isinstance(atom, tuple) and device in atom):
                 births.graph.host_only.add((atom, not holds))
     births.graph.host_only |= {one for node in births.module.nodes() for one in _asked(node)} - used
 

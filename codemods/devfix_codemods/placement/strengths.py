@@ -47,6 +47,7 @@ STRENGTHS: dict[str, float] = {
     "module-call-by-use": 0.93,
     "differentiable-call": 0.95,
     "unknown-call": 0.5,
+    "unread-function": 0.5,
     "module-method": 0.8,
     "index": 0.9,
     "index-maybe-scalar": 0.35,

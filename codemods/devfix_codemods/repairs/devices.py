@@ -225,7 +225,7 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     """`x.device` of a tensor here that must be where the value has to go."""
     side = device_side(conflict)
     for name, node in point.environment.items():
-        if isinstance(name, str) and node in side and name.isidentifier() and _is_tensor(analysis, node):
+        if isinstance(name, str) and node in side and name.isidentifier() and _is_tensor(analysis, node) and _is_given(node, point):
             yield Suffix(f".to({name}.device)", f"{name}.device", follows=analysis.kinds.of(node) is Kind.TENSOR)
 
 
@@ -264,6 +264,14 @@ def _enters(analysis: Analysis, node: Node) -> bool:
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def _is_given(node: Node, point: Point) -> bool:
+    """Whether a parameter is a tensor at the point: where all its uses are under a condition, it may be None elsewhere."""
+    if node.op is not Op.PARAM:
+        return True
+    uses = [one for one in node.function.nodes if node in one.args and one.op not in {Op.PHI, Op.COMPARE}]
+    return any(one.guard <= point.guard for one in uses)
 
 
 def device_side(conflict: Conflict) -> set[Node]:
