@@ -78,6 +78,12 @@ class Program:
         """Where values live, as constraints that the whole file says, and the conflicts between them."""
         return Analysis(self.tree)
 
+    def forget(self) -> None:
+        """Let go of the placement analysis: its values hold one another."""
+        found = self.__dict__.pop("placement", None)
+        if found is not None:
+            found.forget()
+
     def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
         """The calls of what is named `name`, in this file and in those of the project that import it."""
         for program in (self, *self.importing):
