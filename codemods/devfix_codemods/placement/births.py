@@ -62,7 +62,7 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and not self._is_refilled(node) and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING} and not self._comes_otherwise(node):
+                if self._is_loaded(node):
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
@@ -74,25 +74,29 @@ class Births:
         Families(self).all()
 
     def _movers_called(self) -> None:
-        """`batch = to_cuda(batch)`: a call moves what it gets, if that is what the function does with it, or gives of it."""
+        """A call moves what it gets, if that is what the function does with it: `batch = to_cuda(batch)`."""
         for call, called in self.calls.items():
             given = {parameter: argument for argument, parameter in bound(call, called)}
             for parameter, argument in given.items():
-                for move in self.moves_of(parameter):
-                    for root in self.roots(argument):
-                        self.movers[root].append(move)
+                for root in self.roots(argument):
+                    self.movers[root] += self.moves_of(parameter)
             for value, _ in called.returns:
-                move = value.args[0] if value.op is Op.COMPREHENSION else value
-                place = self.moves.get(move)
-                if place is None or place.where is not Where.DEVICE or not self.is_move(move):
-                    continue
-                for root in self.roots(move):
-                    argument = given.get(root.args[0] if root.op is Op.ITER else root)
-                    if argument is not None:
-                        for one in self.roots(argument):
-                            self.movers[one].append(call)
-                        self._called_with[call] = argument
-                        self._called_moves[call] = Place(place.where, given.get(place.node, place.node) if place.node else None)
+                self._given_back(call, value, given)
+
+    def _given_back(self, call: Node, value: Node, given: dict[Node, Node]) -> None:
+        """What a function returns is a parameter of it that was moved, or all elements of one."""
+        move = value.args[0] if value.op is Op.COMPREHENSION else value
+        place = self.moves.get(move)
+        if place is None or place.where is not Where.DEVICE or not self.is_move(move):
+            return
+        device = given.get(place.node, place.node) if place.node is not None else None
+        for root in self.roots(move):
+            argument = given.get(root.args[0] if root.op is Op.ITER else root)
+            if argument is not None:
+                self._called_with[call] = argument
+                self._called_moves[call] = Place(place.where, device)
+                for one in self.roots(argument):
+                    self.movers[one].append(call)
 
     def _wrappers(self) -> None:
         """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
@@ -140,6 +144,12 @@ class Births:
         """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
         base = self._iterable(node)
         return base is not node and self.is_loader(base)
+
+    def _is_loaded(self, node: Node) -> bool:
+        """Whether a part of a batch may be a tensor as the loader left it."""
+        if self.managed or node in self.callees or not self.is_of_batch(node) or self._is_refilled(node):
+            return False
+        return self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING} and not self._comes_otherwise(node)
 
     def _is_refilled(self, node: Node) -> bool:
         """Whether a batch, or what it is a part of, is given moved values under its own keys."""
