@@ -82,25 +82,29 @@ class Births:
         Families(self).all()
 
     def _movers_called(self) -> None:
-        """`batch = to_cuda(batch)`: a call moves what it gets, if that is what the function does with it, or gives of it."""
+        """A call moves what it gets, if that is what the function does with it: `batch = to_cuda(batch)`."""
         for call, called in self.calls.items():
             given = {parameter: argument for argument, parameter in bound(call, called)}
             for parameter, argument in given.items():
-                for move in self.moves_of(parameter):
-                    for root in self.roots(argument):
-                        self.movers[root].append(move)
+                for root in self.roots(argument):
+                    self.movers[root] += self.moves_of(parameter)
             for value, _ in called.returns:
-                move = value.args[0] if value.op is Op.COMPREHENSION else value
-                place = self.moves.get(move)
-                if place is None or place.where is not Where.DEVICE or not self.is_move(move):
-                    continue
-                for root in self.roots(move):
-                    argument = given.get(root.args[0] if root.op is Op.ITER else root)
-                    if argument is not None:
-                        for one in self.roots(argument):
-                            self.movers[one].append(call)
-                        self._called_with[call] = argument
-                        self._called_moves[call] = Place(place.where, given.get(place.node, place.node) if place.node else None)
+                self._given_back(call, value, given)
+
+    def _given_back(self, call: Node, value: Node, given: dict[Node, Node]) -> None:
+        """What a function returns is a parameter of it that was moved, or all elements of one."""
+        move = value.args[0] if value.op is Op.COMPREHENSION else value
+        place = self.moves.get(move)
+        if place is None or place.where is not Where.DEVICE or not self.is_move(move):
+            return
+        device = given.get(place.node, place.node) if place.node is not None else None
+        for root in self.roots(move):
+            argument = given.get(root.args[0] if root.op is Op.ITER else root)
+            if argument is not None:
+                self._called_with[call] = argument
+                self._called_moves[call] = Place(place.where, device)
+                for one in self.roots(argument):
+                    self.movers[one].append(call)
 
     def _wrappers(self) -> None:
         """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
