@@ -15,6 +15,7 @@ from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.datasets import Datasets
+from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
@@ -64,6 +65,9 @@ class Births:
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
+            if gives_host(function):
+                for value, _ in function.returns:
+                    self.graph.add(Source(value, HOST, Birth.CHOSEN_HOST, ("documented",)))
         self._flags()
         self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()

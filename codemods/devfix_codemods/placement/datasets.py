@@ -179,7 +179,7 @@ class Datasets:
         named = call.extra if isinstance(call.extra, tuple) else ()
         for argument, keyword in zip(call.args[1:], named):
             asked = keyword == "device" or row is Effect.MOVE
-            if asked or (argument.op is not Op.CONST and kinds.says(argument, Kind.DEVICE)):
+            if asked or (argument.op is not Op.CONST and kinds.of(argument) in {None, Kind.DEVICE}):
                 place = place_of(argument, kinds)
                 if place is not None:
                     return place.where is not Where.HOST

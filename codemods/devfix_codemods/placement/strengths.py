@@ -23,6 +23,7 @@ STRENGTHS: dict[str, float] = {
     "moved-by-call": 0.8,
     "field-rewritten": 0.6,
     "array-made": 0.97,
+    "documented": 0.9,
     "encoding": 0.93,
     "needs-host": 0.97,
     "attribute-not-moved": 0.97,
