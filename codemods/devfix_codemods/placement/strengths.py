@@ -38,6 +38,7 @@ STRENGTHS: dict[str, float] = {
     # meetings
     "operation": 0.98,
     "operation-unknown-operand": 0.75,
+    "operation-of-unknowns": 0.65,
     "module-call": 0.95,
     "module-call-by-use": 0.93,
     "differentiable-call": 0.95,
