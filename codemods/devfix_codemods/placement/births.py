@@ -16,6 +16,7 @@ from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.batches import Batches
 from devfix_codemods.placement.datasets import Datasets
+from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
@@ -74,6 +75,9 @@ class Births:
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
+            if gives_host(function):
+                for value, _ in function.returns:
+                    self.graph.add(Source(value, HOST, Birth.CHOSEN_HOST, ("documented",)))
         self._movers_called()
         self._wrappers()
         flags(self)

@@ -188,7 +188,7 @@ class Constraints:
         known = any(self.kinds.of(one) is Kind.TENSOR for one in node.args)
         if not known and self.kinds.of(node) in _PLACELESS:
             return
-        link = "operation" if known else "operation-unknown-operand"
+        link = "operation" if known else "operation-of-unknowns"
         self._operands(node, node.args, link, scalars=node.extra != "MatMult")
 
     def _compare(self, node: Node) -> None:

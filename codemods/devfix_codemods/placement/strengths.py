@@ -28,6 +28,7 @@ STRENGTHS: dict[str, float] = {
     "field-rewritten": 0.6,
     "array-made": 0.97,
     "array-of-tensors": 0.65,
+    "documented": 0.9,
     "encoding": 0.93,
     "needs-host": 0.97,
     "kept-in-dataset": 0.8,
@@ -43,6 +44,7 @@ STRENGTHS: dict[str, float] = {
     # meetings
     "operation": 0.98,
     "operation-unknown-operand": 0.75,
+    "operation-of-unknowns": 0.65,
     "module-call": 0.95,
     "module-call-by-use": 0.93,
     "differentiable-call": 0.95,
