@@ -14,8 +14,9 @@ from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds, bound
 from devfix_codemods.placement.readers import Readers, is_of_tensors
+from devfix_codemods.placement.replaced import replaced, speaks_of_moving
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 
 CALLER = Place(Where.CALLER)
@@ -46,19 +47,14 @@ class Births:
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
 
     def all(self) -> None:
-        self._refilled = {
-            store.base
-            for function in self.module.functions
-            for store in function.stores
-            if not store.is_attribute and self.is_move(store.value)
-        }
+        self._replaced = replaced(self)
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._replaced and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
@@ -124,6 +120,8 @@ class Births:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
         if node in self.calls:
             return False
+        if speaks_of_moving(node.args[0]) and len(node.args) > 1:
+            return True
         return any(
             one.op is not Op.CONST and self.kinds.says(one, Kind.DEVICE)
             and (place := place_of(one, self.kinds)) is not None and place.where is not Where.HOST
@@ -214,6 +212,8 @@ class Births:
         if (not found or effect(canonical(found[0])) is None) and self._moves_what_it_gets(node):
             return
         if self.is_encoding(node):
+            if node in self._replaced:
+                return
             self.graph.add(Source(node, HOST, Birth.ENCODING, ("encoding",)))
         elif found:
             self._api(node, canonical(found[0]))
@@ -558,7 +558,7 @@ class Births:
         if owner is None or owner in self.kinds.module_classes:
             return owner is not None
         bases = [one for each in owner.lineage() for one in each.bases]
-        return any(names(one) and names(one)[0].rpartition(".")[2] not in _PLAIN_BASES for one in bases)
+        return any(names(one) and names(one)[0].rpartition(".")[2] not in PLAIN_BASES for one in bases)
 
     def _takes_over(self, node: Node) -> bool:
         callee = node.args[0]
@@ -595,7 +595,6 @@ class Births:
 
 
 _PLACING = frozenset({"device", "**", "out"})
-_PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 
 
 _OTHERWISE = re.compile(

@@ -120,7 +120,7 @@ class Kinds:
                 last = qualified.rpartition(".")[2]
                 if is_module_class(qualified) or last in {"Module", "PreTrainedModel"} or qualified in rows.MODULE_BASES:
                     return True
-        return "forward" in one.methods and bool(one.bases)
+        return "forward" in one.methods and any(map(_is_unread, (base for each in one.lineage() for base in each.bases)))
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node
@@ -330,6 +330,11 @@ class Kinds:
         return found
 
 
+def _is_unread(base: Node) -> bool:
+    """Whether a base of a class may be one of modules, for all that is known of it."""
+    return base.op is not Op.CLASS and not any(one.rpartition(".")[2] in PLAIN_BASES for one in names(base))
+
+
 def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:
     """Which argument of a call is which parameter, as far as no star hides it."""
     parameters = list(called.parameters.items())
@@ -361,6 +366,9 @@ def _scales_loss(node: Node) -> bool:
         return False
     return node.args[0].extra in {"scale", "backward"} and name(node.args[0]) is None
 
+
+PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
+"""What classes are derived from that are no modules."""
 
 _LOSS_FUNCTIONS = frozenset(one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div")))
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
