@@ -145,6 +145,9 @@ class Kinds:
 
     def _annotated(self, node: Node, annotation: object) -> None:
         text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
+        if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS:
+            self._say(node, Kind.SEQUENCE, 3)
+            return
         words = set(text.replace("|", " ").replace("[", " ").replace("]", " ").replace(",", " ").split())
         last = {one.rpartition(".")[2] for one in words}
         for kind_, found in _ANNOTATIONS.items():
@@ -397,6 +400,7 @@ _ANNOTATIONS = {
     Kind.ARRAY: {"ndarray", "array"},
     Kind.OPTIMIZER: {"Optimizer"},
 }
+_CONTAINERS = frozenset({"Sequence", "List", "list", "Tuple", "tuple", "Iterable", "Set", "set", "Collection"})
 _HANDLERS = {
     Op.PHI: Kinds._phi,
     Op.CONST: Kinds._const,
