@@ -20,10 +20,11 @@ from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds, bound
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.readers import Readers, is_of_tensors
+from devfix_codemods.placement.replaced import replaced, speaks_of_moving
 
 CALLER = Place(Where.CALLER)
 MODULE = Place(Where.MODULE)
@@ -63,6 +64,7 @@ class Births:
     def all(self) -> None:
         self._refilling = list(self._refills())
         self._refilled = {store.base for store in self._refilling}
+        self._replaced = replaced(self)
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
@@ -119,6 +121,8 @@ class Births:
     def _is_born_of_batch(self, node: Node) -> bool:
         """Whether a value is a part of a loader's batch that nothing has placed yet."""
         if not self._comes_from_host(node) or not self.is_of_batch(node) or self._is_refilled(node):
+            return False
+        if node in self._replaced:
             return False
         known = self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}
         return known and not self._comes_otherwise(node) and not self._stays(node)
@@ -221,6 +225,8 @@ class Births:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
         if node in self.calls:
             return False
+        if speaks_of_moving(node.args[0]) and len(node.args) > 1:
+            return True
         return any(
             one.op is not Op.CONST and self.kinds.says(one, Kind.DEVICE)
             and (place := place_of(one, self.kinds)) is not None and place.where is not Where.HOST
@@ -311,6 +317,8 @@ class Births:
         if (not found or effect(canonical(found[0])) is None) and self._moves_what_it_gets(node):
             return
         if self.is_encoding(node):
+            if node in self._replaced:
+                return
             self.graph.add(Source(node, HOST, Birth.ENCODING, ("encoding",)))
         elif found:
             self._api(node, canonical(found[0]))
@@ -724,7 +732,7 @@ class Births:
         if owner is None or owner in self.kinds.module_classes:
             return owner is not None
         bases = [one for each in owner.lineage() for one in each.bases]
-        return any(names(one) and names(one)[0].rpartition(".")[2] not in _PLAIN_BASES for one in bases)
+        return any(names(one) and names(one)[0].rpartition(".")[2] not in PLAIN_BASES for one in bases)
 
     def _takes_over(self, node: Node) -> bool:
         callee = node.args[0]
@@ -765,7 +773,6 @@ _PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantizat
 """Keywords of `from_pretrained` that place what it loads."""
 _GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})
 """What may hold a device among other things: options."""
-_PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 
 
 _OTHERWISE = re.compile(

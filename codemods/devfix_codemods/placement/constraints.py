@@ -5,11 +5,12 @@ import ast
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.escapes import Escapes
+from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.outside import Outside
@@ -30,6 +31,7 @@ class Constraints:
         self.graph = Graph()
         self.births = Births(module, self.kinds, self.graph, self.calls, outside)
         self.births.all()
+        self.carried = Carried(self.births)
         for function in module.functions:
             for node in list(function.nodes):
                 handler = _HANDLERS.get(node.op)
@@ -146,6 +148,7 @@ class Constraints:
                 continue
             field = owner.field_of(attribute)
             others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
+            others = others or self.carried.holds(owner, attribute)
             self.graph.flows(value, field, "field-rewritten" if others else "certain", value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
@@ -174,6 +177,7 @@ class Constraints:
             if self.may_live(one):
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
+                own = "operation-tested-operand" if own == "operation-unknown-operand" and _is_tested(one, node) else own
                 self.graph.meets(one, node, own, node.guard, scalars=scalars)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
@@ -341,6 +345,13 @@ def _is_row(node: Node) -> bool:
 
 def _slices(index: Node) -> bool:
     return index.extra == "slice" or index.op in {Op.SEQUENCE, Op.COMPREHENSION}
+
+
+def _is_tested(operand: Node, operation: Node) -> bool:
+    """`if p: x * p[0]`: what is true or false by itself is a number, or holds some, rather than a tensor."""
+    while operand.op is Op.ITEM:
+        operand = operand.args[0]
+    return (key(operand), True) in operation.guard
 
 
 def _is_of_tensor(index: Node | None) -> bool:

@@ -45,6 +45,7 @@ STRENGTHS: dict[str, float] = {
     "operation": 0.98,
     "operation-unknown-operand": 0.75,
     "operation-of-unknowns": 0.65,
+    "operation-tested-operand": 0.4,
     "module-call": 0.95,
     "module-call-by-use": 0.93,
     "differentiable-call": 0.95,
