@@ -8,7 +8,7 @@ from functools import cached_property
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import libraries
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Guard, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.families import Families
@@ -31,6 +31,8 @@ class Births:
         self.calls = calls
         self.moves: dict[Node, Place] = {}
         """Each call that moves, and where to."""
+        self.sent_to_host: set[Node] = set()
+        """What is copied to the host on purpose."""
         self.movers: dict[Node, list[Node]] = defaultdict(list)
         """The moves of each value, by what it was unpacked or made as."""
         self.moved_in_place: set[Node] = set()
@@ -72,7 +74,7 @@ class Births:
                 if place is None or place.where is not Where.DEVICE:
                     continue
                 device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
-                for atom, holds in move.guard - root.guard:
+                for atom, holds in move.guard - _earliest(root):
                     if device is None or (isinstance(atom, tuple) and device in atom):
                         self.graph.host_only.add((atom, not holds))
 
@@ -125,8 +127,15 @@ class Births:
         forward = method_of(owner, "forward") if owner is not None else None
         if forward is None:
             return call.args[1:]
-        moved = {argument for argument, parameter in bound(call, forward) if self.movers.get(parameter)}
+        moved = {argument for argument, parameter in bound(call, forward) if self.takes_itself(parameter)}
         return tuple(one for one in call.args[1:] if one not in moved)
+
+    def takes_itself(self, parameter: Node) -> bool:
+        """Whether a function brings what it gets as `parameter` to where it needs it, on a device or on the host."""
+        if self.movers.get(parameter):
+            return True
+        users = [one for one in parameter.function.nodes if parameter in one.args]
+        return parameter in self.sent_to_host and all(one.op is Op.ATTR and one.extra in _NOT_MEETING for one in users)
 
     def is_moving_call(self, node: Node) -> bool:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
@@ -209,7 +218,7 @@ class Births:
     def _moving_call(self, call: Node) -> Node:
         """`net.to(device)` in `net.to(device).eval()`."""
         while call.op is Op.CALL and call.args[0].op is Op.ATTR:
-            if method_effect(str(call.args[0].extra)) in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST}:
+            if method_effect(str(call.args[0].extra)) in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST} or _is_typed_cuda(call):
                 return call
             call = call.args[0].args[0]
         return call
@@ -265,6 +274,13 @@ class Births:
                     return True
         return False
 
+    def _holds_bare_ones(self, node: Node, qualified: str) -> bool:
+        """`nn.Sequential(nn.Softmax(1), nn.Flatten())`: parts that hold no tensors, and nothing else."""
+        parts = node.args[1:]
+        return qualified in rows.CONTAINERS and bool(parts) and all(
+            one.op is Op.CALL and effect(name(one.args[0]) or "") is Effect.BARE for one in parts
+        )
+
     def _makes_tensors(self, call: Node) -> bool:
         callee = call.args[0]
         if callee.op is Op.CLASS and isinstance(callee.extra, Class):
@@ -281,6 +297,8 @@ class Births:
         """How surely what an unread class makes is a module with parameters."""
         if not self.kinds.says(node, Kind.MODULE) or not self.kinds.has_parameters(node):
             return "maybe-bare"
+        if _RUNNER.search((name(node.args[0]) or "").rpartition(".")[2]):
+            return "named-as-runner"
         return "built-of-options" if self._gets_options(node) else "used-as-module"
 
     def _gets_options(self, node: Node) -> bool:
@@ -298,7 +316,8 @@ class Births:
         elif row is Effect.LIKE and self.has_device(node):
             self._placed(node)
         elif row is Effect.MODULE:
-            self._module(node, "module-made")
+            if not self._holds_bare_ones(node, qualified):
+                self._module(node, "module-made")
         elif row is Effect.LOAD:
             self._loaded(node)
         elif row is Effect.ARRAY:
@@ -409,11 +428,12 @@ class Births:
             self._move(node, base)
         elif row is Effect.TO_HOST:
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("certain",)))
+            self.sent_to_host |= self.roots(base)
         elif row is Effect.NEEDS_HOST and kind in {Kind.TENSOR, None}:
             self.graph.add(Source(base, HOST, Birth.READER, ("needs-host",)))
         elif method.startswith("new_") and self.has_device(node):
             self._placed(node)
-        elif method == "type" and len(node.args) > 1 and _names_cuda(node.args[1]):
+        elif _is_typed_cuda(node):
             self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
             for one in self.roots(base):
                 self.movers[one].append(node)
@@ -430,7 +450,7 @@ class Births:
         if call.op is not Op.CALL or call.args[0].op is not Op.ATTR:
             return None
         row = method_effect(str(call.args[0].extra))
-        if row is Effect.CUDA:
+        if row is Effect.CUDA or _is_typed_cuda(call):
             return CUDA
         if row is Effect.TO_HOST:
             return HOST
@@ -618,13 +638,25 @@ class Births:
         )
 
 
+def _earliest(root: Node) -> Guard:
+    """The condition under which what a move starts from is there; of arithmetic, its operands are."""
+    guard = root.guard
+    for one in root.args if root.op is Op.OPERATION else ():
+        guard &= _earliest(one)
+    return guard
+
+
 _PLACING = frozenset({"device", "**", "out"})
 _PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantization_config"})
 """Keywords of `from_pretrained` that place what it loads."""
 _GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})
 """What may hold a device among other things: options."""
+_NOT_MEETING = rows.PLAIN_ATTRIBUTES | {"cpu", "size"}
 _PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 
+
+_RUNNER = re.compile(r"(Agent|Trainer|Runner|Engine|Manager|Pipeline|Solver|Learner|Estimator|Predictor)$")
+"""Names of classes whose objects have modules, and often place them, rather than are modules."""
 
 _OTHERWISE = re.compile(
     r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
@@ -655,6 +687,11 @@ def _is_number(node: Node, kinds: Kinds) -> tuple[bool, str]:
     if kinds.of(node) is Kind.NUMBER:
         return True, "conversion"
     return False, "maybe-scalar"
+
+
+def _is_typed_cuda(call: Node) -> bool:
+    """`x.type(torch.cuda.FloatTensor)`, which moves."""
+    return call.args[0].extra == "type" and len(call.args) > 1 and _names_cuda(call.args[1])
 
 
 def _names_cuda(node: Node) -> bool:

@@ -17,6 +17,7 @@ STRENGTHS: dict[str, float] = {
     "built-by-unknown": 0.6,
     "used-as-module": 0.85,
     "built-of-options": 0.6,
+    "named-as-runner": 0.6,
     "maybe-bare": 0.4,
     "moved-elsewhere": 0.3,
     "given-away": 0.6,
