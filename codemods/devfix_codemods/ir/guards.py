@@ -59,6 +59,8 @@ class Tests:
             types = node.args[2]
             named = ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
             return ("isinstance", key(node.args[1]), named), True
+        if node.op is Op.CALL and name(node.args[0]) == "torch.is_tensor" and len(node.args) == 2:
+            return ("isinstance", key(node.args[1]), "torch.Tensor"), True
         if node.op is Op.PHI and (same := _same_test(node)) is not None:
             return same
         return key(node), True

@@ -14,6 +14,7 @@ from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 
 CALLER = Place(Where.CALLER)
@@ -41,6 +42,7 @@ class Births:
         self.used |= {store.value for function in module.functions for store in function.stores}
         self.used |= {value for function in module.functions for value, _ in function.returns}
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
+        self.loaders = Loaders(self)
         self.owned = self._inside_modules()
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
 
@@ -57,7 +59,7 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING} and not self.comes_placed(node):
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
@@ -101,6 +103,12 @@ class Births:
         """Whether a call says on which device its result is."""
         return isinstance(node.extra, tuple) and not _PLACING.isdisjoint(node.extra)
 
+    def comes_placed(self, node: Node) -> bool:
+        """Whether a part of a batch is no tensor, or may be on a device before it is read."""
+        if is_no_tensor(node) or self.loaders.is_placed_in_place(node) or self.module_sets_default:
+            return True
+        return self.loaders.may_place(self._iterable(node))
+
     def is_of_batch(self, node: Node) -> bool:
         """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
         base = self._iterable(node)
@@ -141,10 +149,20 @@ class Births:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
         if node in self.calls:
             return False
+        if any(self._moves_leaves(one) for one in node.args[1:]):
+            return True
         return any(
             one.op is not Op.CONST and self.kinds.says(one, Kind.DEVICE)
             and (place := place_of(one, self.kinds)) is not None and place.where is not Where.HOST
             for one in node.args[1:]
+        )
+
+    def _moves_leaves(self, given: Node) -> bool:
+        """`lambda leaf: leaf.to(device)`, which is called with all leaves of what stands beside it."""
+        function = given.extra
+        return given.op is Op.FUNCTION and isinstance(function, Function) and any(
+            self.is_move(one) and self.is_elsewhere(one) and not self.roots(one).isdisjoint(function.parameters.values())
+            for one in function.nodes
         )
 
     def is_read(self, module: Node) -> bool:
@@ -263,7 +281,7 @@ class Births:
 
     def is_encoding(self, node: Node) -> bool:
         """`tokenizer(text, return_tensors="pt")`, whatever it is that is called."""
-        given = self._keyword(node, "return_tensors")
+        given = self.keyword(node, "return_tensors")
         return given is not None and given.op is Op.CONST and given.extra == "pt"
 
     def _holds_tensors(self, owner: Class) -> bool:
@@ -335,14 +353,14 @@ class Births:
             else:
                 self._module(node, "built-by-unknown")
 
-    def _keyword(self, node: Node, keyword: str) -> Node | None:
+    def keyword(self, node: Node, keyword: str) -> Node | None:
         if not isinstance(node.extra, tuple) or keyword not in node.extra:
             return None
         return node.args[1 + node.extra.index(keyword)]
 
     def _placed(self, node: Node) -> None:
         """What `device=` says of the result of a call."""
-        device = self._keyword(node, "device")
+        device = self.keyword(node, "device")
         place = place_of(device, self.kinds) if device is not None else None
         if place is None:
             return
@@ -413,7 +431,7 @@ class Births:
         return False
 
     def _loaded(self, node: Node) -> None:
-        device = self._keyword(node, "map_location")
+        device = self.keyword(node, "map_location")
         if device is None and len(node.args) > 2:
             device = node.args[2]
         place = place_of(device, self.kinds) if device is not None else None
@@ -456,7 +474,7 @@ class Births:
             return HOST
         if row is not Effect.MOVE:
             return None
-        device = self._keyword(call, "device")
+        device = self.keyword(call, "device")
         if device is None and len(call.args) > 1 and isinstance(call.extra, tuple) and call.extra[0] is None:
             device = call.args[1]
         return place_of(device, self.kinds) if device is not None else None
@@ -543,6 +561,8 @@ class Births:
 
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
+        if self.comes_placed(node):
+            return
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
         if not self.managed and all(one.place == CALLER for one in known):
             link = "named-otherwise" if sounds_otherwise(node) else link
@@ -570,7 +590,7 @@ class Births:
         return [one for one in self.movers.get(node, ()) if self.is_elsewhere(one)]
 
     def is_elsewhere(self, move: Node) -> bool:
-        place = self.place_of_move(move)
+        place = self.place_of_move(move) or (self._target(move) if move.op is Op.CALL else None)
         return place is None or place.where is not Where.HOST
 
     def place_of_move(self, move: Node) -> Place | None:
