@@ -38,7 +38,8 @@ class Analysis:
         if self.kinds.is_loss(call.args[0]):
             return True
         return call in self.kinds.differentiable and any(
-            one.op is Op.CALL and one in self.kinds.differentiable for one in call.args[1:]
+            one.op is Op.CALL and one in self.kinds.differentiable and not self.constraints.births.is_move(one)
+            for one in call.args[1:]
         )
 
     def ends(self, birth: Source) -> list[Conflict]:

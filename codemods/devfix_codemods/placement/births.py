@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Set
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -105,7 +106,7 @@ class Births:
 
     def comes_placed(self, node: Node) -> bool:
         """Whether a part of a batch is no tensor, or may be on a device before it is read."""
-        if is_no_tensor(node) or self.loaders.is_placed_in_place(node) or self.module_sets_default:
+        if is_no_tensor(node) or self.loaders.is_no_tensor(node) or self.loaders.is_placed_in_place(node) or self.module_sets_default:
             return True
         return self.loaders.may_place(self._iterable(node))
 
@@ -131,19 +132,38 @@ class Births:
 
     def unmoved_arguments(self, call: Node) -> tuple[Node, ...]:
         """What a module gets, but for what its `forward`, which is read, moves itself."""
+        lengths = self.host_arguments(call)
         owner = self.class_of(call.args[0])
         forward = method_of(owner, "forward") if owner is not None else None
         if forward is None:
-            return call.args[1:]
-        moved = {argument for argument, parameter in bound(call, forward) if self.takes_itself(parameter)}
+            return tuple(one for one in call.args[1:] if one not in lengths)
+        moved = lengths | {argument for argument, parameter in bound(call, forward) if self.takes_itself(parameter)}
         return tuple(one for one in call.args[1:] if one not in moved)
+
+    def host_arguments(self, call: Node) -> set[Node]:
+        """What a call takes from the host, or must: lengths."""
+        found = [canonical(one) for one in names(call.args[0])] or sorted(self.kinds.losses_of(call.args[0]))
+        wanted = next((rows.HOST_ARGUMENTS[one] for one in found if one in rows.HOST_ARGUMENTS), None)
+        if wanted is None or not isinstance(call.extra, tuple):
+            return set()
+        return {
+            one
+            for at, (one, keyword) in enumerate(zip(call.args[1:], call.extra))
+            if (at if keyword is None else keyword) in wanted
+        }
 
     def takes_itself(self, parameter: Node) -> bool:
         """Whether a function brings what it gets as `parameter` to where it needs it, on a device or on the host."""
         if self.movers.get(parameter):
             return True
-        users = [one for one in parameter.function.nodes if parameter in one.args]
-        return parameter in self.sent_to_host and all(one.op is Op.ATTR and one.extra in _NOT_MEETING for one in users)
+        users = [one for one in parameter.function.nodes if parameter in one.args and one.op is not Op.COMPARE]
+        taken = parameter in self.sent_to_host or any(parameter in self._host_arguments_of(one) for one in users)
+        return taken and all(
+            (one.op is Op.ATTR and one.extra in _NOT_MEETING) or parameter in self._host_arguments_of(one) for one in users
+        )
+
+    def _host_arguments_of(self, node: Node) -> set[Node]:
+        return self.host_arguments(node) if node.op is Op.CALL else set()
 
     def is_moving_call(self, node: Node) -> bool:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
@@ -581,9 +601,11 @@ class Births:
     @cached_property
     def managed(self) -> bool:
         """Whether a framework that the file imports may place what it is given."""
-        return any(
-            node.op is Op.REF and str(node.extra).partition(".")[0] in libraries.MANAGING for node in self.module.nodes()
-        )
+        return self.imports(libraries.MANAGING)
+
+    def imports(self, packages: Set[str]) -> bool:
+        """Whether the file imports one of these packages, or something of it."""
+        return any(node.op is Op.REF and str(node.extra).partition(".")[0] in packages for node in self.module.nodes())
 
     def moves_of(self, node: Node) -> list[Node]:
         """The moves of a value to a device."""

@@ -225,7 +225,8 @@ class Constraints:
 
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
-        args = node.args[1:]
+        lengths = self.births.host_arguments(node)
+        args = tuple(one for one in node.args[1:] if one not in lengths)
         if not args or row in _NO_FLOW:
             return
         if row in {Effect.SAME, Effect.PASS, Effect.WRAP}:

@@ -67,6 +67,10 @@ class Kinds:
             self.find(node) in {self.find(one) for one in self._losses}
         )
 
+    def losses_of(self, node: Node) -> set[str]:
+        """The losses of torch of which a value may be an object."""
+        return {canonical(names(one.args[0])[0]) for one in self._losses if self.find(one) is self.find(node)}
+
     def class_of(self, node: Node) -> Class | None:
         """The class of this file of which a value is an object."""
         return self.instances.get(self.find(node))

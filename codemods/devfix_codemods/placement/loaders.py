@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import canonical, method_effect
+from devfix_codemods.catalogue import Kind, canonical, method_effect
 from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.kinds import bound
@@ -93,6 +94,35 @@ class Loaders:
         device = self._births.keyword(call, "device")
         place = place_of(device, self._kinds) if device is not None else None
         return place is not None and place.where is not Where.HOST
+
+    # What collate functions and libraries say of the parts of a batch
+
+    def is_no_tensor(self, part: Node) -> bool:
+        """Whether a part of a batch is surely something else: an array, a list."""
+        if any(self._kinds.of(one) in {Kind.ARRAY, Kind.TEXT} for one in self._collated(part)):
+            return True
+        index = next((place for package, place in LISTS_IN_ROWS.items() if self._births.imports({package})), None)
+        return index is not None and part.op is Op.ITEM and part.extra == index and part.args[0].op is Op.ITER
+
+    def may_be_none(self, part: Node) -> bool:
+        """Whether a collate function gives None for a part of a batch, on some path."""
+        return any(
+            each.op is Op.CONST and each.extra is None
+            for one in self._collated(part)
+            for each in (one, *(one.args if one.op is Op.PHI else ()))
+        )
+
+    def _collated(self, part: Node) -> Iterator[Node]:
+        """What a collate function gives as a part of its batches."""
+        if part.op is not Op.ITEM or part.args[0].op is not Op.ITER:
+            return
+        for loader in self.calls_of(part.args[0].args[0]):
+            collate = self.collate(loader)
+            for value, _ in collate.returns if collate is not None else ():
+                if value.op is Op.SEQUENCE and isinstance(part.extra, int) and part.extra < len(value.args):
+                    yield value.args[part.extra]
+                elif value.op is Op.MAPPING and isinstance(value.extra, tuple) and part.extra in value.extra:
+                    yield value.args[value.extra.index(part.extra)]
 
     # Batches that are placed in place
 
