@@ -283,8 +283,15 @@ class Constraints:
 
     def _strength_of_call(self, node: Node, otherwise: str) -> str:
         if node in self.kinds.differentiable:
-            return "differentiable-call"
+            return "differentiable-method" if self._is_method_out_of_sight(node.args[0]) else "differentiable-call"
         return otherwise
+
+    def _is_method_out_of_sight(self, callee: Node) -> bool:
+        """A method of a base, or of an object, that is not read: it knows a device, and may place what it gets."""
+        if callee.op is not Op.ATTR or name(callee) is not None or self.kinds.is_module(callee):
+            return False
+        owner = self.births.class_of(callee.args[0])
+        return owner is None or not owner.sets(str(callee.extra))
 
     def _lends(self, base: Node) -> bool:
         """Whether an unread method of an object probably computes with the tensors of the object."""

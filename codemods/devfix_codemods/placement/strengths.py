@@ -44,6 +44,7 @@ STRENGTHS: dict[str, float] = {
     "module-call": 0.95,
     "module-call-by-use": 0.93,
     "differentiable-call": 0.95,
+    "differentiable-method": 0.7,
     "unknown-call": 0.5,
     "module-method": 0.8,
     "index": 0.9,
