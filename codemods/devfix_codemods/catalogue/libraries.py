@@ -55,6 +55,9 @@ MANAGING = frozenset(
 )
 """Packages whose import says that they may place what the file builds."""
 
+LISTS_IN_ROWS = {"dgl": 2}
+"""Packages whose loaders give rows with a list: (input nodes, output nodes, blocks)."""
+
 MANAGED_BASES = ("lightning.", "pytorch_lightning.", "lightning_fabric.", "fastai.", "composer.", "catalyst.", "ignite.")
 """Bases of classes in which the framework places values."""
 

@@ -66,7 +66,7 @@ for _effect, _prefix, _words in (
         "special.erfinv special.entr special.gammaln fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 "
         "fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fftshift fft.ifftshift nn.utils.rnn.pack_sequence "
         "nn.utils.parametrizations.weight_norm nn.utils.rnn.pad_packed_sequence arctan acos asin atan cosh "
-        "moveaxis narrow select empty_permuted vander pinverse cholesky svd qr meshgrid",
+        "nn.utils.rnn.pack_padded_sequence moveaxis narrow select empty_permuted vander pinverse cholesky svd qr meshgrid",
     ),
     (
         Effect.SAME,
@@ -205,6 +205,14 @@ LOSSES = WEIGHTED_LOSSES | {name for name in BARE_MODULES if name.endswith("Loss
 
 OF_DISPLAYS = frozenset(_named("torch.", "tensor as_tensor Tensor FloatTensor DoubleTensor LongTensor IntTensor"))
 """What makes a tensor with the dimensions of the display that it gets."""
+_LENGTHS: frozenset[int | str] = frozenset({2, 3, "input_lengths", "target_lengths"})
+HOST_ARGUMENTS: dict[str, frozenset[int | str]] = {
+    "torch.nn.functional.ctc_loss": _LENGTHS,
+    "torch.ctc_loss": _LENGTHS,
+    "torch.nn.CTCLoss": _LENGTHS,
+    "torch.nn.utils.rnn.pack_padded_sequence": frozenset({1, "lengths"}),
+}
+"""Arguments, by position and by name, that may be on the host, or must be: lengths."""
 
 CONTAINERS = frozenset(_named("torch.nn.", "Sequential ModuleList ModuleDict"))
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})

@@ -4,13 +4,13 @@ import ast
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import local_calls
-from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.carried import Carried
+from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.outside import Outside
@@ -238,7 +238,8 @@ class Constraints:
 
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
-        args = node.args[1:]
+        lengths = self.births.host_arguments(node)
+        args = tuple(one for one in node.args[1:] if one not in lengths)
         if not args or row in _NO_FLOW:
             return
         if row in {Effect.SAME, Effect.PASS, Effect.WRAP}:
@@ -295,8 +296,15 @@ class Constraints:
 
     def _strength_of_call(self, node: Node, otherwise: str) -> str:
         if node in self.kinds.differentiable:
-            return "differentiable-call"
+            return "differentiable-method" if self._is_method_out_of_sight(node.args[0]) else "differentiable-call"
         return otherwise
+
+    def _is_method_out_of_sight(self, callee: Node) -> bool:
+        """A method of a base, or of an object, that is not read: it knows a device, and may place what it gets."""
+        if callee.op is not Op.ATTR or name(callee) is not None or self.kinds.is_module(callee):
+            return False
+        owner = self.births.class_of(callee.args[0])
+        return owner is None or not owner.sets(str(callee.extra))
 
     def _lends(self, base: Node) -> bool:
         """Whether an unread method of an object probably computes with the tensors of the object."""

@@ -14,7 +14,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 
 _SELF_METHODS = frozenset(
-    "to cuda cpu eval train half float double requires_grad_ bfloat16 share_memory detach clone apply".split()
+    ["to", "cuda", "cpu", "eval", "train", "half", "float", "double", "requires_grad_", "bfloat16", "share_memory", "detach", "clone", "apply"]
 )
 """Methods whose result is of the kind of their receiver."""
 
@@ -68,6 +68,10 @@ class Kinds:
         return any(canonical(one) in rows.LOSSES or one.rpartition(".")[2] in _LOSS_FUNCTIONS for one in names(node)) or (
             self.find(node) in {self.find(one) for one in self._losses}
         )
+
+    def losses_of(self, node: Node) -> set[str]:
+        """The losses of torch of which a value may be an object."""
+        return {canonical(names(one.args[0])[0]) for one in self._losses if self.find(one) is self.find(node)}
 
     def class_of(self, node: Node) -> Class | None:
         """The class of this file of which a value is an object."""
