@@ -15,9 +15,9 @@ from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds, bound
+from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 from devfix_codemods.placement.readers import Readers, is_of_tensors
 from devfix_codemods.placement.replaced import replaced, speaks_of_moving
-from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 
 CALLER = Place(Where.CALLER)
 MODULE = Place(Where.MODULE)
