@@ -47,6 +47,7 @@ STRENGTHS: dict[str, float] = {
     "differentiable-method": 0.7,
     "unknown-call": 0.5,
     "module-method": 0.8,
+    "method-out-of-sight": 0.5,
     "index": 0.9,
     # flow
     "field": 0.9,
