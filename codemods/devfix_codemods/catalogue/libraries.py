@@ -63,7 +63,7 @@ MANAGED_BASES = ("lightning.", "pytorch_lightning.", "lightning_fabric.", "fasta
 
 METHODS_OF_TENSORS = frozenset(
     f"numpy.{one}"
-    for one in "mean sum std var max min amax amin prod any all ndim shape size".split()
+    for one in ["mean", "sum", "std", "var", "max", "min", "amax", "amin", "prod", "any", "all", "ndim", "shape", "size"]
 )
 """Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing."""
 

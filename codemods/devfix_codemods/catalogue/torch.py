@@ -158,26 +158,20 @@ for _effect, _words in (
     METHODS.update(dict.fromkeys(_words.split(), _effect))
 
 TENSOR_ONLY = frozenset(
-    "unsqueeze view view_as expand expand_as type_as contiguous detach detach_ softmax log_softmax sigmoid relu "
-    "masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full new_empty numel dim permute unbind "
-    "index_select index_add index_add_ scatter_ scatter_add scatter_add_ repeat_interleave mm bmm matmul logsumexp "
-    "triu tril topk clamp clamp_ clamp_min narrow bool long addmm logical_not logical_and zero_ fill_ add_ mul_ sub_ "
-    "div_ requires_grad_ backward unflatten".split()
+    ["unsqueeze", "view", "view_as", "expand", "expand_as", "type_as", "contiguous", "detach", "detach_", "softmax", "log_softmax", "sigmoid", "relu", "masked_fill", "masked_fill_", "masked_select", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "numel", "dim", "permute", "unbind", "index_select", "index_add", "index_add_", "scatter_", "scatter_add", "scatter_add_", "repeat_interleave", "mm", "bmm", "matmul", "logsumexp", "triu", "tril", "topk", "clamp", "clamp_", "clamp_min", "narrow", "bool", "long", "addmm", "logical_not", "logical_and", "zero_", "fill_", "add_", "mul_", "sub_", "div_", "requires_grad_", "backward", "unflatten"]
 )
 """Methods that tensors have, and numbers, arrays and modules have not."""
 
 MODULE_ONLY = frozenset(
-    "parameters named_parameters named_modules modules children named_children buffers named_buffers register_buffer "
-    "register_parameter add_module register_forward_hook train".split()
+    ["parameters", "named_parameters", "named_modules", "modules", "children", "named_children", "buffers", "named_buffers", "register_buffer", "register_parameter", "add_module", "register_forward_hook", "train"]
 )
 """Methods that modules have, and tensors have not. (`eval`, `state_dict` and `zero_grad` others have, too.)"""
 
-REDUCTIONS = frozenset("sum mean std var prod norm max min any all median item argmax argmin".split())
+REDUCTIONS = frozenset(["sum", "mean", "std", "var", "prod", "norm", "max", "min", "any", "all", "median", "item", "argmax", "argmin"])
 """Functions and methods that give a 0-dim tensor where they are told no dimension."""
 
 PLAIN_ATTRIBUTES = frozenset(
-    "shape ndim dtype layout requires_grad is_cuda is_leaf names device batch_size sampler dataset training config "
-    "weight_shape is_floating_point".split()
+    ["shape", "ndim", "dtype", "layout", "requires_grad", "is_cuda", "is_leaf", "names", "device", "batch_size", "sampler", "dataset", "training", "config", "weight_shape", "is_floating_point"]
 )
 TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag"})
 
