@@ -11,7 +11,7 @@ def is_scalar(call: Node) -> bool:
     callee = call.args[0]
     qualified = name(callee)
     if qualified is not None:
-        return len(call.args) == 2 and qualified.startswith("torch.") and qualified[len("torch."):] in rows.REDUCTIONS
+        return len(call.args) == 2 and qualified.startswith("torch.") and qualified[len("torch.") :] in rows.REDUCTIONS
     if callee.op is not Op.ATTR or len(call.args) > 1:
         return False
     return callee.extra in rows.REDUCTIONS or (callee.extra == "squeeze" and _has_one_element(callee.args[0]))
@@ -20,7 +20,9 @@ def is_scalar(call: Node) -> bool:
 def _has_one_element(node: Node) -> bool:
     """Whether a tensor is computed of one with the literal size 1, and of numbers."""
     if node.op is Op.OPERATION:
-        return any(map(_has_one_element, node.args)) and all(_has_one_element(one) or one.op is not Op.CALL for one in node.args)
+        return any(map(_has_one_element, node.args)) and all(
+            _has_one_element(one) or one.op is not Op.CALL for one in node.args
+        )
     if node.op is not Op.CALL:
         return False
     qualified = name(node.args[0])
