@@ -60,9 +60,10 @@ class Lowering(Expressions):
             self.parameters(syntax)
             self.block(syntax.body)
         for one, node in self.environment.items():
-            known = self.function.finals.setdefault(one, node)
-            if known is not node and isinstance(one, str) and _was(node, known):
+            if self.live:  # functions inside are called when this one is done, more often than in between
                 self.function.finals[one] = node
+            else:
+                self.function.finals.setdefault(one, node)
 
     def parameters(self, syntax: Definition) -> None:
         spec = syntax.args
@@ -442,16 +443,6 @@ def _is_read(node: Node, name: Key) -> bool:
     if isinstance(name, str) or node.op not in {Op.ATTR, Op.ITEM} or node.args != (name[0],):
         return False
     return node.extra == unkeyed(name[1])
-
-
-def _was(node: Node, before: Node) -> bool:
-    """Whether `node` is what `before` is once its own methods have moved it, on some path."""
-    pending, seen = [node], {node}
-    for one in pending:  # grows
-        inner = one.args[:1] if one.op is Op.AFTER else one.args if one.op is Op.PHI else ()
-        pending += [each for each in inner if each not in seen]
-        seen.update(inner)
-    return before in seen and all(one is before or one.op in {Op.AFTER, Op.PHI} for one in pending)
 
 
 def _receiver(one: ast.stmt) -> ast.expr | None:

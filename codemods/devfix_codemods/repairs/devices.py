@@ -175,12 +175,18 @@ def _means_same(expression: ast.expr, there: Node, point: Point) -> bool:
         if home is None:
             continue
         elsewhere = home.binds(one.id)
-        if elsewhere is here:
-            continue
-        if elsewhere is None or not (_is_self(elsewhere) and _is_self(here) and elsewhere.function.owner is here.function.owner):
-            if not (here.op is elsewhere.op is Op.PARAM and here.extra == elsewhere.extra and "device" in str(here.extra)):
-                return False
+        if elsewhere is not here and not _are_one(here, elsewhere):
+            return False
     return True
+
+
+def _are_one(here: Node, there: Node | None) -> bool:
+    """Whether a name means the same in two functions: the object of both, or a parameter for the device."""
+    if there is None:
+        return False
+    if _is_self(here) and _is_self(there):
+        return here.function.owner is there.function.owner
+    return here.op is there.op is Op.PARAM and here.extra == there.extra and "device" in str(here.extra)
 
 
 def _is_self(node: Node) -> bool:
