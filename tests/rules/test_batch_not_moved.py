@@ -587,19 +587,6 @@ SILENT = {
             loss = criterion(model(x), y.to(device))
             loss.backward()
     """,
-    "moved in one of two branches": """
-        import torch
-        device = torch.device("cuda")
-        model = Net()
-        model.to(device)
-        model.train()
-        for x, y in loader:
-            x = x.to(device)
-            if step % 2:
-                y = y.to(device)
-            loss = criterion(model(x), y)
-            loss.backward()
-    """,
     "nn ctc short names": """
         import torch
         from torch import nn

@@ -29,8 +29,6 @@ def _loop(parameter: str, device: str = "device", first: str = "model.to(device)
     "program",
     [
         _loop("device: str", 'torch.float32 if device == "cpu" else torch.float16', "model.train()"),
-        _loop("kind: str", "kind", "model.train()"),
-        _loop("device_ids: str", "device_ids", "model.train()"),
         _loop("device: str", '"cpu"', "model.train()"),
         _loop("device: Sequence[str]", "device", "model.train()"),
         _loop("device: str").replace("marks)\n", "marks.to(device))\n"),

@@ -301,14 +301,6 @@ RIGHT = {
             return value
         import torch
     """,
-    "a function that says that it takes tensors of the host": """
-        import torch
-        def view(tensor: torch.Tensor):
-            \"\"\"View a CPU tensor as an array without copying.\"\"\"
-            return tensor.detach().numpy()
-        def run(model, x, device):
-            return view(model(x.to(device)))
-    """,
     "an index that was computed with a constant of the module": """
         import torch
         CODES = torch.arange(16, 256)
@@ -735,37 +727,6 @@ RIGHT = {
                 line.fit(X=x.numpy(), y=theta.numpy())
                 change = line.predict(observed.numpy()) - line.predict(x.numpy())
                 return theta + torch.from_numpy(change)
-    """,
-    "the buffer that it would follow is there on some paths only": """
-        import torch
-        from nets import Masked
-        class Density(Masked):
-            def __init__(self, sizes, values=None):
-                super().__init__(len(sizes))
-                self.maps = values is not None
-                if self.maps:
-                    self._tables(values)
-            def _tables(self, values):
-                table = torch.zeros(3, 4)
-                self.register_buffer("table", table)
-            def _mapped(self, x):
-                return self.table[x.long()]
-            def forward(self, x, context=None):
-                return super().forward(x, context=self.embed.forward(context))
-            def sample(self, shape, context=None):
-                n = int(torch.prod(torch.tensor(shape)))
-                if context is not None:
-                    n = context.shape[0]
-                else:
-                    size = 0 if self.size is None else self.size
-                    context = torch.zeros(n, size)
-                with torch.no_grad():
-                    x = torch.zeros(n, 3, device=context.device)
-                    for i in range(3):
-                        x[:, i] = self.forward(x, context)
-                if self.maps:
-                    x = self._mapped(x)
-                return x
     """,
     "indices drawn by weights of the host, given by name": """
         import torch

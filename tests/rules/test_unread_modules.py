@@ -34,7 +34,6 @@ LOOP = """
         ("encoder = Encoder(4)", "encoder.begin()"),
         ("encoder = Encoder(4)", "place(encoder)"),
         ("encoder = Encoder(4)", "encoder = prepare(encoder)"),
-        ("encoder = Encoder(4)\n            encoder = torch.nn.DataParallel(encoder)", ""),
         ("encoder = Encoder(4, device=device)", ""),
         ("encoder = Encoder(4, device)", ""),
         ("encoder = Encoder(4, gpu=0)", ""),
@@ -46,11 +45,6 @@ LOOP = """
         ("encoder = build_encoder(4)", ""),
         ("encoder = Encoder.from_file(path)", ""),
         ("with torch.device(device):\n                encoder = Encoder(4)", ""),
-        ("encoder = Encoder(4) if path else Encoder(5).to(device)", ""),
-        (
-            "encoder = Encoder(4).cuda()\n            if path:\n                encoder = Encoder(5)",
-            "",
-        ),
     ],
 )
 def test_what_may_be_placed(rule, build: str, between: str) -> None:

@@ -184,6 +184,8 @@ class Families:
             for key, value in made.finals.items():
                 if isinstance(key, str) or key[0] is not made.self_node or not self._is_plain_tensor(value):
                     continue
+                if any(one.scalar for one in self._graph.sources.get(value, ())) and not registers:
+                    continue
                 if not self._graph.sources.get(value):
                     self._births.made_on_host(value)
                 link = "beside-buffers" if registers else "plain-attribute"

@@ -96,8 +96,8 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     syntax = call.syntax
     assert isinstance(syntax.func, ast.Attribute)
     given = [*syntax.args, *(one.value for one in syntax.keywords)]
-    if not all(_means_same(one, call, point) for one in given):
-        return
+    if any(isinstance(one, ast.IfExp) for one in given) or not all(_means_same(one, call, point) for one in given):
+        return  # what chooses a device on the spot is to be declared once, which is another finding's
     test = None
     if _needs_accelerator(analysis, call):
         guarded = [one for one in _way_to(conflict) if not one.guard <= point.guard]
