@@ -25,6 +25,7 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("json.", Effect.READ),
     ("time.", Effect.READ),
     ("builtins.", Effect.READ),
+    ("torch.distributions.", Effect.DRAW),
     ("torch.optim.", Effect.READ),
     ("torch.cuda.", Effect.READ),
     ("torch.backends.", Effect.READ),
@@ -53,8 +54,5 @@ MANAGING = frozenset(
 )
 """Packages whose import says that they may place what the file builds."""
 
-MANAGED_BASES = ("lightning.", "pytorch_lightning.", "lightning_fabric.", "fastai.", "composer.", "catalyst.", "ignite.")
-"""Bases of classes in which the framework places values."""
-
-TENSOR_READERS = frozenset({"numpy.asarray", "numpy.array", "numpy.concatenate", "numpy.stack", "numpy.vstack"})
-"""Functions of numpy that are given tensors often."""
+MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
+"""Class methods, of whatever class, that make a module."""
