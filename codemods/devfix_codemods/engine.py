@@ -20,10 +20,11 @@ from devfix_codemods.flow.project import Project
 from devfix_codemods.notebooks.cells import ForeignNotebookError
 from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch, read
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
+from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.telling import findings as conflict_findings
-from devfix_codemods.repairs.telling import may_conflict, same_cause
+from devfix_codemods.repairs.telling import birth_of, births_in_conflict, may_conflict, same_cause
 from devfix_codemods.rules import RESERVED, Rule, all_rules
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.rules._own_torch import is_replaced
@@ -182,9 +183,10 @@ def _found(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], opti
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
             foreign = _is_foreign(rule.code)
             return Failed(f"{reason}; {_bug(rule.code)}" if foreign else reason, internal=not foreign)
-    for finding in _placed(program, owners):
-        if _is_vain(program.source, finding) or any(same_cause(finding, one) for one in (*findings.shown, *findings.hidden)):
-            continue
+    told = (*findings.shown, *findings.hidden)
+    placed = [one for one in _placed(program, owners) if not _is_vain(program.source, one)]
+    placed = [one for one in placed if not any(same_cause(one, other) for other in told)]
+    for finding in _outliving(program.source, placed, findings.shown):
         if options.shows(finding):
             findings.shown.append(_tenable(program, finding))
         else:
@@ -197,6 +199,19 @@ def _placed(program: Program, owners: Iterable[Rule]) -> Iterator[Finding]:
     for rule in owners:
         if rule.owns is not None:
             yield from conflict_findings(program.placement, program.source, rule.code, rule.name, rule.owns)
+
+
+def _outliving(source: Source, placed: list[Finding], told: Iterable[Finding]) -> list[Finding]:
+    """The findings of `placed` that are there still after the fixes of those `told`: one cause is one finding."""
+    fixed = [one for one in told if one.fix is not None and one.fix.edits]
+    if not placed or not fixed:
+        return placed
+    try:
+        data, _ = _without_conflicts(source, fixed)
+        left = births_in_conflict(Analysis(Source(source.path, data).tree))
+    except (EditError, SourceError):
+        return placed
+    return [one for one in placed if birth_of(one) in left]
 
 
 def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:

@@ -1,7 +1,7 @@
 """One parsed file and what has been learnt of it, each part computed when a rule first asks."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 
 from devfix_codemods.flow.bindings import Bindings
@@ -13,6 +13,7 @@ from devfix_codemods.flow.outline import Outline
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.outside import Outside
 from devfix_codemods.source import Source
 
 
@@ -76,7 +77,16 @@ class Program:
     @cached_property
     def placement(self) -> Analysis:
         """Where values live, as constraints that the whole file says, and the conflicts between them."""
-        return Analysis(self.tree)
+        return Analysis(self.tree, Outside(self.unit, self._defined, self.classes.is_managed))
+
+    def _defined(self, home: Hashable, dotted: str) -> tuple[Hashable, ast.Module, str] | None:
+        """The file that defines an imported name, its tree, and the name there."""
+        if self.project is None or not isinstance(home, Unit):
+            return None
+        found = self.project.lookup(home, dotted)
+        if found is None or found.definition is None:
+            return None
+        return found.unit, found.unit.source.tree, found.name
 
     def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
         """The calls of what is named `name`, in this file and in those of the project that import it."""

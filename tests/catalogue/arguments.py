@@ -1,5 +1,6 @@
 """What each row is called with, as text: the names are those of `observing.tensors`. Of a method, the first is the receiver."""
 
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.catalogue.effects import Effect
 
 DEFAULTS = {
@@ -17,6 +18,9 @@ DEFAULTS = {
     Effect.COPY_INTO: "m, n",
     Effect.TO_HOST: "m",
     Effect.CUDA: "m",
+    Effect.PASS: "m",
+    Effect.WRAP: "net",
+    Effect.OTHER: "m",
 }
 """What a row is called with that the tables below do not name."""
 
@@ -98,11 +102,9 @@ BOTH = {
     "unfold": "m, 0, 2, 1",
     "unflatten": "m, 0, (3, 1)",
     "vander": "v",
-    "isin": "m, n",
     "searchsorted": "sorted, v",
     "bucketize": "v, sorted",
     "is_nonzero": "s",
-    "copysign": "m, n",
 }
 """Functions of `torch` and methods of the same name, with the underscore of those in place left out."""
 
@@ -132,8 +134,6 @@ FUNCTIONS = {
     "torch.einsum": "'ij,jk->ik', m, n",
     "torch.tensordot": "m, n, 1",
     "torch.cross": "m, n, dim=0",
-    "torch.complex": "m, n",
-    "torch.triangular_solve": "m, n",
     "torch.linalg.solve_triangular": "m, n, upper=True",
     "torch.linalg.lu_solve": "*lu, n",
     "torch.linalg.ldl_solve": "*ldl, n",
@@ -143,20 +143,19 @@ FUNCTIONS = {
     "torch.fft.irfft": "c",
     "torch.linalg.matrix_power": "m, 2",
     "torch.nn.utils.rnn.pack_sequence": "[v, w]",
+    "torch.meshgrid": "v, e",
+    "torch.imag": "c",
+    "torch.bernoulli": "v",
+    "torch.normal": "m, n",
     "torch.nn.utils.rnn.pad_packed_sequence": "packed",
     "torch.nn.utils.rnn.pad_sequence": "[v, w]",
     "torch.nn.utils.parameters_to_vector": "[m, n]",
-    "torch.nn.utils.clip_grad_norm_": "[m]",
     "torch.cartesian_prod": "v, e",
-    "torch.block_diag": "m, n",
     "torch.broadcast_tensors": "m, n",
-    "torch.chain_matmul": "m, n",
-    "torch.atleast_1d": "m",
     "torch.Size": "[3]",
     "torch.finfo": "torch.float32",
     "torch.iinfo": "torch.int32",
     "torch.device": "'cpu'",
-    "torch.dtype": "",
     "torch.result_type": "m, n",
     "torch.can_cast": "torch.float32, torch.float64",
     "torch.get_default_dtype": "",
@@ -173,6 +172,7 @@ FUNCTIONS = {
     "torch.cuda.current_device": "",
     "torch.cuda.empty_cache": "",
     "torch.cuda.synchronize": "",
+    "torch.cuda.is_bf16_supported": "",
     "torch.nn.functional.pad": "m, (1, 1)",
     "torch.nn.functional.one_hot": "i",
     "torch.nn.functional.softmin": "m, 0",
@@ -180,7 +180,7 @@ FUNCTIONS = {
     "torch.nn.functional.interpolate": "image, 4",
     "torch.nn.functional.upsample": "image, 4",
     "torch.nn.functional.unfold": "image, 2",
-    "torch.nn.functional.fold": "image[0], (9, 2), (2, 1)",
+    "torch.nn.functional.fold": "signal, (9, 3), (1, 1)[:0] or (2, 1)",
     "torch.nn.functional.dropout1d": "signal",
     "torch.nn.functional.dropout2d": "image",
     "torch.nn.functional.dropout3d": "volume",
@@ -240,13 +240,83 @@ METHODS = {
     "new_tensor": "m, [1.0]",
     "new": "m, 3",
     "fill_": "m, 0",
-    "add_": "m, n",
-    "eq_": "m, n",
-    "ne_": "m, n",
     "to": "m, 'cuda'",
     "view_as": "m, n",
     "item": "s",
     "type": "m, torch.float64",
     "type_as": "m, n",
+    "expand_as": "m, n",
+    "reshape_as": "m, n",
     "register_hook": "m, print",
+    "where": "m, k, n",
+    "bernoulli": "v",
+    "inner": "v, e",
+    "retain_grad": "m.requires_grad_()",
+    "set_": "m, n",
 }
+
+CALLS = {
+    "torch.save": ("lambda one: torch.save(one, io.BytesIO())", "m"),
+    "torch.load": ("lambda one, **told: torch.load(saved(one), **told)", "m"),
+    "torch.jit.load": ("lambda one, **told: torch.jit.load(scripted(one), **told).weight", "net"),
+    "torch.autograd.grad": ("with_grad(lambda x, g: torch.autograd.grad(x.requires_grad_() * 2, x, g))", "m, n"),
+    "torch.nn.utils.clip_grad_norm_": ("lambda grads: torch.nn.utils.clip_grad_norm_(with_grads(grads), 1.0)", "[m, n]"),
+    ".log_prob": ("lambda mean, x: torch.distributions.Normal(mean, 1.0).log_prob(x)", "m, n"),
+    ".backward": ("with_grad(lambda x, g: (x.requires_grad_() * 2).backward(g))", "m, n"),
+}
+"""Rows for which more is written than a call."""
+
+OF_MODULES = frozenset(
+    "state_dict parameters named_parameters buffers named_buffers modules children named_children named_modules eval "
+    "train to_empty".split()
+)
+"""Methods of modules alone."""
+
+UNTESTED = {
+    "torch.jit.script": "gives a function or a module of another class",
+    "torch.compile": "gives a function",
+    "torch.utils.data.Subset": "takes a dataset",
+    "torch.utils.data.ConcatDataset": "takes datasets",
+    "torch.hub.load_state_dict_from_url": "reads the net; `torch.load` with a name",
+    "torch.utils.model_zoo.load_url": "reads the net; `torch.load` with a name",
+    "torch.nn.parallel.DistributedDataParallel": "needs a process group",
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm": "gives back what has no such layer; the layer needs a process group",
+    **{name: "needs a process group" for name in rows.FUNCTIONS if name.startswith("torch.distributed.")},
+    ".xpu": "the simulation has one kind of device",
+    ".npu": "a method that another package adds",
+    ".hpu": "a method that another package adds",
+    ".ipu": "the simulation has one kind of device",
+}
+"""Rows that cannot be run, and why."""
+
+_TAKES_DEVICE = {Effect.FACTORY, Effect.CONVERSION, Effect.LIKE}
+_NO_DEVICE = {"torch.nn.functional.ctc_loss", "torch.tensor_split"}
+
+
+def orders() -> list[tuple[str, str, str, bool]]:
+    """What `observing` is to run: the row, its callee, its arguments, whether `device=` is to be tried."""
+    found = []
+    for name, effect in rows.FUNCTIONS.items():
+        if name in UNTESTED:
+            continue
+        callee, text = CALLS.get(name) or (name, _arguments(name, effect))
+        found.append((name, callee, text, effect in _TAKES_DEVICE and name not in _NO_DEVICE))
+    for name, effect in rows.METHODS.items():
+        row = f".{name}"
+        if row in UNTESTED:
+            continue
+        callee, text = CALLS.get(row) or (f"lambda itself, *given, **told: itself.{name}(*given, **told)", _given(name, effect))
+        found.append((row, callee, text, name.startswith("new_")))
+    return found
+
+
+def _arguments(name: str, effect: Effect) -> str:
+    last = name.rpartition(".")[2]
+    shared = BOTH.get(last) if name.count(".") == 1 or effect is Effect.SAME else None
+    return FUNCTIONS.get(name) or ("" if name in FUNCTIONS else shared or DEFAULTS[effect])
+
+
+def _given(name: str, effect: Effect) -> str:
+    if name in OF_MODULES:
+        return "net, device='cuda'" if name == "to_empty" else "net"
+    return METHODS.get(name) or BOTH.get(name) or BOTH.get(name.removesuffix("_")) or DEFAULTS[effect]

@@ -5,6 +5,7 @@ each is put on the host or on the device, and the call is made again.
 """
 
 import copy
+import io
 import itertools
 import re
 import warnings
@@ -18,6 +19,27 @@ warnings.simplefilter("ignore")
 torch.set_grad_enabled(False)
 
 DEVICE_ERROR = re.compile(r"\bdevices?\b|cuda|should be the same", re.IGNORECASE)
+
+
+def saved(one):
+    file = io.BytesIO()
+    torch.save(one, file)
+    file.seek(0)
+    return file
+
+
+def scripted(net):
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.script(net), file)
+    file.seek(0)
+    return file
+
+
+def with_grads(grads):
+    parameters = [torch.nn.Parameter(one) for one in grads]
+    for parameter, grad in zip(parameters, grads):
+        parameter.grad = grad
+    return parameters
 
 
 def tensors():
@@ -61,6 +83,11 @@ def tensors():
         "net": torch.nn.Linear(3, 3),
         "norm": torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3)),
         "torch": torch,
+        "io": io,
+        "saved": saved,
+        "scripted": scripted,
+        "with_grad": torch.enable_grad(),
+        "with_grads": with_grads,
         "capture": lambda *args, **keywords: (args, keywords),
     }
 

@@ -29,6 +29,8 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("torch.optim.", Effect.READ),
     ("torch.cuda.", Effect.READ),
     ("torch.backends.", Effect.READ),
+    ("torchvision.models.feature_extraction.create_feature_extractor", Effect.WRAP),
+    ("torchvision.models.feature_extraction.", Effect.READ),
     ("torchvision.models.", Effect.MODULE),
     ("torchvision.ops.", Effect.MEET),
     ("torchvision.transforms.", Effect.OTHER),
@@ -56,3 +58,9 @@ MANAGING = frozenset(
 
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
+
+METHODS_OF_TENSORS = frozenset(
+    f"numpy.{one}"
+    for one in "mean sum std var max min amax amin prod any all ndim shape size".split()
+)
+"""Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing."""

@@ -219,6 +219,9 @@ WEIGHTED_LOSSES = frozenset(_named("torch.nn.", "CrossEntropyLoss NLLLoss NLLLos
 
 LOSSES = WEIGHTED_LOSSES | {name for name in BARE_MODULES if name.endswith("Loss")}
 
+OF_DISPLAYS = frozenset(_named("torch.", "tensor as_tensor Tensor FloatTensor DoubleTensor LongTensor IntTensor"))
+"""What makes a tensor with the dimensions of the display that it gets."""
+
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})

@@ -47,11 +47,13 @@ class Tests:
         if node is None:
             return None
         if node.op is Op.COMPARE and len(node.args) == 2:
-            return _comparison(node)
+            return comparison(node)
         if node.op is Op.CALL and name(node.args[0]) == "builtins.isinstance" and len(node.args) == 3:
             types = node.args[2]
             named = ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
             return ("isinstance", key(node.args[1]), named), True
+        if node.op is Op.CALL and name(node.args[0]) == "torch.is_tensor" and len(node.args) == 2:
+            return ("isinstance", key(node.args[1]), "torch.Tensor"), True
         if node.op is Op.PHI and (same := _same_test(node)) is not None:
             return same
         return key(node), True
@@ -69,7 +71,7 @@ def _same_test(node: Node) -> Literal | None:
     return None
 
 
-def _comparison(node: Node) -> Literal:
+def comparison(node: Node) -> Literal:
     """`x is None` and `x is not None` are one atom, as are `==` and `!=`, `in` and `not in`."""
     operators = node.extra
     assert isinstance(operators, tuple)

@@ -23,25 +23,34 @@ def key(node: Node) -> Hashable:
             return ("compare", node.extra, *(key(one) for one in node.args))
         case Op.ITEM if len(node.args) == 1:
             return ("item", key(node.args[0]), node.extra)
-        case Op.CALL if node.args[0].op is Op.REF and len(node.args) <= 2:
-            return ("call", *(key(one) for one in node.args))
+        case Op.CALL if len(node.args) <= 2 and (called := name(node.args[0])) is not None:
+            return ("call", ("REF", called), *(key(one) for one in node.args[1:]))
     return ("node", node.index)
 
 
 def names(node: Node) -> tuple[str, ...]:
     """The qualified names that a value may have: one of an import, several where `try` chooses between two."""
-    match node.op:
-        case Op.REF:
-            return (str(node.extra),)
-        case Op.ATTR:
-            return tuple(f"{one}.{node.extra}" for one in names(node.args[0]))
-        case Op.PHI:
-            parts = [names(one) for one in node.args if one.op in _NAMING]
-            return tuple(dict.fromkeys(one for part in parts for one in part)) if len(parts) == len(node.args) else ()
+    attributes: list[str] = []
+    while node.op is Op.ATTR:
+        attributes.append(str(node.extra))
+        node = node.args[0]
+    behind = "".join(f".{one}" for one in reversed(attributes))
+    if node.op is Op.REF:
+        return (f"{node.extra}{behind}",)
+    if node.op is Op.PHI and node.args:
+        imported = [_imported(one) for one in node.args]
+        if None not in imported:
+            return tuple(dict.fromkeys(f"{one}{behind}" for one in imported))
     return ()
 
 
-_NAMING = frozenset({Op.REF, Op.ATTR})
+def _imported(node: Node) -> str | None:
+    """The name of what is imported, and of its attributes; a loop is no import."""
+    behind = ""
+    while node.op is Op.ATTR:
+        behind = f".{node.extra}{behind}"
+        node = node.args[0]
+    return f"{node.extra}{behind}" if node.op is Op.REF else None
 
 
 def name(node: Node) -> str | None:

@@ -60,7 +60,9 @@ class Lowering(Expressions):
             self.parameters(syntax)
             self.block(syntax.body)
         for one, node in self.environment.items():
-            self.function.finals.setdefault(one, node)
+            known = self.function.finals.setdefault(one, node)
+            if known is not node and isinstance(one, str) and _was(node, known):
+                self.function.finals[one] = node
 
     def parameters(self, syntax: Definition) -> None:
         spec = syntax.args
@@ -237,14 +239,18 @@ class Lowering(Expressions):
 
     def _try(self, one: ast.Try) -> None:
         start, guard = self.environment, self.guard
-        body = self._branch([*one.body, *one.orelse], start, guard)
+        lacking = next((each for each in one.handlers if _catches(each, "AttributeError")), None)
+        raised = ("raised", one.lineno)
+        inside = joined(guard, frozenset({(raised, False)})) if lacking is not None else guard
+        body = self._branch([*one.body, *one.orelse], start, inside)
         broken = self._merged([(start, guard), *([body] if body else ())])
         ends = [body]
         for handler in one.handlers:
             before = dict(broken)
             if handler.name:
                 before[handler.name] = self.node(Op.UNKNOWN, handler, (), None)
-            ends.append(self._branch(handler.body, before, guard))
+            under = joined(guard, frozenset({(raised, True)})) if handler is lacking else guard
+            ends.append(self._branch(handler.body, before, under))
         self._join(ends, guard)
         if self.live:
             self.block(one.finalbody)
@@ -284,7 +290,9 @@ class Lowering(Expressions):
         place = self.place_of(moved) if moved is not None else None
         if place is not None and moved is not None:
             base = self.environment.get(place) or self.value(moved)
-            self.environment[place] = self.node(Op.AFTER, moved, (base, call), None)
+            after = self.environment[place] = self.node(Op.AFTER, moved, (base, call), None)
+            if isinstance(place, str) and self.function.finals.get(place) is base and self.guard <= base.guard:
+                self.function.finals[place] = after  # functions inside see the moved one
             self.touched()
 
     def _assign(self, one: ast.Assign) -> None:
@@ -436,6 +444,16 @@ def _is_read(node: Node, name: Key) -> bool:
     return node.extra == unkeyed(name[1])
 
 
+def _was(node: Node, before: Node) -> bool:
+    """Whether `node` is what `before` is once its own methods have moved it, on some path."""
+    pending, seen = [node], {node}
+    for one in pending:  # grows
+        inner = one.args[:1] if one.op is Op.AFTER else one.args if one.op is Op.PHI else ()
+        pending += [each for each in inner if each not in seen]
+        seen.update(inner)
+    return before in seen and all(one is before or one.op in {Op.AFTER, Op.PHI} for one in pending)
+
+
 def _receiver(one: ast.stmt) -> ast.expr | None:
     """`net` in `net.to(device)`, `net.eval().to(device)`, `net.to(device).eval()`."""
     if not isinstance(one, ast.Expr):
@@ -468,6 +486,12 @@ def _stored(loop: ast.stmt) -> tuple[set[str], set[str]]:
                 case ast.Attribute(attr=name):
                     attributes.add(name)
     return names, attributes
+
+
+def _catches(handler: ast.ExceptHandler, error: str) -> bool:
+    """Whether a handler names an error: `except AttributeError`, that is where something lacks a method."""
+    named = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(isinstance(one, ast.Name) and one.id == error for one in named)
 
 
 def _read(target: ast.expr) -> ast.expr:

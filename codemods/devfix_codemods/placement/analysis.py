@@ -7,6 +7,7 @@ from functools import cached_property
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict, ends
 
@@ -14,9 +15,9 @@ from devfix_codemods.placement.search import Conflict, ends
 class Analysis:
     """What is known of where the values of one file live."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, outside: Outside | None = None) -> None:
         self.module = lower(tree)
-        self.constraints = Constraints(self.module)
+        self.constraints = Constraints(self.module, outside or Outside())
         self.kinds = self.constraints.kinds
         self.graph = self.constraints.graph
         self._ends: dict[Source, list[Conflict]] = {}
@@ -37,9 +38,12 @@ class Analysis:
         """Whether a call computes a loss: of torch, or of what a model gave, on the way to `backward`."""
         if self.kinds.is_loss(call.args[0]):
             return True
-        return call in self.kinds.differentiable and any(
-            one.op is Op.CALL and one in self.kinds.differentiable for one in call.args[1:]
-        )
+        return call in self.kinds.differentiable and any(map(self._is_computed, call.args[1:]))
+
+    def _is_computed(self, node: Node) -> bool:
+        """Whether a value on the way to `backward` is the result of a call that does more than move or convert it."""
+        root = next(iter(self.constraints.births.roots(node)), node)
+        return root.op is Op.CALL and root in self.kinds.differentiable
 
     def ends(self, birth: Source) -> list[Conflict]:
         """All that `birth` shares its place with, the strongest first."""
@@ -50,6 +54,8 @@ class Analysis:
 
     def _strongest(self, birth: Source) -> Conflict | None:
         """The best path to a device; none where the host is nearer."""
+        if birth.birth is Birth.READER and any(one.birth is Birth.CHOSEN_HOST for one in self.graph.sources[birth.node]):
+            return None
         found = self.ends(birth)
         if birth.birth is Birth.READER and any(_is_host(one) for one in found[:1]):
             return None

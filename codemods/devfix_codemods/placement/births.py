@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -10,11 +11,18 @@ from devfix_codemods.catalogue import libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.batches import Batches
+from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.families import Families
+from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
-from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
+from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
+from devfix_codemods.placement.readers import Readers, is_of_tensors
 
 CALLER = Place(Where.CALLER)
 MODULE = Place(Where.MODULE)
@@ -24,13 +32,19 @@ _CHAINED = frozenset("float long double half int bool detach unsqueeze squeeze v
 class Births:
     """Adds the sources of one file to its graph."""
 
-    def __init__(self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function]) -> None:
+    def __init__(self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function], outside: Outside) -> None:
         self.module = module
+        self.outside = outside
+        self.datasets = Datasets(kinds, outside, module.nodes())
         self.kinds = kinds
         self.graph = graph
         self.calls = calls
         self.moves: dict[Node, Place] = {}
         """Each call that moves, and where to."""
+        self._called_moves: dict[Node, Place] = {}
+        """Each call of a function of this file that moves what it gets, and where to."""
+        self._called_with: dict[Node, Node] = {}
+        """What that is."""
         self.movers: dict[Node, list[Node]] = defaultdict(list)
         """The moves of each value, by what it was unpacked or made as."""
         self.moved_in_place: set[Node] = set()
@@ -40,41 +54,80 @@ class Births:
         self.used |= {value for function in module.functions for value, _ in function.returns}
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
         self.owned = self._inside_modules()
+        self._readers = Readers(self)
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
+        self._parallel: list[Node] = []
+        self.batches = Batches(self)
 
     def all(self) -> None:
-        self._refilled = {
-            store.base
-            for function in self.module.functions
-            for store in function.stores
-            if not store.is_attribute and self.is_move(store.value)
-        }
+        self._refilling = list(self._refills())
+        self._refilled = {store.base for store in self._refilling}
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
                     self._call(node)
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
-                if not self.managed and node not in self.callees and self.is_of_batch(node) and node not in self._refilled and self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}:
+                if node not in self.callees and self._is_born_of_batch(node):
                     link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
-        self._flags()
+        self._movers_called()
+        self._wrappers()
+        flags(self)
+        self._readers.flags()
+        self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
 
-    def _flags(self) -> None:
-        """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
-        for root, moves in self.movers.items():
-            for move in moves:
-                place = self.place_of_move(move)
-                if place is None or place.where is not Where.DEVICE:
+    def _movers_called(self) -> None:
+        """`batch = to_cuda(batch)`: a call moves what it gets, if that is what the function does with it, or gives of it."""
+        for call, called in self.calls.items():
+            given = {parameter: argument for argument, parameter in bound(call, called)}
+            for parameter, argument in given.items():
+                for move in self.moves_of(parameter):
+                    for root in self.roots(argument):
+                        self.movers[root].append(move)
+            for value, _ in called.returns:
+                move = value.args[0] if value.op is Op.COMPREHENSION else value
+                place = self.moves.get(move)
+                if place is None or place.where is not Where.DEVICE or not self.is_move(move):
                     continue
-                device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
-                for atom, holds in move.guard - root.guard:
-                    if device is None or (isinstance(atom, tuple) and device in atom):
-                        self.graph.host_only.add((atom, not holds))
+                for root in self.roots(move):
+                    argument = given.get(root.args[0] if root.op is Op.ITER else root)
+                    if argument is not None:
+                        for one in self.roots(argument):
+                            self.movers[one].append(call)
+                        self._called_with[call] = argument
+                        self._called_moves[call] = Place(place.where, given.get(place.node, place.node) if place.node else None)
+
+    def _wrappers(self) -> None:
+        """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
+        for node in self._parallel:
+            if not any(self.moves_of(root) for root in self.roots(node)):
+                self.graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+
+    def _is_born_of_batch(self, node: Node) -> bool:
+        """Whether a value is a part of a loader's batch that nothing has placed yet."""
+        if not self._comes_from_host(node) or not self.is_of_batch(node) or self._is_refilled(node):
+            return False
+        known = self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}
+        return known and not self._comes_otherwise(node) and not self._stays(node)
+
+    def _comes_from_host(self, node: Node) -> bool:
+        """Whether no framework places what the function of a value is given."""
+        return not self.managed and not self.outside.is_managed(node.function.owner)
+
+    def _stays(self, node: Node) -> bool:
+        """Whether the data set of a loader has placed a part of a batch, or gives a text there."""
+        part = node.extra if node.op is Op.ITEM and len(node.args) == 1 else None
+        return self.datasets.stays(self._iterable(node), part)
+
+    def _refills(self) -> Iterator[Store]:
+        """`batch[key] = batch[key].to(device)`"""
+        for function in self.module.functions:
+            yield from (one for one in function.stores if not one.is_attribute and self.is_move(one.value))
 
     # What constraints ask
 
@@ -104,6 +157,22 @@ class Births:
         base = self._iterable(node)
         return base is not node and self.is_loader(base)
 
+    def _is_refilled(self, node: Node) -> bool:
+        """Whether a batch, or what it is a part of, is given moved values under its own keys."""
+        if any(_refills_part(one, node) for one in self._refilling):
+            return True
+        while node not in self._refilled and node.op in {Op.ITEM, Op.ATTR}:
+            node = node.args[0]
+        return node in self._refilled
+
+    def _comes_otherwise(self, node: Node) -> bool:
+        """Whether what makes the elements of an iterable puts a part of them on a device, or makes numbers of it."""
+        iterable = self._iterable(node)
+        if iterable is node:
+            return False
+        key = node.extra if node.op is Op.ITEM and node.args[0].op is not Op.ITEM else None
+        return self.batches.is_placed(iterable, key) or (key is not None and self.batches.is_plain(iterable, key))
+
     def _iterable(self, node: Node) -> Node:
         """What a loop, or `next(iter(…))`, takes a value or a part of one from; itself where it is no such part."""
         for _ in range(4):
@@ -127,6 +196,18 @@ class Births:
             return call.args[1:]
         moved = {argument for argument, parameter in bound(call, forward) if self.movers.get(parameter)}
         return tuple(one for one in call.args[1:] if one not in moved)
+
+    def place_given(self, node: Node) -> Place | None:
+        """Where a call moves its receiver, or makes its result; None where it does not say."""
+        if node.op is not Op.CALL:
+            return None
+        device = self.keyword(node, "device")
+        return self._target(node) or (place_of(device, self.kinds) if device is not None else None)
+
+    def function_of(self, node: Node) -> Function | None:
+        """The function of this file that a value is."""
+        found = self.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node
+        return found.extra if found.op is Op.FUNCTION and isinstance(found.extra, Function) else None
 
     def is_moving_call(self, node: Node) -> bool:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
@@ -254,21 +335,23 @@ class Births:
 
     def is_encoding(self, node: Node) -> bool:
         """`tokenizer(text, return_tensors="pt")`, whatever it is that is called."""
-        given = self._keyword(node, "return_tensors")
+        given = self.keyword(node, "return_tensors")
         return given is not None and given.op is Op.CONST and given.extra == "pt"
 
-    def _holds_tensors(self, owner: Class) -> bool:
-        """Whether the modules of a class have parameters, as far as the class is read."""
+    def _holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
+        """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
+        within = (*around, owner)
         for one in owner.lineage():
             for function in (*one.methods.values(),):
-                if any(self._makes_tensors(node) for node in function.nodes if node.op is Op.CALL):
+                if any(self._makes_tensors(node, within) for node in function.nodes if node.op is Op.CALL):
                     return True
         return False
 
-    def _makes_tensors(self, call: Node) -> bool:
+    def _makes_tensors(self, call: Node, within: tuple[Class, ...]) -> bool:
         callee = call.args[0]
         if callee.op is Op.CLASS and isinstance(callee.extra, Class):
-            return callee.extra in self.kinds.module_classes
+            part = callee.extra
+            return part in self.kinds.module_classes and part not in within and self._holds_tensors(part, within)
         if callee.op is Op.ATTR and callee.extra in {"register_buffer", "register_parameter", "add_module"}:
             return True
         return any(
@@ -279,12 +362,18 @@ class Births:
 
     def _sort_of_module(self, node: Node) -> str:
         """How surely what an unread class makes is a module with parameters."""
-        return "used-as-module" if self.kinds.says(node, Kind.MODULE) and self.kinds.has_parameters(node) else "maybe-bare"
+        if not self.kinds.says(node, Kind.MODULE) or not self.kinds.has_parameters(node):
+            return "maybe-bare"
+        return "built-of-options" if self._gets_options(node) else "used-as-module"
+
+    def _gets_options(self, node: Node) -> bool:
+        """`Encoder(options)`: all that it is told stands in one object, which may name a device as well."""
+        return len(node.args) == 2 and node.extra == (None,) and node.args[1].op in _GIVEN and self.kinds.of(node.args[1]) is None
 
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
         if qualified.endswith("DataParallel"):
-            self.graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+            self._parallel.append(node)
         elif row in {Effect.FACTORY, Effect.CONVERSION}:
             self._factory(node, qualified, row)
         elif row is Effect.HOST:
@@ -296,11 +385,11 @@ class Births:
         elif row is Effect.LOAD:
             self._loaded(node)
         elif row is Effect.ARRAY:
-            for one in node.args[1:]:
-                if self.kinds.of(one) is Kind.TENSOR:
-                    self.graph.add(Source(one, HOST, Birth.READER, ("needs-host",)))
+            self._readers.function(node, canonical(qualified))
         elif qualified.startswith("torch.cuda.") and qualified.endswith("Tensor"):
             self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
+        elif self.kinds.of(node) is Kind.DATASET:
+            self._kept(node)
         elif row is None and self.kinds.is_module(node):
             last = qualified.rpartition(".")[2]
             if last == "from_pretrained":
@@ -308,16 +397,30 @@ class Births:
             elif last[:1].isupper():
                 self._module(node, self._sort_of_module(node))
             else:
-                self._module(node, "built-by-unknown")
+                self._module(node, "built-beside-device" if self._knows_device(qualified) else "built-by-unknown")
 
-    def _keyword(self, node: Node, keyword: str) -> Node | None:
+    def _kept(self, dataset: Node) -> None:
+        """What a dataset keeps is on the host by convention: workers and pinned memory need it there."""
+        for one in dataset.args[1:]:
+            self.graph.flows(one, dataset, "element", dataset.guard)
+        self.graph.add(Source(dataset, HOST, Birth.CHOSEN_HOST, ("kept-in-dataset",)))
+
+    def _knows_device(self, builder: str) -> bool:
+        """Whether the file that a builder comes from has a device: then it may place what it builds."""
+        home = builder.rpartition(".")[0]
+        return any(
+            one.op is Op.REF and str(one.extra).rpartition(".")[0] == home and place_of(one, self.kinds) is not None
+            for one in self.module.nodes()
+        )
+
+    def keyword(self, node: Node, keyword: str) -> Node | None:
         if not isinstance(node.extra, tuple) or keyword not in node.extra:
             return None
         return node.args[1 + node.extra.index(keyword)]
 
     def _placed(self, node: Node) -> None:
         """What `device=` says of the result of a call."""
-        device = self._keyword(node, "device")
+        device = self.keyword(node, "device")
         place = place_of(device, self.kinds) if device is not None else None
         if place is None:
             return
@@ -344,7 +447,8 @@ class Births:
     def _from_host(self, node: Node, qualified: str) -> None:
         if self._under_device(node) or self.module_sets_default:
             return
-        self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
+        link = "array-of-tensors" if any(is_of_tensors(one, self) for one in node.args[1:2]) else "array-made"
+        self.graph.add(Source(node, HOST, Birth.ARRAY, (link,)))
 
     @property
     def module_sets_default(self) -> bool:
@@ -363,22 +467,32 @@ class Births:
         return any(self.kinds.of(one) is Kind.DEVICE for one in self.module.managed.get(node, ()))
 
     def _module(self, node: Node, link: str) -> None:
-        if node in self.owned or self._under_device(node) or self.managed or self._same_module(node) is not None:
+        if node in self.owned or self._under_device(node) or self.managed or self.module_sets_default or self._same_module(node) is not None:
             return
         if self.has_device(node):
             self._placed(node)
             return
-        if isinstance(node.extra, tuple) and "device_map" in node.extra:
+        if isinstance(node.extra, tuple) and not _PLACED_BY.isdisjoint(node.extra):
             return
-        passed = [one for one in node.args[1:] if (place_of(one, self.kinds) or HOST) != HOST and not _is_number_node(one)]
-        if passed:
+        if self._is_told(node):
             return
         if link == "built-by-unknown" and not node.args[1:]:
             link = "used-as-module"
         self.graph.add(Source(node, HOST, Birth.MODULE, (link,)))
 
+    def _is_told(self, node: Node) -> bool:
+        """Whether what makes a module gets a device, by position or by a keyword that speaks of one: `gpu=0`."""
+        keywords = node.extra if isinstance(node.extra, tuple) else ()
+        for one, keyword in zip(node.args[1:], keywords):
+            number = _is_number_node(one)
+            if isinstance(keyword, str) and sounds_like_device(keyword) and (number or self.kinds.of(one) is None):
+                return True
+            if not number and (place_of(one, self.kinds) or HOST) != HOST:
+                return True
+        return False
+
     def _loaded(self, node: Node) -> None:
-        device = self._keyword(node, "map_location")
+        device = self.keyword(node, "map_location")
         if device is None and len(node.args) > 2:
             device = node.args[2]
         place = place_of(device, self.kinds) if device is not None else None
@@ -393,8 +507,9 @@ class Births:
             self._move(node, base)
         elif row is Effect.TO_HOST:
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("certain",)))
-        elif row is Effect.NEEDS_HOST and kind in {Kind.TENSOR, None}:
-            self.graph.add(Source(base, HOST, Birth.READER, ("needs-host",)))
+            self._readers.copied(node)
+        elif row is Effect.NEEDS_HOST:
+            self._readers.method(node, base)
         elif method.startswith("new_") and self.has_device(node):
             self._placed(node)
         elif method == "type" and len(node.args) > 1 and _names_cuda(node.args[1]):
@@ -420,7 +535,7 @@ class Births:
             return HOST
         if row is not Effect.MOVE:
             return None
-        device = self._keyword(call, "device")
+        device = self.keyword(call, "device")
         if device is None and len(call.args) > 1 and isinstance(call.extra, tuple) and call.extra[0] is None:
             device = call.args[1]
         return place_of(device, self.kinds) if device is not None else None
@@ -456,8 +571,27 @@ class Births:
                 pending.append(inner)
             elif one.op is Op.PHI:
                 pending += one.args
+            elif (display := self._display_of(one)) is not None:
+                found.add(one)
+                pending += display.args
             else:
                 found.add(one)
+        return found
+
+    def _display_of(self, node: Node) -> Node | None:
+        """The display of which a value is any element: `(x, y)` for `t` in `[t.cuda() for t in (x, y)]`."""
+        iterable = node.args[0] if node.op is Op.ITER else self._mapped.get(node)
+        return iterable if iterable is not None and iterable.op is Op.SEQUENCE else None
+
+    @cached_property
+    def _mapped(self) -> dict[Node, Node]:
+        """The parameter of each function that is given to `map`, and what that is called with the elements of."""
+        found: dict[Node, Node] = {}
+        for node in self.module.nodes():
+            if _calls_builtin(node, "map") and len(node.args) == 3:
+                called = self.function_of(node.args[1])
+                if called is not None and len(called.parameters) == 1:
+                    found[next(iter(called.parameters.values()))] = node.args[2]
         return found
 
     def _inner(self, node: Node) -> Node | None:
@@ -466,6 +600,8 @@ class Births:
             return node.args[0]
         if node.op is not Op.CALL:
             return None
+        if node in self._called_with:
+            return self._called_with[node]
         callee = node.args[0]
         qualified = name(callee)
         if qualified is not None:
@@ -508,14 +644,28 @@ class Births:
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
-        if not self.managed and all(one.place == CALLER for one in known):
+        if not self._comes_from_host(node) or self._is_refilled(node) or self._is_given(node) or self._comes_otherwise(node):
+            return
+        if all(one.place == CALLER for one in known):
             link = "named-otherwise" if sounds_otherwise(node) else link
             self.graph.add(Source(node, HOST, Birth.SIBLING, (link,)))
+
+    def _is_given(self, node: Node) -> bool:
+        return self.is_of_batch(node) and self._stays(node)
 
     def made_beside(self, node: Node) -> None:
         """A module that came with one which is moved."""
         if not self.managed and not self.graph.sources.get(node):
             self.graph.add(Source(node, HOST, Birth.MODULE, ("unpacked-beside-moved",)))
+
+    def made_on_host(self, node: Node) -> None:
+        """A tensor that something makes which is told no device."""
+        self.graph.add(Source(node, HOST, Birth.FACTORY, ("built-by-unknown",)))
+
+    def was_elsewhere(self, node: Node) -> None:
+        """What the program copies to the host was not there. Only readers of numpy believe that."""
+        if not any(one.birth is Birth.COPIED for one in self.graph.sources.get(node, ())):
+            self.graph.add(Source(node, CUDA, Birth.COPIED, ("certain",)))
 
     def wanted_at(self, parameter: Node) -> None:
         """A parameter names the device that a function is told."""
@@ -540,7 +690,7 @@ class Births:
     def place_of_move(self, move: Node) -> Place | None:
         if move.op is Op.AFTER:
             return self._target(self._moving_call(move.args[1]))
-        return self.moves.get(move)
+        return self.moves.get(move) or self._called_moves.get(move)
 
     # Modules
 
@@ -603,6 +753,10 @@ class Births:
 
 
 _PLACING = frozenset({"device", "**", "out"})
+_PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantization_config"})
+"""Keywords of `from_pretrained` that place what it loads."""
+_GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})
+"""What may hold a device among other things: options."""
 _PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 
 
@@ -616,6 +770,16 @@ def sounds_otherwise(node: Node) -> bool:
     """Whether a value is called what texts, sizes and other things are called that stay on the host."""
     word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
     return isinstance(word, str) and _OTHERWISE.search(word) is not None and not re.search(r"(?i)input_?ids?$", word)
+
+
+def _refills_part(store: Store, node: Node) -> bool:
+    """Whether `node` is read from what a loop over its keys has filled with moved values before."""
+    if node.op is not Op.ITEM or node.args[0] is not store.base or store.key is not None or node.index < store.value.index:
+        return False
+    keys = store.index.args[0] if store.index is not None and store.index.op is Op.ITER else None
+    if keys is None or keys.op is not Op.SEQUENCE:
+        return True
+    return any(one.op is not Op.CONST or one.extra == node.extra for one in keys.args)
 
 
 def _calls_builtin(node: Node, *called: str) -> bool:

@@ -9,8 +9,10 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import local_calls
+from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.outside import Outside
 
 _PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
@@ -21,12 +23,12 @@ _PLACELESS = frozenset(
 class Constraints:
     """Builds the graph of one file."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, outside: Outside) -> None:
         self.module = module
         self.calls = local_calls(module)
         self.kinds = Kinds(module, self.calls)
         self.graph = Graph()
-        self.births = Births(module, self.kinds, self.graph, self.calls)
+        self.births = Births(module, self.kinds, self.graph, self.calls, outside)
         self.births.all()
         for function in module.functions:
             for node in list(function.nodes):
@@ -35,6 +37,7 @@ class Constraints:
                     handler(self, node)
             self._stores(function)
             self._returns(function)
+        Escapes(self.births).all()
 
     def may_live(self, node: Node) -> bool:
         """Whether a value may be somewhere at all."""
@@ -75,12 +78,20 @@ class Constraints:
         if not self.may_live(base) or self.births.is_of_batch(node):
             return
         if self.kinds.of(base) is Kind.TENSOR:
-            self.graph.same(base, node, "view", node.guard)
+            if not self._is_scalar(node):
+                self.graph.same(base, node, "view", node.guard)
             for index in node.args[1:]:
                 if self.kinds.of(index) is Kind.TENSOR:
-                    self.graph.only_from(node, index, "index", node.guard)
+                    link = "index-maybe-scalar" if _is_item(index) else "index"
+                    self.graph.only_from(node, index, link, node.guard)
         else:
             self.graph.part(node, base, node.guard)
+
+    def _is_scalar(self, item: Node) -> bool:
+        """Whether one element is read from a row of numbers: a 0-dim tensor, which may meet what is on a device."""
+        return item.op is Op.ITEM and _is_row(item.args[0]) and not any(
+            _slices(one) or self.kinds.of(one) is Kind.TENSOR for one in item.args[1:]
+        )
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]
@@ -293,6 +304,7 @@ class Constraints:
             return
         if self.kinds.is_module(callee):
             if self.births.scatters(callee):
+                self.graph.meets(callee, node, "module-call", node.guard)
                 return
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
             self.graph.meets(callee, node, link, node.guard)
@@ -302,7 +314,33 @@ class Constraints:
                 self.graph.meets(callee.args[0], node, link, node.guard)
             elif callee.op not in {Op.REF, Op.ATTR} and node in self.kinds.differentiable:
                 self.graph.meets(callee, node, link, node.guard)
+            if self._only_transforms(node, callee):
+                link = "unread-function"
         self._operands(node, self.births.unmoved_arguments(node), link, scalars=False)
+
+    def _only_transforms(self, node: Node, callee: Node) -> bool:
+        """Whether a function of another file makes something of one value: it may well move it, nothing meets there."""
+        found = name(callee)
+        if found is None or found.rpartition(".")[2][:1].isupper() or found.partition(".")[0] in _READ_PACKAGES:
+            return False
+        return len(node.args) == 2 and self.may_live(node.args[1])
+
+
+def _is_item(index: Node) -> bool:
+    """`drawn[0]`: often a 0-dim tensor, which indexes tensors in any place."""
+    return index.op is Op.ITEM and isinstance(index.extra, int)
+
+
+def _is_row(node: Node) -> bool:
+    """`torch.tensor([1.0, 2.0])`: a tensor of one dimension."""
+    if node.op is not Op.CALL or not any(canonical(one) in rows.OF_DISPLAYS for one in names(node.args[0])):
+        return False
+    first = next(iter(node.args[1:]), None)
+    return first is not None and first.op is Op.SEQUENCE and all(one.op is Op.CONST for one in first.args)
+
+
+def _slices(index: Node) -> bool:
+    return index.extra == "slice" or index.op in {Op.SEQUENCE, Op.COMPREHENSION}
 
 
 def _is_of_tensor(index: Node | None) -> bool:
@@ -311,6 +349,9 @@ def _is_of_tensor(index: Node | None) -> bool:
         return False
     return index.extra == "slice" or (index.op is Op.SEQUENCE and any(map(_is_of_tensor, index.args)))
 
+
+_READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
+"""Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
 
 _NO_FLOW = frozenset(
     {Effect.READ, Effect.ARRAY, Effect.OTHER, Effect.MODULE, Effect.FACTORY, Effect.HOST, Effect.LOAD, Effect.SYNC}

@@ -6,7 +6,8 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from devfix_codemods.ir import Guard, Node
-from devfix_codemods.ir.nodes import Literal
+from devfix_codemods.ir.guards import joined
+from devfix_codemods.ir.nodes import ALWAYS, Literal
 from devfix_codemods.placement.places import Place
 from devfix_codemods.placement.strengths import COSTS
 
@@ -61,6 +62,8 @@ class Birth(Enum):
     """Not born, but wanted on the host: by numpy."""
     MOVE = auto()
     PARAMETER = auto()
+    COPIED = auto()
+    """Not born, but copied to the host, as what is on a device is."""
     CHOSEN_HOST = auto()
     """Moved, or made, on the host on purpose."""
 
@@ -74,6 +77,12 @@ class Source:
     birth: Birth
     links: tuple[str, ...]
     scalar: bool = False
+    under: Guard = ALWAYS
+    """Under which condition it is said, where that is not when the value is made: a reader's own."""
+
+    @property
+    def guard(self) -> Guard:
+        return joined(self.node.guard, self.under)
 
 
 class Graph:

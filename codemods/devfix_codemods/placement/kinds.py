@@ -25,9 +25,11 @@ class Kinds:
     def __init__(self, module: Module, calls: dict[Node, Function]) -> None:
         self._parent: dict[Node, Node] = {}
         self._facts: dict[Node, dict[Kind, int]] = defaultdict(lambda: defaultdict(int))
-        self._module = module
+        self.module = module
         self._calls = calls
         self.instances: dict[Node, Class] = {}
+        self.given: dict[Node, list[Node]] = defaultdict(list)
+        """What the calls in this file give each parameter."""
         self._stateful: list[Node] = []
         self._losses: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
@@ -77,7 +79,7 @@ class Kinds:
     def _called_models(self) -> None:
         """What is made by a class, and computes what reaches `backward`, is a module."""
         called = {self.find(node.args[0]) for node in self.differentiable if node.op is Op.CALL}
-        for made in self._module.nodes():
+        for made in self.module.nodes():
             if made.op is Op.CALL and self.find(made) in called and self.of(made) is None:
                 last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
                 if str(last).rpartition(".")[2][:1].isupper():
@@ -233,6 +235,7 @@ class Kinds:
     def _local_call(self, node: Node, called: Function) -> None:
         for argument, parameter in bound(node, called):
             self._unify(parameter, argument)
+            self.given[parameter].append(argument)
         for value, _ in called.returns:
             if not (value.op is Op.CONST and value.extra is None) and not called.yields:
                 self._unify(node, value)
@@ -307,11 +310,11 @@ class Kinds:
         found: set[Node] = set()
         pending = [
             node.args[0].args[0]
-            for node in self._module.nodes()
+            for node in self.module.nodes()
             if node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "backward"
             and name(node.args[0]) is None
         ]
-        pending += [node.args[1] for node in self._module.nodes() if _scales_loss(node)]
+        pending += [node.args[1] for node in self.module.nodes() if _scales_loss(node)]
         while pending:
             node = pending.pop()
             if node in found:

@@ -40,6 +40,7 @@ HOST = Place(Where.HOST)
 CUDA = Place(Where.DEVICE)
 
 _WORDS = re.compile(r"(?i)(^|[_.\[\'\"])(device|dev|gpu|gpus|cuda|rank|local_rank|gpu_id|device_id)s?($|[_\d.\]\'\"])|device")
+_ASKS_DEVICE = re.compile(r"(?i)(^|[._])device(_of)?$")
 _ACCELERATORS = ("cuda", "mps", "xpu", "npu", "hpu", "gpu", "privateuse")
 
 
@@ -78,7 +79,15 @@ def _call(node: Node, kinds: Kinds, depth: int) -> Place | None:
         return Place(Where.DEVICE, node)
     if qualified == "builtins.str" and len(node.args) > 1:
         return place_of(node.args[1], kinds, depth + 1)
+    asked = [one for one in node.args[1:] if kinds.of(one) is Kind.TENSOR]
+    if len(asked) == 1 and qualified is not None and not qualified.startswith("torch.") and _asks_where(node):
+        return Place(Where.FOLLOWS, asked[0])
     return _by_name(node, kinds)
+
+
+def _asks_where(node: Node) -> bool:
+    """`get_device(x)`: what is asked of a tensor by such a name is where it is."""
+    return any(_ASKS_DEVICE.search(one) for one in names(node.args[0]))
 
 
 def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
@@ -92,6 +101,13 @@ def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
     if len(follows) == len(known) == 1:
         return follows[0]
     return Place(Where.DEVICE, node)
+
+
+def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
+    given = kinds.given.get(node, ())
+    if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
+        return HOST
+    return _by_name(node, kinds)
 
 
 def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
@@ -149,4 +165,4 @@ def _text(node: Node) -> str:
     return next(iter(names(node)), "")
 
 
-_HANDLERS = {Op.CONST: _const, Op.CALL: _call, Op.PHI: _phi, Op.ATTR: _attr, Op.UNKNOWN: _unknown}
+_HANDLERS = {Op.CONST: _const, Op.CALL: _call, Op.PARAM: _param, Op.PHI: _phi, Op.ATTR: _attr, Op.UNKNOWN: _unknown}

@@ -78,12 +78,12 @@ def _is_itself(source: Source, step: Step | None) -> bool:
 
 def ends(graph: Graph, birth: Source) -> list[Conflict]:
     """All sources that `birth` must share its place with, the strongest first, one for each value they stand at."""
-    if not graph.host_only.isdisjoint(birth.node.guard):
+    if not graph.host_only.isdisjoint(birth.guard):
         return []
     start_cost = sum(COSTS[link] for link in birth.links)
     order = count()
     queue: list[tuple[float, int, Node, Turn | None, tuple[int, ...], Guard, Step | None]] = []
-    heappush(queue, (start_cost, next(order), birth.node, None, (), birth.node.guard, None))
+    heappush(queue, (start_cost, next(order), birth.node, None, (), birth.guard, None))
     visits: dict[tuple[Node, Turn | None], list[tuple[tuple[int, ...], Guard]]] = {}
     found: list[Conflict] = []
     seen_ends: set[Source] = set()
@@ -98,11 +98,13 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
         stop = False
         if step is not None or birth.node is not node:
             for source in graph.sources.get(node, ()):
+                if source.birth is Birth.COPIED and birth.birth is not Birth.READER:
+                    continue
                 stop = stop or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
                 if source in seen_ends or source is birth or _is_itself(source, step):
                     continue
                 total = cost + sum(COSTS[link] for link in source.links)
-                if total <= FARTHEST and not contradictory(source.node.guard, guard):
+                if total <= FARTHEST and not contradictory(source.guard, guard):
                     seen_ends.add(source)
                     found.append(_conflict(birth, source, step, guard, total))
         if stop:

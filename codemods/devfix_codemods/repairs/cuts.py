@@ -12,6 +12,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.devices import Point, Suffix, after, before, suffixes
 from devfix_codemods.source import Source
 
@@ -37,9 +38,9 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:
         return None
-    safe, unsafe = HARMLESS if cut.harmless else (SAFE, UNSAFE)
+    safe, unsafe = HARMLESS if cut.harmless and not _is_asked_by_unread(conflict) else (SAFE, UNSAFE)
     confidence = conflict.confidence
-    if _wanted_on_host(analysis, conflict) or not _is_surely_tensor(analysis, conflict):
+    if _wanted_on_host(analysis, conflict) or not _is_surely_tensor(analysis, conflict) or not suits_callers(analysis, conflict):
         safety = Safety.SUGGESTION
     elif confidence >= safe and cut.sure:
         safety = Safety.SAFE
@@ -48,6 +49,13 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     else:
         safety = Safety.SUGGESTION
     return Fix(safety, cut.title, cut.edits)
+
+
+def _is_asked_by_unread(conflict: Conflict) -> bool:
+    """Whether only an unread function says that values belong together: it may want one of them where it is."""
+    if conflict.birth.birth is Birth.READER:  # a copy on the host is one for whatever reads it
+        return "unread-function" in conflict.links
+    return "unknown-call" in conflict.links
 
 
 def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
@@ -97,7 +105,9 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
             yield Cut((edit,), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from _behind_making(source, conflict, suffix)
+    yield from _in_row(source, conflict)
     yield from _at_meeting(analysis, source, conflict)
+    yield from _beside_sibling(analysis, source, conflict)
 
 
 def _behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[Cut]:
@@ -399,9 +409,8 @@ def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         given = [*reader.syntax.args, *(one.value for one in reader.syntax.keywords)]
         syntax = next((one for one, value in zip(given, reader.args[1:]) if value is node), None)
     if isinstance(syntax, ast.expr):
-        known = conflict.end.place.where is not Where.CALLER
         edit = ReplaceExpression(source.span(syntax), "__node__.cpu()")
-        yield Cut((edit,), "Copy it to the host first", harmless=known)
+        yield Cut((edit,), "Copy it to the host first")
 
 
 def _reads(call: Node, node: Node) -> bool:

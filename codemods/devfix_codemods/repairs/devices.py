@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.keys import name
 from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.places import Where, place_of
@@ -75,7 +76,7 @@ def _at(node: Node, *, after: bool) -> Point | None:
 def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """The ways to write the move at `point`, the best first."""
     yield from _of_sibling(analysis, conflict, point)
-    yield from _in_scope(analysis, point)
+    yield from _in_scope(analysis, conflict, point)
     yield from _of_tensors(analysis, conflict, point)
 
 
@@ -98,10 +99,11 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     if not all(_means_same(one, call, point) for one in given):
         return
     test = None
-    if syntax.func.attr != "to" or any(isinstance(one, ast.Constant) and isinstance(one.value, (str, int)) for one in given):
-        if not move.guard <= point.guard:
-            test = _test_around(move)
-            if test is None or not _means_same(test, call, point):
+    if _needs_accelerator(analysis, call):
+        guarded = [one for one in _way_to(conflict) if not one.guard <= point.guard]
+        if guarded:
+            test = _test_around(guarded[0]) if len(guarded) == 1 else None
+            if test is None or not _means_same(test, guarded[0], point):
                 return
     if any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
         given = given[:1]
@@ -119,6 +121,28 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         yield Suffix(f".{syntax.func.attr}({arguments})", None, test=ast.unparse(test))
     else:
         yield Suffix(f".{syntax.func.attr}({arguments})", device)
+
+
+def _way_to(conflict: Conflict) -> list[Node]:
+    """The move that a conflict ends at, and the calls through which the path came to it."""
+    nodes = [conflict.birth.node, *(step.node for step in conflict.path)]
+    calls = [nodes[at] for at, step in enumerate(conflict.path) if step.edge.site and nodes[at].op is Op.CALL]
+    return [conflict.end.node, *calls]
+
+
+def _needs_accelerator(analysis: Analysis, call: Node) -> bool:
+    """Whether a move fails on a machine without accelerator: the device is one, and is not chosen."""
+    return call.args[0].extra != "to" or any(is_accelerator(analysis, one) for one in call.args[1:])
+
+
+def is_accelerator(analysis: Analysis, device: Node) -> bool:
+    """`"cuda"`, `0`, `torch.device("cuda")`, by whatever name."""
+    if device.op is Op.GLOBAL:
+        device = analysis.module.top.finals.get(str(device.extra), device)
+    if device.op is Op.CALL and name(device.args[0]) == "torch.device" and len(device.args) > 1:
+        device = device.args[1]
+    place = place_of(device, analysis.kinds) if device.op is Op.CONST else None
+    return place is not None and place.where is Where.DEVICE
 
 
 def _test_around(move: Node) -> ast.expr | None:
@@ -165,8 +189,9 @@ def _is_self(node: Node) -> bool:
     return node.function.self_node is node
 
 
-def _in_scope(analysis: Analysis, point: Point) -> Iterator[Suffix]:
+def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """A name bound here to a device; `self.device`, where the class sets it."""
+    guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
     names: dict[str, Node] = {}
     function = point.node.function.parent
     for name, node in point.environment.items():
@@ -178,6 +203,8 @@ def _in_scope(analysis: Analysis, point: Point) -> Iterator[Suffix]:
                 names.setdefault(name, node)
         function = function.parent
     for name in sorted(names, key=lambda one: (one != "device", "device" not in one, len(one))):
+        if guarded and is_accelerator(analysis, names[name]):
+            continue  # it fails where the program moves nothing
         if "device" in name and "devices" not in name and _is_device(analysis, names[name]):
             yield Suffix(f".to({name})", name)
     itself = point.node.function.self_node
@@ -198,7 +225,7 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     """`x.device` of a tensor here that must be where the value has to go."""
     side = device_side(conflict)
     for name, node in point.environment.items():
-        if isinstance(name, str) and node in side and name.isidentifier() and _is_tensor(analysis, node):
+        if isinstance(name, str) and node in side and name.isidentifier() and _is_tensor(analysis, node) and _is_given(node, point):
             yield Suffix(f".to({name}.device)", f"{name}.device", follows=analysis.kinds.of(node) is Kind.TENSOR)
 
 
@@ -215,16 +242,36 @@ def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         return
     if function.name == "forward":
         for name, node in function.parameters.items():
-            if node is not itself and point.binds(name) is node and analysis.kinds.of(node) is Kind.TENSOR:
-                yield Suffix(f".to({name}.device)", f"{name}.device", follows=True)
+            if node is not itself and point.binds(name) is node and _enters(analysis, node):
+                known = analysis.kinds.of(node) is Kind.TENSOR
+                yield Suffix(f".to({name}.device)", f"{name}.device", follows=known)
     elif function.name != "__init__":
         text = f"next({itself.extra}.parameters()).device"
         yield Suffix(f".to({text})", text)
 
 
+def _enters(analysis: Analysis, node: Node) -> bool:
+    """Whether an input is a tensor, or is given to a module as one."""
+    kind = analysis.kinds.of(node)
+    if kind is not None:
+        return kind is Kind.TENSOR
+    return any(
+        one.op is Op.CALL and one.args[1:2] == (node,) and analysis.kinds.is_module(one.args[0])
+        for one in node.function.nodes
+    )
+
+
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def _is_given(node: Node, point: Point) -> bool:
+    """Whether a parameter is a tensor at the point: where all its uses are under a condition, it may be None elsewhere."""
+    if node.op is not Op.PARAM:
+        return True
+    uses = [one for one in node.function.nodes if node in one.args and one.op not in {Op.PHI, Op.COMPARE}]
+    return any(one.guard <= point.guard for one in uses)
 
 
 def device_side(conflict: Conflict) -> set[Node]:

@@ -57,7 +57,7 @@ def _finding(source: Source, conflict: Conflict, code: str, name: str, safety: S
     origin = _span(source, birth)
     span = _span(source, meeting.node) if meeting is not None else None
     value = _text(birth)
-    trail = [Step(origin, f"`{value}` {_BORN[conflict.birth.birth]}")] if origin is not None else []
+    trail = [Step(origin, _born(conflict))] if origin is not None else []
     trail += _stops(source, conflict)
     return Finding(
         code=code,
@@ -70,6 +70,20 @@ def _finding(source: Source, conflict: Conflict, code: str, name: str, safety: S
         links=conflict.links,
         **rest,  # type: ignore[arg-type]
     )
+
+
+def _born(conflict: Conflict) -> str:
+    return f"`{_text(conflict.birth.node)}` {_BORN[conflict.birth.birth]}"
+
+
+def birth_of(finding: Finding) -> str | None:
+    """What the finding of a conflict says of the birth of its value."""
+    return finding.trail[0].note if finding.trail else None
+
+
+def births_in_conflict(analysis: Analysis) -> set[str]:
+    """The same of all conflicts that may be told, by words, as lines move."""
+    return {_born(one) for one in analysis.conflicts if one.confidence >= SUGGESTION}
 
 
 def _stops(source: Source, conflict: Conflict) -> Iterator[Step]:

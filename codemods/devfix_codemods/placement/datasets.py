@@ -1,0 +1,211 @@
+"""Data sets whose items are on a device: a loader over them yields what needs no move.
+
+What is asked is where the values come from that a loader's data set is made of, or gives: back through calls that are
+read, attributes and containers, in this file and in those that it imports.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
+from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import key, name
+from devfix_codemods.placement.calls import local_calls, method
+from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.places import Where, place_of
+
+DEEPEST = 14
+Bindings = Mapping[Node, Node]
+"""What the parameters of a constructor are given."""
+
+
+class Datasets:
+    """What the loaders of one file yield, as far as it can be read."""
+
+    def __init__(self, kinds: Kinds, outside: Outside, nodes: Iterable[Node]) -> None:
+        self._outside = outside
+        self._own = kinds
+        self._others: dict[Module, Kinds] = {}
+        self._devices = {key(one.args[0]) for one in nodes if one.op is Op.ATTR and one.extra == "device"}
+
+    def stays(self, loader: Node, part: object) -> bool:
+        """Whether a part of what a loader yields is not on the host, or is no tensor."""
+        if self._says_device(loader):
+            return True
+        made = list(self._origins(loader, 0))
+        return bool(made) and any(self._stays_in(one, part) for one in made)
+
+    def _says_device(self, loader: Node) -> bool:
+        """`loader.dataset.device`"""
+        return any(isinstance(one, tuple) and one[0] == "attr" and one[2] == "dataset" and one[1] == key(loader) for one in self._devices)
+
+    def _stays_in(self, loader: Node, part: object) -> bool:
+        data = _argument(loader, 0, "dataset")
+        if data is None:
+            return False
+        if key(data) in self._devices:
+            return True
+        made = list(self._origins(data, 0))
+        return any(one.op is Op.CALL and self._gives(one, part) for one in made)
+
+    def _gives(self, made: Node, part: object) -> bool:
+        """Whether a data set gives a placed part, or a text."""
+        found = self._outside.definition(made.args[0])
+        if not isinstance(found, Class):
+            return any(self._is_placed(one, {}, 0) for one in made.args[1:])
+        given, item = method(found, "__init__"), method(found, "__getitem__")
+        bindings: dict[Node, Node] = {}
+        if given is not None:
+            bindings = {parameter: argument for argument, parameter in bound(made, given)}
+            if isinstance(made.extra, tuple) and "*" in made.extra and any(self._is_placed(one, {}, 0) for one in made.args[1:]):
+                return True
+        if item is None or not item.returns:
+            return False
+        return all(self._stays_at(value, part, bindings) for value, _ in item.returns)
+
+    def _stays_at(self, value: Node, part: object, bindings: Bindings) -> bool:
+        if value.op is Op.SEQUENCE and isinstance(part, int) and part < len(value.args):
+            value = value.args[part]
+        elif value.op is Op.MAPPING and isinstance(value.extra, tuple) and part in value.extra:
+            value = value.args[value.extra.index(part)]
+        elif value.op in {Op.SEQUENCE, Op.MAPPING}:
+            return bool(value.args) and all(self._is_placed(one, bindings, 0) for one in value.args)
+        return _is_text(value) or self._is_placed(value, bindings, 0)
+
+    # Where values come from
+
+    def _origins(self, node: Node, depth: int) -> Iterator[Node]:
+        """The calls that make a value, through functions, attributes and choices."""
+        if depth > DEEPEST:
+            return
+        if node.op is Op.CALL:
+            called = self._outside.definition(node.args[0]) or self._method(node)
+            if isinstance(called, Function) and not called.yields:
+                for value, _ in called.returns:
+                    yield from self._origins(value, depth + 1)
+            elif effect(canonical(name(node.args[0]) or "")) in {Effect.PASS, Effect.WRAP} and len(node.args) > 1:
+                yield from self._origins(node.args[1], depth + 1)
+            else:
+                yield node
+        else:
+            for one in self._before(node):
+                yield from self._origins(one, depth + 1)
+
+    def _before(self, node: Node) -> Iterator[Node]:
+        """What a value is a copy of, or a known element of."""
+        if node.op in {Op.PHI, Op.AFTER}:
+            yield from node.args if node.op is Op.PHI else node.args[:1]
+        elif node.op is Op.GLOBAL:
+            found = node.function.module.top.finals.get(str(node.extra))
+            if found is not None:
+                yield found
+        elif node.op is Op.ATTR:
+            yield from self._stored(node)
+        elif node.op is Op.ITEM and isinstance(node.extra, int):
+            for base in self._results(node.args[0]):
+                if base.op is Op.SEQUENCE and node.extra < len(base.args):
+                    yield base.args[node.extra]
+
+    def _results(self, node: Node) -> Iterator[Node]:
+        """What a call of a function that is read gives; else the value itself."""
+        called = (self._outside.definition(node.args[0]) or self._method(node)) if node.op is Op.CALL else None
+        if isinstance(called, Function) and not called.yields:
+            yield from (value for value, _ in called.returns)
+        else:
+            yield node
+
+    def _method(self, call: Node) -> Function | None:
+        """The method of its own object that a method calls."""
+        callee, owner = call.args[0], call.function.owner
+        if owner is None or callee.op is not Op.ATTR or callee.args[0] is not call.function.self_node:
+            return None
+        return next((one.methods[str(callee.extra)] for one in self._lineage(owner) if str(callee.extra) in one.methods), None)
+
+    def _stored(self, node: Node) -> Iterator[Node]:
+        """What methods of its class, and of those that it is derived from, store in an attribute of an object."""
+        owner = node.function.owner
+        if owner is None or node.args[0] is not node.function.self_node:
+            return
+        for one in self._lineage(owner):
+            for function in one.methods.values():
+                for store in function.stores:
+                    if store.is_attribute and store.key == node.extra and store.base is function.self_node:
+                        yield store.value
+
+    def _lineage(self, owner: Class) -> Iterator[Class]:
+        pending = [owner]
+        for one in pending:  # grows by the bases of each
+            yield one
+            bases = map(self._outside.definition, one.bases)
+            pending += [base for base in bases if isinstance(base, Class) and base not in pending]
+
+    # Places
+
+    def _is_placed(self, node: Node, bindings: Bindings, depth: int) -> bool:
+        """Whether a value, or what it holds or is made of, was moved to a device."""
+        if depth > DEEPEST:
+            return False
+        if node in bindings:
+            return self._is_placed(bindings[node], {}, depth + 1)
+        if node.op is Op.CALL:
+            return self._call_places(node, bindings, depth)
+        if node.op in {Op.ITEM, Op.ITER}:
+            known = list(self._before(node))
+            return any(self._is_placed(one, bindings, depth + 1) for one in known or node.args[:1])
+        if node.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.OPERATION}:
+            return any(self._is_placed(one, bindings, depth + 1) for one in node.args)
+        return any(self._is_placed(one, bindings, depth + 1) for one in self._before(node))
+
+    def _call_places(self, call: Node, bindings: Bindings, depth: int) -> bool:
+        moves = self._moves(call)
+        if moves is not None:
+            return moves
+        callee = call.args[0]
+        if callee.op is Op.ATTR and name(callee) is None and self._is_placed(callee.args[0], bindings, depth + 1):
+            return method_effect(str(callee.extra)) is not Effect.TO_HOST
+        called = self._outside.definition(callee) or self._method(call)
+        if isinstance(called, Function) and called.returns:
+            inner = {parameter: argument for argument, parameter in bound(call, called)}
+            return any(self._is_placed(value, {**bindings, **inner}, depth + 1) for value, _ in called.returns)
+        return any(self._is_placed(one, bindings, depth + 1) for one in call.args[1:])
+
+    def _moves(self, call: Node) -> bool | None:
+        """Whether a call places its result on a device; None where it says nothing of a place."""
+        callee = call.args[0]
+        row = method_effect(str(callee.extra)) if callee.op is Op.ATTR and name(callee) is None else None
+        if row in {Effect.CUDA, Effect.TO_HOST}:
+            return row is Effect.CUDA
+        kinds = self._kinds_of(call)
+        named = call.extra if isinstance(call.extra, tuple) else ()
+        for argument, keyword in zip(call.args[1:], named):
+            asked = keyword == "device" or row is Effect.MOVE
+            if asked or (argument.op is not Op.CONST and kinds.of(argument) in {None, Kind.DEVICE}):
+                place = place_of(argument, kinds)
+                if place is not None:
+                    return place.where is not Where.HOST
+        return None
+
+    def _kinds_of(self, node: Node) -> Kinds:
+        """The kinds of the values of the file that a value is in."""
+        module = node.function.module
+        if module is self._own.module:
+            return self._own
+        found = self._others.get(module)
+        if found is None:
+            found = self._others[module] = Kinds(module, local_calls(module))
+        return found
+
+
+def _argument(call: Node, position: int, keyword: str) -> Node | None:
+    """What a call of a loader gets."""
+    if call.op is not Op.CALL or kind(name(call.args[0]) or "") is not Kind.LOADER:
+        return None
+    named = call.extra if isinstance(call.extra, tuple) else ()
+    if keyword in named:
+        return call.args[1 + named.index(keyword)]
+    plain = [one for one, word in zip(call.args[1:], named) if word is None]
+    return plain[position] if position < len(plain) else None
+
+
+def _is_text(node: Node) -> bool:
+    return node.op is Op.CONST and isinstance(node.extra, str)

@@ -1,0 +1,110 @@
+"""Modules that others may move: under another name, in another function, by a call that is not read."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+from devfix_codemods.catalogue import canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.births import Births
+from devfix_codemods.placement.graph import Birth, Turn
+
+MOST_ALIASES = 60
+
+
+class Escapes:
+    """Weakens the births of modules that may be moved where the search does not see it: `.to` moves a module in place,
+    and so for all that know it."""
+
+    def __init__(self, births: Births) -> None:
+        self._births = births
+        self._graph = births.graph
+        self._users: dict[Node, list[Node]] = {}
+        for node in births.module.nodes():
+            if node.op is Op.CALL:
+                for one in (*node.args[1:], *(node.args[0].args if node.args[0].op is Op.ATTR else ())):
+                    self._users.setdefault(one, []).append(node)
+        self._written = {move for one in _stores(births) if one.key == "data" and births.is_move(one.value) for move in _bases(one.base)}
+
+    def all(self) -> None:
+        for node, sources in list(self._graph.sources.items()):
+            if any(one.birth is Birth.MODULE for one in sources) and (link := self._escape(node)) is not None:
+                self._graph.sources[node] = [
+                    replace(one, links=(*one.links, link)) if one.birth is Birth.MODULE else one for one in sources
+                ]
+
+    def _escape(self, module: Node) -> str | None:
+        """How a module gets to where it may be moved."""
+        aliases = list(self._aliases(module))
+        if any(self._is_moved(one, module) for one in aliases):
+            return "moved-elsewhere"
+        return "given-away" if any(self._is_given_away(one) for one in aliases) else None
+
+    def _aliases(self, module: Node) -> Iterator[Node]:
+        """All values that may be the module, or a part of it."""
+        seen, pending = {module}, [module]
+        for one in pending:  # grows
+            yield one
+            for edge in self._graph.edges.get(one, ()):
+                other = edge.other
+                onward = edge.turn in {Turn.UP, Turn.OUT} or (edge.turn is Turn.SAME and (edge.link in _READS or other.op is Op.AFTER))
+                if onward and other not in seen and len(seen) < MOST_ALIASES and other.extra != "":
+                    seen.add(other)
+                    pending.append(other)
+
+    def _is_moved(self, alias: Node, module: Node) -> bool:
+        births = self._births
+        if alias in self._written or (alias is not module and alias in births.owned):
+            return True
+        if alias.op is Op.FIELD and alias.extra in self._moved_by_name:
+            return True
+        moves = births.moves_of(alias)
+        return any(alias is not module or one.function is not module.function for one in moves) or any(
+            births.is_moving_call(one) and one.args[0].op is Op.ATTR and one.args[0].args[0] is alias for one in self._users.get(alias, ())
+        )
+
+    def _is_given_away(self, alias: Node) -> bool:
+        """`place(net)`, `net.begin()`: a statement, of whose function nothing is known, that may have moved it."""
+        births = self._births
+        return any(
+            one not in births.used and one not in births.calls and self._is_unread(one, alias) for one in self._users.get(alias, ())
+        )
+
+    def _is_unread(self, call: Node, alias: Node) -> bool:
+        callee = call.args[0]
+        if names(callee):
+            return effect(canonical(names(callee)[0])) is None
+        if callee.op is not Op.ATTR:
+            return not self._births.kinds.is_module(callee)
+        return callee.args[0] is alias and callee.extra not in _KNOWN and method_effect(str(callee.extra)) is None
+
+    @cached_property
+    def _moved_by_name(self) -> set[str]:
+        """Attributes of classes that move what `getattr(self, name)` gives, for a name that is not read."""
+        births = self._births
+        return {
+            attribute
+            for moved in births.movers
+            if moved.op is Op.CALL and name(moved.args[0]) == "builtins.getattr" and len(moved.args) > 1
+            and (owner := births.class_of(moved.args[1])) is not None
+            for attribute in owner.stored
+        }
+
+
+def _stores(births: Births) -> Iterator[Store]:
+    return (store for function in births.module.functions for store in function.stores)
+
+
+def _bases(node: Node) -> Iterator[Node]:
+    """The modules whose parameters a value is one of: `net` of `net.weight`, and of `for p in net.parameters()`."""
+    while node.op in {Op.ATTR, Op.ITER, Op.ITEM, Op.CALL}:
+        node = node.args[0]
+        yield node
+
+
+_READS = frozenset({"field", "global"})
+_KNOWN = rows.MODULE_ONLY | frozenset({"load_state_dict", "zero_grad", "apply", "eval", "forward", "load_weights"})
+"""Methods of modules that move nothing."""

@@ -1,0 +1,54 @@
+"""Literals under which nothing is on a device: where those do not hold under which the program moves values."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.guards import comparison
+from devfix_codemods.ir.keys import key, name
+from devfix_codemods.ir.nodes import ALWAYS, Literal
+from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.places import Place, Where
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+_AVAILABILITY = frozenset({"torch.cuda.is_available", "torch.accelerator.is_available"})
+
+
+def flags(births: "Births") -> None:
+    """`if use_cuda: x = x.cuda()`: where the flag does not hold, all is on the host, and rightly so."""
+    moved = [one for one in _moves(births) if one[0].where is Where.DEVICE]
+    used = ALWAYS.union(*(guard for _, guard in moved))
+    for place, guard in moved:
+        device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
+        for atom, holds in guard:
+            lacks = isinstance(atom, tuple) and atom[0] == "raised"  # what has no `.to` is no tensor
+            if device is None or lacks or (isinstance(atom, tuple) and device in atom):
+                births.graph.host_only.add((atom, not holds))
+    births.graph.host_only |= {one for node in births.module.nodes() for one in _asked(node)} - used
+
+
+def _moves(births: "Births") -> Iterator[tuple[Place, Guard]]:
+    """Each move of the file, by what is called as well, and the condition that a value is moved under."""
+    for root, moves in births.movers.items():
+        for move in moves:
+            place = births.place_of_move(move)
+            if place is not None:
+                yield place, move.guard - root.guard
+    for call, called in births.calls.items():
+        places = [births.moves[value] for value, _ in called.returns if value in births.moves]
+        for place in places:
+            yield place, call.guard.difference(*(argument.guard for argument, _ in bound(call, called)))
+
+
+def _asked(node: Node) -> Iterator[Literal]:
+    """`torch.cuda.is_available()`, `x.is_cuda` and `x.device.type == "cpu"`: what a program asks of the place of values."""
+    if node.op is Op.CALL and name(node.args[0]) in _AVAILABILITY:
+        yield key(node), False
+    elif node.op is Op.ATTR and node.extra == "is_cuda":
+        yield key(node), False
+    elif node.op is Op.COMPARE and len(node.args) == 2 and node.extra in {("Eq",), ("NotEq",)}:
+        left, right = node.args
+        if left.op is Op.ATTR and left.extra in {"type", "device"} and right.op is Op.CONST and right.extra == "cpu":
+            yield comparison(node)[0], True

@@ -1,0 +1,27 @@
+"""A device that is written into a helper suits all of its callers, or none."""
+
+from devfix_codemods.ir import Function, Node
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.search import Conflict
+
+
+def suits_callers(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether what a function makes is needed elsewhere than on the host by all that call it, not by one of them."""
+    left = _returns(analysis, conflict)
+    if not left:
+        return True
+    wanted = {
+        site
+        for one in analysis.ends(conflict.birth)
+        if one.end.place.where is not Where.HOST
+        for site in _returns(analysis, one).values()
+    }
+    calls = analysis.constraints.calls
+    return all(call in wanted for call, called in calls.items() if called in left)
+
+
+def _returns(analysis: Analysis, conflict: Conflict) -> dict[Function, Node]:
+    """The functions that the value is returned from, on its way, by the calls of them that give it."""
+    calls = analysis.constraints.calls
+    return {calls[step.node]: step.node for step in conflict.path if step.edge.site < 0 and step.node in calls}
