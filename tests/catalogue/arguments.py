@@ -180,7 +180,7 @@ FUNCTIONS = {
     "torch.nn.functional.interpolate": "image, 4",
     "torch.nn.functional.upsample": "image, 4",
     "torch.nn.functional.unfold": "image, 2",
-    "torch.nn.functional.fold": "signal, (9, 3), (1, 1)[:0] or (2, 1)",
+    "torch.nn.functional.fold": "signal, (17, 1), (2, 1)",
     "torch.nn.functional.dropout1d": "signal",
     "torch.nn.functional.dropout2d": "image",
     "torch.nn.functional.dropout3d": "volume",
@@ -247,24 +247,47 @@ METHODS = {
     "type_as": "m, n",
     "expand_as": "m, n",
     "reshape_as": "m, n",
-    "register_hook": "m, print",
     "where": "m, k, n",
     "bernoulli": "v",
     "inner": "v, e",
-    "retain_grad": "m.requires_grad_()",
     "set_": "m, n",
 }
 
 CALLS = {
     "torch.save": ("lambda one: torch.save(one, io.BytesIO())", "m"),
     "torch.load": ("lambda one, **told: torch.load(saved(one), **told)", "m"),
-    "torch.jit.load": ("lambda one, **told: torch.jit.load(scripted(one), **told).weight", "net"),
     "torch.autograd.grad": ("with_grad(lambda x, g: torch.autograd.grad(x.requires_grad_() * 2, x, g))", "m, n"),
     "torch.nn.utils.clip_grad_norm_": ("lambda grads: torch.nn.utils.clip_grad_norm_(with_grads(grads), 1.0)", "[m, n]"),
     ".log_prob": ("lambda mean, x: torch.distributions.Normal(mean, 1.0).log_prob(x)", "m, n"),
     ".backward": ("with_grad(lambda x, g: (x.requires_grad_() * 2).backward(g))", "m, n"),
+    ".retain_grad": ("with_grad(lambda x: (x.requires_grad_() * 2).retain_grad())", "m"),
+    ".register_hook": ("with_grad(lambda x: x.requires_grad_().register_hook(print))", "m"),
 }
 """Rows for which more is written than a call."""
+
+FURTHER = {
+    "torch.clamp": "m, n, n + 1",
+    "torch.clip": "m, n",
+    "torch.max": "m, n",
+    "torch.min": "m, n",
+    "torch.repeat_interleave": "v, i",
+    "torch.bincount": "i, weights=v",
+    "torch.diff": "v, prepend=e",
+    "torch.quantile": "v, sorted",
+    "torch.cov": "m, fweights=i",
+    "torch.nn.functional.instance_norm": "image, weight=torch.ones(4), bias=torch.ones(4)",
+}
+"""Functions whose result follows their first argument, with further tensors."""
+
+DISTRIBUTIONS = {
+    "Normal": "m, n",
+    "Laplace": "m, n",
+    "Uniform": "m * 0, n + 1",
+    "Beta": "m, n",
+    "Gamma": "m, n",
+    "MultivariateNormal": "v, m",
+}
+"""Classes of `torch.distributions` that take several tensors."""
 
 OF_MODULES = frozenset(
     "state_dict parameters named_parameters buffers named_buffers modules children named_children named_modules eval "
@@ -273,6 +296,7 @@ OF_MODULES = frozenset(
 """Methods of modules alone."""
 
 UNTESTED = {
+    "torch.jit.load": "not simulated: `torch.jit.save`",
     "torch.jit.script": "gives a function or a module of another class",
     "torch.compile": "gives a function",
     "torch.utils.data.Subset": "takes a dataset",
@@ -307,6 +331,11 @@ def orders() -> list[tuple[str, str, str, bool]]:
             continue
         callee, text = CALLS.get(row) or (f"lambda itself, *given, **told: itself.{name}(*given, **told)", _given(name, effect))
         found.append((row, callee, text, name.startswith("new_")))
+    found += [(f"further {name}", name, text, False) for name, text in FURTHER.items()]
+    for name, text in DISTRIBUTIONS.items():
+        found.append((f"distribution {name}", f"lambda *of: torch.distributions.{name}(*of).rsample()", text, False))
+    found.append(("distribution of numbers", "lambda: torch.distributions.Normal(0.0, 1.0).sample((3,))", "", False))
+    found.append(("distribution of numbers meets", "torch.distributions.Normal(0.0, 1.0).log_prob", "m", False))
     return found
 
 

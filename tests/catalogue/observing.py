@@ -28,13 +28,6 @@ def saved(one):
     return file
 
 
-def scripted(net):
-    file = io.BytesIO()
-    torch.jit.save(torch.jit.script(net), file)
-    file.seek(0)
-    return file
-
-
 def with_grads(grads):
     parameters = [torch.nn.Parameter(one) for one in grads]
     for parameter, grad in zip(parameters, grads):
@@ -85,7 +78,6 @@ def tensors():
         "torch": torch,
         "io": io,
         "saved": saved,
-        "scripted": scripted,
         "with_grad": torch.enable_grad(),
         "with_grads": with_grads,
         "capture": lambda *args, **keywords: (args, keywords),

@@ -47,7 +47,7 @@ for _effect, _prefix, _words in (
     (
         Effect.SEQUENCE,
         "torch.",
-        "cat concat concatenate stack hstack vstack dstack column_stack row_stack linalg.multi_dot "
+        "cat concatenate stack hstack vstack dstack column_stack row_stack linalg.multi_dot "
         "nn.utils.parameters_to_vector",
     ),
     (Effect.FIRST, "torch.nn.utils.", "rnn.pad_sequence rnn.pack_sequence clip_grad_norm_"),
@@ -129,6 +129,15 @@ for _effect, _prefix, _words in (
     ),
 ):
     FUNCTIONS.update(dict.fromkeys(_named(_prefix, _words), _effect))
+
+SECOND_IS_NUMBER = frozenset(
+    _named(
+        "torch.",
+        "gather scatter scatter_add scatter_reduce index_select index_add index_copy index_reduce stft istft",
+    )
+    + _named("torch.nn.functional.", "layer_norm group_norm rms_norm")
+)
+"""Functions whose tensors meet, and whose second argument is none of them: a dimension, a shape."""
 
 METHODS: dict[str, Effect] = {}
 """Effects of methods of tensors and modules, by name: where the receiver is not known to be another thing."""
