@@ -1,4 +1,7 @@
-"""What each row is called with, as text: the names are those of `observing.tensors`. Of a method, the first is the receiver."""
+"""What each row is called with, as text: the names are those of `observing.tensors`.
+
+Of a method, the first argument is the receiver.
+"""
 
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.catalogue.effects import Effect
@@ -257,7 +260,10 @@ CALLS = {
     "torch.save": ("lambda one: torch.save(one, io.BytesIO())", "m"),
     "torch.load": ("lambda one, **told: torch.load(saved(one), **told)", "m"),
     "torch.autograd.grad": ("with_grad(lambda x, g: torch.autograd.grad(x.requires_grad_() * 2, x, g))", "m, n"),
-    "torch.nn.utils.clip_grad_norm_": ("lambda grads: torch.nn.utils.clip_grad_norm_(with_grads(grads), 1.0)", "[m, n]"),
+    "torch.nn.utils.clip_grad_norm_": (
+        "lambda grads: torch.nn.utils.clip_grad_norm_(with_grads(grads), 1.0)",
+        "[m, n]",
+    ),
     ".log_prob": ("lambda mean, x: torch.distributions.Normal(mean, 1.0).log_prob(x)", "m, n"),
     ".backward": ("with_grad(lambda x, g: (x.requires_grad_() * 2).backward(g))", "m, n"),
     ".retain_grad": ("with_grad(lambda x: (x.requires_grad_() * 2).retain_grad())", "m"),
@@ -304,7 +310,7 @@ UNTESTED = {
     "torch.hub.load_state_dict_from_url": "reads the net; `torch.load` with a name",
     "torch.utils.model_zoo.load_url": "reads the net; `torch.load` with a name",
     "torch.nn.parallel.DistributedDataParallel": "needs a process group",
-    "torch.nn.SyncBatchNorm.convert_sync_batchnorm": "gives back what has no such layer; the layer needs a process group",
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm": "of use in a process group",
     **{name: "needs a process group" for name in rows.FUNCTIONS if name.startswith("torch.distributed.")},
     ".xpu": "the simulation has one kind of device",
     ".npu": "a method that another package adds",
@@ -329,7 +335,10 @@ def orders() -> list[tuple[str, str, str, bool]]:
         row = f".{name}"
         if row in UNTESTED:
             continue
-        callee, text = CALLS.get(row) or (f"lambda itself, *given, **told: itself.{name}(*given, **told)", _given(name, effect))
+        callee, text = CALLS.get(row) or (
+            f"lambda itself, *given, **told: itself.{name}(*given, **told)",
+            _given(name, effect),
+        )
         found.append((row, callee, text, name.startswith("new_")))
     found += [(f"further {name}", name, text, False) for name, text in FURTHER.items()]
     for name, text in DISTRIBUTIONS.items():

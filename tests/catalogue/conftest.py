@@ -14,7 +14,7 @@ _OBSERVING = Path(__file__).with_name("observing.py").read_text(encoding="utf-8"
 
 
 @pytest.fixture(scope="session")
-def observations(_zygote: Any) -> dict[str, dict[str, Any]]:  # noqa: F811
+def observations(_zygote: Any) -> dict[str, dict[str, Any]]:
     """By row: a function's qualified name, a method's with a dot before it."""
     result = _zygote.run(f"ORDERS = {orders()!r}\n{_OBSERVING}", 1, 120)
     assert not result.error_type, result.printed

@@ -1,7 +1,7 @@
 """Runs under the simulated accelerator: calls what `ORDERS` names, and keeps what became of each call.
 
-An order is (key, expression of the callee, text of its arguments, whether it takes `device=`). The arguments' tensors are made on the host, then
-each is put on the host or on the device, and the call is made again.
+An order is (key, expression of the callee, text of its arguments, whether `device=` is to be tried). The arguments'
+tensors are made on the host; then each is put on the host or on the device, and the call is made anew.
 """
 
 import copy

@@ -14,7 +14,9 @@ Row = dict[str, Any]
 
 ROWS = {**rows.FUNCTIONS, **{f".{name}": effect for name, effect in rows.METHODS.items()}}
 
-SCALAR_ARGUMENTS = frozenset({"torch.masked_fill", "torch.index_fill", ".masked_fill", ".index_fill", ".masked_fill_", ".index_fill_"})
+SCALAR_ARGUMENTS = frozenset(
+    {"torch.masked_fill", "torch.index_fill", ".masked_fill", ".index_fill", ".masked_fill_", ".index_fill_"}
+)
 """The last argument is a 0-dim tensor in any case, and so may be on the host."""
 
 KNOWN = {

@@ -84,5 +84,3 @@ class Kind(Enum):
     FUNCTION = auto()
     OTHER = auto()
     """Something that is none of these."""
-
-

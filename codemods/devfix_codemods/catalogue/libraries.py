@@ -52,7 +52,16 @@ KINDS: dict[str, Kind] = {
 }
 
 MANAGING = frozenset(
-    {"accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric", "fairscale", "colossalai", "fastai"}
+    {
+        "accelerate",
+        "deepspeed",
+        "lightning",
+        "pytorch_lightning",
+        "lightning_fabric",
+        "fairscale",
+        "colossalai",
+        "fastai",
+    }
 )
 """Packages whose import says that they may place what the file builds."""
 
@@ -60,7 +69,6 @@ MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 
 METHODS_OF_TENSORS = frozenset(
-    f"numpy.{one}"
-    for one in "mean sum std var max min amax amin prod any all ndim shape size".split()
+    f"numpy.{one}" for one in "mean sum std var max min amax amin prod any all ndim shape size".split()
 )
 """Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing."""
