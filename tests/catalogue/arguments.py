@@ -356,5 +356,5 @@ def _arguments(name: str, effect: Effect) -> str:
 
 def _given(name: str, effect: Effect) -> str:
     if name in OF_MODULES:
-        return "net, device='cuda'" if name == "to_empty" else "net"
+        return "norm, device='cuda'" if name == "to_empty" else "norm"
     return METHODS.get(name) or BOTH.get(name) or BOTH.get(name.removesuffix("_")) or DEFAULTS[effect]

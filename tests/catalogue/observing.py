@@ -9,6 +9,7 @@ import io
 import itertools
 import re
 import warnings
+from collections.abc import Iterator
 
 import numpy
 import torch
@@ -95,6 +96,8 @@ def mapped(value, change):
         value = copy.deepcopy(value)
         for one in value.parameters():
             one.data = change(one.data)
+        for one in value.buffers():
+            one.data = change(one.data)
         return value
     if isinstance(value, torch.nn.utils.rnn.PackedSequence):
         return value._replace(data=change(value.data))
@@ -108,6 +111,7 @@ def mapped(value, change):
 def places(value):
     """The places of the tensors in a result; None where it has none."""
     found = set()
+    value = list(value) if isinstance(value, Iterator) else value
     mapped(value, lambda one: found.add(one.device.type) or one)
     return " ".join(sorted(found)) if found else None
 

@@ -21,7 +21,11 @@ SCALAR_ARGUMENTS = frozenset(
 
 KNOWN = {
     "torch.nn.utils.rnn.pad_packed_sequence": "the lengths that it gives as well are on the host",
-    ".state_dict": "a mapping of tensors, which is loaded or saved",
+    **dict.fromkeys(
+        ".state_dict .parameters .named_parameters .buffers .named_buffers .modules .children .named_children "
+        ".named_modules".split(),
+        "what a module gives of itself is not followed: it is loaded, saved, or given to an optimizer",
+    ),
     ".pin_memory": "refuses a tensor of the device",
     ".retain_grad": "gives nothing",
 }
