@@ -23,8 +23,8 @@ from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Fail
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
-from devfix_codemods.repairs.telling import findings as conflict_findings
 from devfix_codemods.repairs.telling import birth_of, births_in_conflict, may_conflict, same_cause
+from devfix_codemods.repairs.telling import findings as conflict_findings
 from devfix_codemods.rules import RESERVED, Rule, all_rules
 from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.rules._own_torch import is_replaced
@@ -148,7 +148,10 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
         return Skipped("it says `# devfix: skip-file`")
     accelerator = options.prefer is Prefer.ACCELERATOR and _has_accelerator(options)
     program = Program(source, project, accelerator=accelerator, target=options.target_torch)
-    found = with_deep_stack(lambda: _found(program, active, owners, options)) if active or owners else _Found()
+    try:
+        found = with_deep_stack(lambda: _found(program, active, owners, options)) if active or owners else _Found()
+    finally:
+        program.forget()
     if isinstance(found, Failed):
         return found
     aimed = [_told_of_preference(_for_target(finding, options, source), options) for finding in found.shown]
@@ -208,9 +211,11 @@ def _outliving(source: Source, placed: list[Finding], told: Iterable[Finding]) -
         return placed
     try:
         data, _ = _without_conflicts(source, fixed)
-        left = births_in_conflict(Analysis(Source(source.path, data).tree))
+        after = Analysis(Source(source.path, data).tree)
     except (EditError, SourceError):
         return placed
+    left = births_in_conflict(after)
+    after.forget()
     return [one for one in placed if birth_of(one) in left]
 
 

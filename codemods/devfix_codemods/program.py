@@ -88,6 +88,12 @@ class Program:
             return None
         return found.unit, found.unit.source.tree, found.name
 
+    def forget(self) -> None:
+        """Let go of the placement analysis: its values hold one another."""
+        found = self.__dict__.pop("placement", None)
+        if found is not None:
+            found.forget()
+
     def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
         """The calls of what is named `name`, in this file and in those of the project that import it."""
         for program in (self, *self.importing):

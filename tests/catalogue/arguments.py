@@ -146,6 +146,7 @@ FUNCTIONS = {
     "torch.fft.irfft": "c",
     "torch.linalg.matrix_power": "m, 2",
     "torch.nn.utils.rnn.pack_sequence": "[v, w]",
+    "torch.nn.utils.rnn.pack_padded_sequence": "tokens, [5, 4]",
     "torch.meshgrid": "v, e",
     "torch.imag": "c",
     "torch.bernoulli": "v",
@@ -320,7 +321,7 @@ UNTESTED = {
 """Rows that cannot be run, and why."""
 
 _TAKES_DEVICE = {Effect.FACTORY, Effect.CONVERSION, Effect.LIKE}
-_NO_DEVICE = {"torch.nn.functional.ctc_loss", "torch.tensor_split"}
+_NO_DEVICE = {"torch.nn.functional.ctc_loss", "torch.nn.utils.rnn.pack_padded_sequence", "torch.tensor_split"}
 
 
 def orders() -> list[tuple[str, str, str, bool]]:

@@ -35,6 +35,7 @@ NONE = {
     "a number beside a mask": "x.masked_fill(x > 0, torch.tensor(-1.0))",
     "a number for a bound": "torch.max(x, torch.tensor(0.0))",
     "lengths of a ctc loss": "F.ctc_loss(x, h, torch.ones(3), torch.ones(3))",
+    "lengths of a packed sequence": "torch.nn.utils.rnn.pack_padded_sequence(x, h[0])",
     "sizes": "x.view_as(h)",
     "a copy": "x.copy_(h)",
     "a copy to the host": "h.copy_(x) + torch.rand(3)",

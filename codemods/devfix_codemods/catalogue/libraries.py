@@ -68,6 +68,9 @@ MANAGING = frozenset(
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 
+LISTS_IN_ROWS = {"dgl": 2}
+"""Packages whose loaders give rows with a list: (input nodes, output nodes, blocks)."""
+
 METHODS_OF_TENSORS = frozenset(
     f"numpy.{one}" for one in "mean sum std var max min amax amin prod any all ndim shape size".split()
 )

@@ -113,7 +113,7 @@ for _effect, _prefix, _words in (
             "multilabel_soft_margin_loss pairwise_distance poisson_nll_loss soft_margin_loss"
         ),
     ),
-    (Effect.LIKE, "torch.nn.functional.", "ctc_loss"),
+    (Effect.LIKE, "torch.nn.", "functional.ctc_loss utils.rnn.pack_padded_sequence"),
     (
         Effect.READ,
         "torch.",
@@ -266,7 +266,16 @@ LOSSES = WEIGHTED_LOSSES | {name for name in BARE_MODULES if name.endswith("Loss
 
 OF_DISPLAYS = frozenset(_named("torch.", "tensor as_tensor Tensor FloatTensor DoubleTensor LongTensor IntTensor"))
 """What makes a tensor with the dimensions of the display that it gets."""
+_LENGTHS: frozenset[int | str] = frozenset({2, 3, "input_lengths", "target_lengths"})
+HOST_ARGUMENTS: dict[str, frozenset[int | str]] = {
+    "torch.nn.functional.ctc_loss": _LENGTHS,
+    "torch.ctc_loss": _LENGTHS,
+    "torch.nn.CTCLoss": _LENGTHS,
+    "torch.nn.utils.rnn.pack_padded_sequence": frozenset({1, "lengths"}),
+}
+"""Arguments, by position and by name, that may be on the host, or must be: lengths."""
 
+CONTAINERS = frozenset(_named("torch.nn.", "Sequential ModuleList ModuleDict"))
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})

@@ -29,9 +29,11 @@ class Tests:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.guard(operand, not holds)
             case ast.BoolOp(op=ast.And(), values=values) if holds:
-                return ALWAYS.union(*(self.guard(one, True) for one in values))
+                return self._compound(test, holds).union(*(self.guard(one, True) for one in values))
             case ast.BoolOp(op=ast.Or(), values=values) if not holds:
                 return ALWAYS.union(*(self.guard(one, False) for one in values))
+            case ast.BoolOp(op=ast.And()):
+                return self._compound(test, holds)
             case ast.BoolOp():
                 return ALWAYS
             case ast.NamedExpr(value=value):
@@ -41,6 +43,11 @@ class Tests:
             return ALWAYS
         atom, positive = literal
         return frozenset({(atom, positive is holds)})
+
+    def _compound(self, test: ast.BoolOp, holds: bool) -> Guard:
+        """A conjunction as an atom of its own: where it does not hold, nothing is known of its parts."""
+        parts = [self.guard(one, True) for one in test.values]
+        return frozenset({(("and", *parts), holds)}) if all(len(one) == 1 for one in parts) else ALWAYS
 
     def _literal(self, test: ast.expr) -> Literal | None:
         node = self.values.get(test)

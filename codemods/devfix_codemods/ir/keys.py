@@ -23,6 +23,8 @@ def key(node: Node) -> Hashable:
             return ("compare", node.extra, *(key(one) for one in node.args))
         case Op.ITEM if len(node.args) == 1:
             return ("item", key(node.args[0]), node.extra)
+        case Op.ITEM if len(node.args) == 2:
+            return ("element", key(node.args[0]), key(node.args[1]))
         case Op.CALL if len(node.args) <= 2 and (called := name(node.args[0])) is not None:
             return ("call", ("REF", called), *(key(one) for one in node.args[1:]))
     return ("node", node.index)

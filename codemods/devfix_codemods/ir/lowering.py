@@ -19,7 +19,7 @@ from devfix_codemods.ir.nodes import (
     Store,
 )
 
-MOVING = frozenset({"to", "cuda", "cpu", "to_empty", "half", "float", "mps", "xpu", "npu", "hpu", "share_memory"})
+MOVING = frozenset({"to", "cuda", "cpu", "to_empty", "half", "float", "mps", "xpu", "npu", "hpu", "share_memory", "type"})
 """Methods that, as a statement, may change a module in place."""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from devfix_codemods.ir import Node, Op, lower
+from devfix_codemods.ir.nodes import forget
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.outside import Outside
@@ -51,6 +52,11 @@ class Analysis:
         if found is None:
             found = self._ends[birth] = ends(self.graph, birth)
         return found
+
+    def forget(self) -> None:
+        """Let go of all values. Nothing may be asked any more."""
+        forget(self.module)
+        del self.constraints.births.batches
 
     def _strongest(self, birth: Source) -> Conflict | None:
         """The best path to a device; none where the host is nearer."""

@@ -3,30 +3,32 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
-from devfix_codemods.catalogue import libraries
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.asked import host_tests
-from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.batches import Batches
+from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.datasets import Datasets
+from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds, bound
+from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.readers import Readers, is_of_tensors
+from devfix_codemods.placement.replaced import replaced, speaks_of_moving
 
 CALLER = Place(Where.CALLER)
 MODULE = Place(Where.MODULE)
-_CHAINED = frozenset("float long double half int bool detach unsqueeze squeeze view contiguous requires_grad_ eval train".split())
+_CHAINED = frozenset(["float", "long", "double", "half", "int", "bool", "detach", "unsqueeze", "squeeze", "view", "contiguous", "requires_grad_", "eval", "train"])
 
 
 class Births:
@@ -45,6 +47,8 @@ class Births:
         """Each call of a function of this file that moves what it gets, and where to."""
         self._called_with: dict[Node, Node] = {}
         """What that is."""
+        self.sent_to_host: set[Node] = set()
+        """What is copied to the host on purpose."""
         self.movers: dict[Node, list[Node]] = defaultdict(list)
         """The moves of each value, by what it was unpacked or made as."""
         self.moved_in_place: set[Node] = set()
@@ -53,6 +57,7 @@ class Births:
         self.used |= {store.value for function in module.functions for store in function.stores}
         self.used |= {value for function in module.functions for value, _ in function.returns}
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
+        self.loaders = Loaders(self)
         self.owned = self._inside_modules()
         self._readers = Readers(self)
         self._places_itself = {one for one in module.classes if self._constructor_places(one)}
@@ -62,6 +67,7 @@ class Births:
     def all(self) -> None:
         self._refilling = list(self._refills())
         self._refilled = {store.base for store in self._refilling}
+        self._replaced = replaced(self)
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
@@ -74,6 +80,9 @@ class Births:
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
             self._parameters(function)
+            if gives_host(function):
+                for value, _ in function.returns:
+                    self.graph.add(Source(value, HOST, Birth.CHOSEN_HOST, ("documented",)))
         self._movers_called()
         self._wrappers()
         flags(self)
@@ -82,25 +91,29 @@ class Births:
         Families(self).all()
 
     def _movers_called(self) -> None:
-        """`batch = to_cuda(batch)`: a call moves what it gets, if that is what the function does with it, or gives of it."""
+        """A call moves what it gets, if that is what the function does with it: `batch = to_cuda(batch)`."""
         for call, called in self.calls.items():
             given = {parameter: argument for argument, parameter in bound(call, called)}
             for parameter, argument in given.items():
-                for move in self.moves_of(parameter):
-                    for root in self.roots(argument):
-                        self.movers[root].append(move)
+                for root in self.roots(argument):
+                    self.movers[root] += self.moves_of(parameter)
             for value, _ in called.returns:
-                move = value.args[0] if value.op is Op.COMPREHENSION else value
-                place = self.moves.get(move)
-                if place is None or place.where is not Where.DEVICE or not self.is_move(move):
-                    continue
-                for root in self.roots(move):
-                    argument = given.get(root.args[0] if root.op is Op.ITER else root)
-                    if argument is not None:
-                        for one in self.roots(argument):
-                            self.movers[one].append(call)
-                        self._called_with[call] = argument
-                        self._called_moves[call] = Place(place.where, given.get(place.node, place.node) if place.node else None)
+                self._given_back(call, value, given)
+
+    def _given_back(self, call: Node, value: Node, given: dict[Node, Node]) -> None:
+        """What a function returns is a parameter of it that was moved, or all elements of one."""
+        move = value.args[0] if value.op is Op.COMPREHENSION else value
+        place = self.moves.get(move)
+        if place is None or place.where is not Where.DEVICE or not self.is_move(move):
+            return
+        device = given.get(place.node, place.node) if place.node is not None else None
+        for root in self.roots(move):
+            argument = given.get(root.args[0] if root.op is Op.ITER else root)
+            if argument is not None:
+                self._called_with[call] = argument
+                self._called_moves[call] = Place(place.where, device)
+                for one in self.roots(argument):
+                    self.movers[one].append(call)
 
     def _wrappers(self) -> None:
         """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
@@ -112,8 +125,10 @@ class Births:
         """Whether a value is a part of a loader's batch that nothing has placed yet."""
         if not self._comes_from_host(node) or not self.is_of_batch(node) or self._is_refilled(node):
             return False
+        if node in self._replaced:
+            return False
         known = self.kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}
-        return known and not self._comes_otherwise(node) and not self._stays(node)
+        return known and not self._comes_otherwise(node) and not self._stays(node) and not self.comes_placed(node)
 
     def _comes_from_host(self, node: Node) -> bool:
         """Whether no framework places what the function of a value is given."""
@@ -151,6 +166,12 @@ class Births:
     def has_device(self, node: Node) -> bool:
         """Whether a call says on which device its result is."""
         return isinstance(node.extra, tuple) and not _PLACING.isdisjoint(node.extra)
+
+    def comes_placed(self, node: Node) -> bool:
+        """Whether a part of a batch is no tensor, or may be on a device before it is read."""
+        if is_no_tensor(node) or self.loaders.is_no_tensor(node) or self.loaders.is_placed_in_place(node) or self.module_sets_default:
+            return True
+        return self.loaders.may_place(self._iterable(node))
 
     def is_of_batch(self, node: Node) -> bool:
         """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
@@ -190,11 +211,12 @@ class Births:
 
     def unmoved_arguments(self, call: Node) -> tuple[Node, ...]:
         """What a module gets, but for what its `forward`, which is read, moves itself."""
+        lengths = self.host_arguments(call)
         owner = self.class_of(call.args[0])
         forward = method_of(owner, "forward") if owner is not None else None
         if forward is None:
-            return call.args[1:]
-        moved = {argument for argument, parameter in bound(call, forward) if self.movers.get(parameter)}
+            return tuple(one for one in call.args[1:] if one not in lengths)
+        moved = lengths | {argument for argument, parameter in bound(call, forward) if self.takes_itself(parameter)}
         return tuple(one for one in call.args[1:] if one not in moved)
 
     def place_given(self, node: Node) -> Place | None:
@@ -209,14 +231,51 @@ class Births:
         found = self.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node
         return found.extra if found.op is Op.FUNCTION and isinstance(found.extra, Function) else None
 
+    def host_arguments(self, call: Node) -> set[Node]:
+        """What a call takes from the host, or must: lengths."""
+        found = [canonical(one) for one in names(call.args[0])] or sorted(self.kinds.losses_of(call.args[0]))
+        wanted = next((rows.HOST_ARGUMENTS[one] for one in found if one in rows.HOST_ARGUMENTS), None)
+        if wanted is None or not isinstance(call.extra, tuple):
+            return set()
+        return {
+            one
+            for at, (one, keyword) in enumerate(zip(call.args[1:], call.extra))
+            if (at if keyword is None else keyword) in wanted
+        }
+
+    def takes_itself(self, parameter: Node) -> bool:
+        """Whether a function brings what it gets as `parameter` to where it needs it, on a device or on the host."""
+        if self.movers.get(parameter):
+            return True
+        users = [one for one in parameter.function.nodes if parameter in one.args and one.op is not Op.COMPARE]
+        taken = parameter in self.sent_to_host or any(parameter in self._host_arguments_of(one) for one in users)
+        return taken and all(
+            (one.op is Op.ATTR and one.extra in _NOT_MEETING) or parameter in self._host_arguments_of(one) for one in users
+        )
+
+    def _host_arguments_of(self, node: Node) -> set[Node]:
+        return self.host_arguments(node) if node.op is Op.CALL else set()
+
     def is_moving_call(self, node: Node) -> bool:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
         if node in self.calls:
             return False
+        if speaks_of_moving(node.args[0]) and len(node.args) > 1:
+            return True
+        if any(self._moves_leaves(one) for one in node.args[1:]):
+            return True
         return any(
             one.op is not Op.CONST and self.kinds.says(one, Kind.DEVICE)
             and (place := place_of(one, self.kinds)) is not None and place.where is not Where.HOST
             for one in node.args[1:]
+        )
+
+    def _moves_leaves(self, given: Node) -> bool:
+        """`lambda leaf: leaf.to(device)`, which is called with all leaves of what stands beside it."""
+        function = given.extra
+        return given.op is Op.FUNCTION and isinstance(function, Function) and any(
+            self.is_move(one) and self.is_elsewhere(one) and not self.roots(one).isdisjoint(function.parameters.values())
+            for one in function.nodes
         )
 
     def is_read(self, module: Node) -> bool:
@@ -290,7 +349,7 @@ class Births:
     def _moving_call(self, call: Node) -> Node:
         """`net.to(device)` in `net.to(device).eval()`."""
         while call.op is Op.CALL and call.args[0].op is Op.ATTR:
-            if method_effect(str(call.args[0].extra)) in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST}:
+            if method_effect(str(call.args[0].extra)) in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST} or _is_typed_cuda(call):
                 return call
             call = call.args[0].args[0]
         return call
@@ -303,6 +362,8 @@ class Births:
         if (not found or effect(canonical(found[0])) is None) and self._moves_what_it_gets(node):
             return
         if self.is_encoding(node):
+            if node in self._replaced:
+                return
             self.graph.add(Source(node, HOST, Birth.ENCODING, ("encoding",)))
         elif found:
             self._api(node, canonical(found[0]))
@@ -321,7 +382,7 @@ class Births:
     def _moves_what_it_gets(self, node: Node) -> bool:
         """`batch = to_device(batch, device)`"""
         callee = node.args[0]
-        if callee.op is Op.ATTR and method_effect(str(callee.extra)) is not None or not self.is_moving_call(node):
+        if (callee.op is Op.ATTR and method_effect(str(callee.extra)) is not None) or not self.is_moving_call(node):
             return False
         if self.kinds.is_module(node) or self.kinds.is_module(callee) or callee.op is Op.CLASS:
             return False
@@ -347,6 +408,13 @@ class Births:
                     return True
         return False
 
+    def _holds_bare_ones(self, node: Node, qualified: str) -> bool:
+        """`nn.Sequential(nn.Softmax(1), nn.Flatten())`: parts that hold no tensors, and nothing else."""
+        parts = node.args[1:]
+        return qualified in rows.CONTAINERS and bool(parts) and all(
+            one.op is Op.CALL and effect(name(one.args[0]) or "") is Effect.BARE for one in parts
+        )
+
     def _makes_tensors(self, call: Node, within: tuple[Class, ...]) -> bool:
         callee = call.args[0]
         if callee.op is Op.CLASS and isinstance(callee.extra, Class):
@@ -364,6 +432,8 @@ class Births:
         """How surely what an unread class makes is a module with parameters."""
         if not self.kinds.says(node, Kind.MODULE) or not self.kinds.has_parameters(node):
             return "maybe-bare"
+        if _RUNNER.search((name(node.args[0]) or "").rpartition(".")[2]):
+            return "named-as-runner"
         return "built-of-options" if self._gets_options(node) else "used-as-module"
 
     def _gets_options(self, node: Node) -> bool:
@@ -381,7 +451,8 @@ class Births:
         elif row is Effect.LIKE and self.has_device(node):
             self._placed(node)
         elif row is Effect.MODULE:
-            self._module(node, "module-made")
+            if not self._holds_bare_ones(node, qualified):
+                self._module(node, "module-made")
         elif row is Effect.LOAD:
             self._loaded(node)
         elif row is Effect.DRAW:
@@ -531,11 +602,12 @@ class Births:
         elif row is Effect.TO_HOST:
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("certain",)))
             self._readers.copied(node)
+            self.sent_to_host |= self.roots(base)
         elif row is Effect.NEEDS_HOST:
             self._readers.method(node, base)
         elif method.startswith("new_") and self.has_device(node):
             self._placed(node)
-        elif method == "type" and len(node.args) > 1 and _names_cuda(node.args[1]):
+        elif _is_typed_cuda(node):
             self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
             for one in self.roots(base):
                 self.movers[one].append(node)
@@ -554,7 +626,7 @@ class Births:
         if call.op is not Op.CALL or call.args[0].op is not Op.ATTR:
             return None
         row = method_effect(str(call.args[0].extra))
-        if row is Effect.CUDA:
+        if row is Effect.CUDA or _is_typed_cuda(call):
             return CUDA
         if row is Effect.TO_HOST:
             return HOST
@@ -668,6 +740,8 @@ class Births:
 
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
+        if self.comes_placed(node):
+            return
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
         if not self._comes_from_host(node) or self._is_refilled(node) or self._is_given(node) or self._comes_otherwise(node):
             return
@@ -700,16 +774,18 @@ class Births:
     @cached_property
     def managed(self) -> bool:
         """Whether a framework that the file imports may place what it is given."""
-        return any(
-            node.op is Op.REF and str(node.extra).partition(".")[0] in libraries.MANAGING for node in self.module.nodes()
-        )
+        return self.imports(libraries.MANAGING)
+
+    def imports(self, packages: Set[str]) -> bool:
+        """Whether the file imports one of these packages, or something of it."""
+        return any(node.op is Op.REF and str(node.extra).partition(".")[0] in packages for node in self.module.nodes())
 
     def moves_of(self, node: Node) -> list[Node]:
         """The moves of a value to a device."""
         return [one for one in self.movers.get(node, ()) if self.is_elsewhere(one)]
 
     def is_elsewhere(self, move: Node) -> bool:
-        place = self.place_of_move(move)
+        place = self.place_of_move(move) or (self._target(move) if move.op is Op.CALL else None)
         return place is None or place.where is not Where.HOST
 
     def place_of_move(self, move: Node) -> Place | None:
@@ -741,7 +817,7 @@ class Births:
         if owner is None or owner in self.kinds.module_classes:
             return owner is not None
         bases = [one for each in owner.lineage() for one in each.bases]
-        return any(names(one) and names(one)[0].rpartition(".")[2] not in _PLAIN_BASES for one in bases)
+        return any(names(one) and names(one)[0].rpartition(".")[2] not in PLAIN_BASES for one in bases)
 
     def _takes_over(self, node: Node) -> bool:
         callee = node.args[0]
@@ -782,8 +858,11 @@ _PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantizat
 """Keywords of `from_pretrained` that place what it loads."""
 _GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})
 """What may hold a device among other things: options."""
-_PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
+_NOT_MEETING = rows.PLAIN_ATTRIBUTES | {"cpu", "size"}
 
+
+_RUNNER = re.compile(r"(Agent|Trainer|Runner|Engine|Manager|Pipeline|Solver|Learner|Estimator|Predictor)$")
+"""Names of classes whose objects have modules, and often place them, rather than are modules."""
 
 _OTHERWISE = re.compile(
     r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
@@ -824,6 +903,11 @@ def _is_number(node: Node, kinds: Kinds) -> tuple[bool, str]:
     if kinds.of(node) is Kind.NUMBER:
         return True, "conversion"
     return False, "maybe-scalar"
+
+
+def _is_typed_cuda(call: Node) -> bool:
+    """`x.type(torch.cuda.FloatTensor)`, which moves."""
+    return call.args[0].extra == "type" and len(call.args) > 1 and _names_cuda(call.args[1])
 
 
 def _names_cuda(node: Node) -> bool:

@@ -1,6 +1,7 @@
 """Which calls run which functions of the same file."""
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import names
 
 
 def local_calls(module: Module) -> dict[Node, Function]:
@@ -49,6 +50,8 @@ def _called(callee: Node, module: Module, instances: dict[Node, Class]) -> Funct
         return callee.extra
     if callee.op is Op.CLASS and isinstance(callee.extra, Class):
         return method(callee.extra, "__init__")
+    if (itself := instances.get(callee)) is not None and not any(names(one) for one in itself.bases):
+        return method(itself, "__call__")
     if callee.op is Op.ATTR:
         owner = _object(callee.args[0], module, instances)
         if owner is not None:

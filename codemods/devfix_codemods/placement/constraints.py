@@ -4,11 +4,12 @@ import ast
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir import Function, Module, Node, Op
+from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import local_calls
+from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.kinds import Kinds, bound
@@ -30,6 +31,7 @@ class Constraints:
         self.graph = Graph()
         self.births = Births(module, self.kinds, self.graph, self.calls, outside)
         self.births.all()
+        self.carried = Carried(self.births)
         for function in module.functions:
             for node in list(function.nodes):
                 handler = _HANDLERS.get(node.op)
@@ -146,6 +148,7 @@ class Constraints:
                 continue
             field = owner.field_of(attribute)
             others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
+            others = others or self.carried.holds(owner, attribute)
             self.graph.flows(value, field, "field-rewritten" if others else "certain", value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
@@ -174,6 +177,7 @@ class Constraints:
             if self.may_live(one):
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
+                own = "operation-tested-operand" if own == "operation-unknown-operand" and _is_tested(one, node) else own
                 self.graph.meets(one, node, own, node.guard, scalars=scalars)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
@@ -188,7 +192,7 @@ class Constraints:
         known = any(self.kinds.of(one) is Kind.TENSOR for one in node.args)
         if not known and self.kinds.of(node) in _PLACELESS:
             return
-        link = "operation" if known else "operation-unknown-operand"
+        link = "operation" if known else "operation-of-unknowns"
         self._operands(node, node.args, link, scalars=node.extra != "MatMult")
 
     def _compare(self, node: Node) -> None:
@@ -234,7 +238,8 @@ class Constraints:
 
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
-        args = node.args[1:]
+        lengths = self.births.host_arguments(node)
+        args = tuple(one for one in node.args[1:] if one not in lengths)
         if not args or row in _NO_FLOW:
             return
         if row in {Effect.SAME, Effect.FIRST, Effect.PASS, Effect.WRAP}:
@@ -299,8 +304,15 @@ class Constraints:
 
     def _strength_of_call(self, node: Node, otherwise: str) -> str:
         if node in self.kinds.differentiable:
-            return "differentiable-call"
+            return "differentiable-method" if self._is_method_out_of_sight(node.args[0]) else "differentiable-call"
         return otherwise
+
+    def _is_method_out_of_sight(self, callee: Node) -> bool:
+        """A method of a base, or of an object, that is not read: it knows a device, and may place what it gets."""
+        if callee.op is not Op.ATTR or name(callee) is not None or self.kinds.is_module(callee):
+            return False
+        owner = self.births.class_of(callee.args[0])
+        return owner is None or not owner.sets(str(callee.extra))
 
     def _lends(self, base: Node) -> bool:
         """Whether an unread method of an object probably computes with the tensors of the object."""
@@ -349,6 +361,13 @@ def _is_row(node: Node) -> bool:
 
 def _slices(index: Node) -> bool:
     return index.extra == "slice" or index.op in {Op.SEQUENCE, Op.COMPREHENSION}
+
+
+def _is_tested(operand: Node, operation: Node) -> bool:
+    """`if p: x * p[0]`: what is true or false by itself is a number, or holds some, rather than a tensor."""
+    while operand.op is Op.ITEM:
+        operand = operand.args[0]
+    return (key(operand), True) in operation.guard
 
 
 def _is_of_tensor(index: Node | None) -> bool:

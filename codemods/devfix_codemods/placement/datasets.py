@@ -15,6 +15,8 @@ from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where, place_of
 
 DEEPEST = 14
+MOST_STEPS = 600
+"""How many values are looked at for one answer; what is left then is not known."""
 Bindings = Mapping[Node, Node]
 """What the parameters of a constructor are given."""
 
@@ -26,18 +28,23 @@ class Datasets:
         self._outside = outside
         self._own = kinds
         self._others: dict[Module, Kinds] = {}
+        self._steps = 0
         self._devices = {key(one.args[0]) for one in nodes if one.op is Op.ATTR and one.extra == "device"}
 
     def stays(self, loader: Node, part: object) -> bool:
         """Whether a part of what a loader yields is not on the host, or is no tensor."""
         if self._says_device(loader):
             return True
+        self._steps = 0
         made = list(self._origins(loader, 0))
         return bool(made) and any(self._stays_in(one, part) for one in made)
 
     def _says_device(self, loader: Node) -> bool:
         """`loader.dataset.device`"""
-        return any(isinstance(one, tuple) and one[0] == "attr" and one[2] == "dataset" and one[1] == key(loader) for one in self._devices)
+        return any(
+            isinstance(one, tuple) and one[0] == "attr" and one[2] == "dataset" and one[1] == key(loader)
+            for one in self._devices
+        )
 
     def _stays_in(self, loader: Node, part: object) -> bool:
         data = _argument(loader, 0, "dataset")
@@ -57,7 +64,11 @@ class Datasets:
         bindings: dict[Node, Node] = {}
         if given is not None:
             bindings = {parameter: argument for argument, parameter in bound(made, given)}
-            if isinstance(made.extra, tuple) and "*" in made.extra and any(self._is_placed(one, {}, 0) for one in made.args[1:]):
+            if (
+                isinstance(made.extra, tuple)
+                and "*" in made.extra
+                and any(self._is_placed(one, {}, 0) for one in made.args[1:])
+            ):
                 return True
         if item is None or not item.returns:
             return False
@@ -72,11 +83,15 @@ class Datasets:
             return bool(value.args) and all(self._is_placed(one, bindings, 0) for one in value.args)
         return _is_text(value) or self._is_placed(value, bindings, 0)
 
+    def _is_too_far(self, depth: int) -> bool:
+        self._steps += 1
+        return depth > DEEPEST or self._steps > MOST_STEPS
+
     # Where values come from
 
     def _origins(self, node: Node, depth: int) -> Iterator[Node]:
         """The calls that make a value, through functions, attributes and choices."""
-        if depth > DEEPEST:
+        if self._is_too_far(depth):
             return
         if node.op is Op.CALL:
             called = self._outside.definition(node.args[0]) or self._method(node)
@@ -119,7 +134,9 @@ class Datasets:
         callee, owner = call.args[0], call.function.owner
         if owner is None or callee.op is not Op.ATTR or callee.args[0] is not call.function.self_node:
             return None
-        return next((one.methods[str(callee.extra)] for one in self._lineage(owner) if str(callee.extra) in one.methods), None)
+        return next(
+            (one.methods[str(callee.extra)] for one in self._lineage(owner) if str(callee.extra) in one.methods), None
+        )
 
     def _stored(self, node: Node) -> Iterator[Node]:
         """What methods of its class, and of those that it is derived from, store in an attribute of an object."""
@@ -143,7 +160,7 @@ class Datasets:
 
     def _is_placed(self, node: Node, bindings: Bindings, depth: int) -> bool:
         """Whether a value, or what it holds or is made of, was moved to a device."""
-        if depth > DEEPEST:
+        if self._is_too_far(depth):
             return False
         if node in bindings:
             return self._is_placed(bindings[node], {}, depth + 1)

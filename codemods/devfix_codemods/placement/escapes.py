@@ -7,8 +7,8 @@ from functools import cached_property
 from devfix_codemods.catalogue import canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.nodes import Store
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.graph import Birth, Turn
 

@@ -35,7 +35,7 @@ def _moves(births: "Births") -> Iterator[tuple[Place, Guard]]:
         for move in moves:
             place = births.place_of_move(move)
             if place is not None:
-                yield place, move.guard - root.guard
+                yield place, move.guard - _earliest(root)
     for call, called in births.calls.items():
         places = [births.moves[value] for value, _ in called.returns if value in births.moves]
         for place in places:
@@ -44,11 +44,17 @@ def _moves(births: "Births") -> Iterator[tuple[Place, Guard]]:
 
 def _asked(node: Node) -> Iterator[Literal]:
     """`torch.cuda.is_available()`, `x.is_cuda` and `x.device.type == "cpu"`: what a program asks of the place of values."""
-    if node.op is Op.CALL and name(node.args[0]) in _AVAILABILITY:
-        yield key(node), False
-    elif node.op is Op.ATTR and node.extra == "is_cuda":
+    if (node.op is Op.CALL and name(node.args[0]) in _AVAILABILITY) or (node.op is Op.ATTR and node.extra == "is_cuda"):
         yield key(node), False
     elif node.op is Op.COMPARE and len(node.args) == 2 and node.extra in {("Eq",), ("NotEq",)}:
         left, right = node.args
         if left.op is Op.ATTR and left.extra in {"type", "device"} and right.op is Op.CONST and right.extra == "cpu":
             yield comparison(node)[0], True
+
+
+def _earliest(root: Node) -> Guard:
+    """The condition under which what a move starts from is there; of arithmetic, its operands are."""
+    guard = root.guard
+    for one in root.args if root.op is Op.OPERATION else ():
+        guard &= _earliest(one)
+    return guard

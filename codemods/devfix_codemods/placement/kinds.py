@@ -15,7 +15,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 
 _SELF_METHODS = frozenset(
-    "to cuda cpu eval train half float double requires_grad_ bfloat16 share_memory detach clone apply".split()
+    ["to", "cuda", "cpu", "eval", "train", "half", "float", "double", "requires_grad_", "bfloat16", "share_memory", "detach", "clone", "apply"]
 )
 """Methods whose result is of the kind of their receiver."""
 
@@ -70,6 +70,10 @@ class Kinds:
             self.find(node) in {self.find(one) for one in self._losses}
         )
 
+    def losses_of(self, node: Node) -> set[str]:
+        """The losses of torch of which a value may be an object."""
+        return {canonical(names(one.args[0])[0]) for one in self._losses if self.find(one) is self.find(node)}
+
     def class_of(self, node: Node) -> Class | None:
         """The class of this file of which a value is an object."""
         return self.instances.get(self.find(node))
@@ -123,7 +127,7 @@ class Kinds:
                 last = qualified.rpartition(".")[2]
                 if is_module_class(qualified) or last in {"Module", "PreTrainedModel"} or qualified in rows.MODULE_BASES:
                     return True
-        return "forward" in one.methods and bool(one.bases)
+        return "forward" in one.methods and any(map(_is_unread, (base for each in one.lineage() for base in each.bases)))
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node
@@ -148,6 +152,9 @@ class Kinds:
 
     def _annotated(self, node: Node, annotation: object) -> None:
         text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
+        if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS:
+            self._say(node, Kind.SEQUENCE, 3)
+            return
         words = set(text.replace("|", " ").replace("[", " ").replace("]", " ").replace(",", " ").split())
         last = {one.rpartition(".")[2] for one in words}
         for kind_, found in _ANNOTATIONS.items():
@@ -339,6 +346,11 @@ class Kinds:
         return found
 
 
+def _is_unread(base: Node) -> bool:
+    """Whether a base of a class may be one of modules, for all that is known of it."""
+    return base.op is not Op.CLASS and not any(one.rpartition(".")[2] in PLAIN_BASES for one in names(base))
+
+
 def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:
     """Which argument of a call is which parameter, as far as no star hides it."""
     parameters = list(called.parameters.items())
@@ -371,6 +383,9 @@ def _scales_loss(node: Node) -> bool:
     return node.args[0].extra in {"scale", "backward"} and name(node.args[0]) is None
 
 
+PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
+"""What classes are derived from that are no modules."""
+
 _LOSS_FUNCTIONS = frozenset(one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div")))
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 """A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
@@ -399,6 +414,7 @@ _ANNOTATIONS = {
     Kind.ARRAY: {"ndarray", "array"},
     Kind.OPTIMIZER: {"Optimizer"},
 }
+_CONTAINERS = frozenset({"Sequence", "List", "list", "Tuple", "tuple", "Iterable", "Set", "set", "Collection"})
 _HANDLERS = {
     Op.PHI: Kinds._phi,
     Op.CONST: Kinds._const,

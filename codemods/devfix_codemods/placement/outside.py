@@ -1,4 +1,4 @@
-"""What imported names are: definitions in other files of the project, lowered when something that they say is needed."""
+"""What imported names are: definitions in other files of the project, lowered when they are asked for."""
 
 import ast
 from collections.abc import Callable, Hashable
@@ -16,7 +16,9 @@ Find = Callable[[Home, str], tuple[Home, ast.Module, str] | None]
 class Outside:
     """Definitions by the values that name them, in the file that is analysed and in those around it."""
 
-    def __init__(self, home: Home = None, find: Find | None = None, manages: Callable[[ast.ClassDef], bool] | None = None) -> None:
+    def __init__(
+        self, home: Home = None, find: Find | None = None, manages: Callable[[ast.ClassDef], bool] | None = None
+    ) -> None:
         self._home = home
         self._find = find
         self._manages = manages

@@ -141,7 +141,7 @@ def _unknown(node: Node, kinds: Kinds, depth: int) -> Place | None:
 
 def _by_name(node: Node, kinds: Kinds) -> Place | None:
     kind = kinds.of(node)
-    if kind in {Kind.TENSOR, Kind.MODULE, Kind.DTYPE, Kind.NUMBER, Kind.ARRAY}:
+    if kind in {Kind.TENSOR, Kind.MODULE, Kind.DTYPE, Kind.NUMBER, Kind.ARRAY, Kind.SEQUENCE}:
         sure = False
         if kind is not Kind.NUMBER:
             return Place(Where.FOLLOWS, node) if kind is Kind.TENSOR else None

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.catalogue import Kind
-from devfix_codemods.edits.operations import Argument, Edit, InsertStatement, ReplaceExpression, ReplaceStatement, RewriteCall
+from devfix_codemods.edits.operations import (
+    Argument,
+    Edit,
+    InsertStatement,
+    ReplaceExpression,
+    ReplaceStatement,
+    RewriteCall,
+)
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
@@ -71,14 +78,22 @@ def _is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     node, meeting = conflict.birth.node, conflict.meeting
     if conflict.birth.birth not in {Birth.LOADER, Birth.SIBLING} or analysis.kinds.of(node) is Kind.TENSOR:
         return True
-    if meeting is None or meeting.before is None and node not in meeting.node.args:
+    if meeting is None or (meeting.before is None and node not in meeting.node.args):
         return False
     operand = meeting.before.node if meeting.before is not None else node
     operation = meeting.node
     if operation.op is not Op.CALL or operand not in operation.args:
-        return operation.op is Op.OPERATION
+        return operation.op is Op.OPERATION and (conflict.birth.birth is Birth.LOADER or operation.extra == "MatMult")
+    if _is_unpacked(operand, operation) or analysis.constraints.births.loaders.may_be_none(node):
+        return False
     first = operation.args[1:2] == (operand,)
     return first or analysis.is_loss(operation)
+
+
+def _is_unpacked(operand: Node, call: Node) -> bool:
+    """`model(**batch)`: a mapping or a list, which has no `.to`."""
+    names = call.extra if isinstance(call.extra, tuple) else ()
+    return any(one is operand and each in {"*", "**"} for one, each in zip(call.args[1:], names))
 
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

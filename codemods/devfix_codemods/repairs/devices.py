@@ -150,9 +150,7 @@ def _test_around(move: Node) -> ast.expr | None:
     tests: list[ast.expr] = []
     statement = move.statement
     for one in ast.walk(move.function.syntax):
-        if isinstance(one, ast.If) and any(statement is each for part in one.body for each in ast.walk(part)):
-            tests.append(one.test)
-        elif isinstance(one, ast.IfExp) and any(move.syntax is each for each in ast.walk(one.body)):
+        if (isinstance(one, ast.If) and any(statement is each for part in one.body for each in ast.walk(part))) or (isinstance(one, ast.IfExp) and any(move.syntax is each for each in ast.walk(one.body))):
             tests.append(one.test)
     return tests[0] if len(tests) == 1 and len(move.guard) == 1 else None
 

@@ -13,7 +13,6 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cuts import SUGGESTION, repair
 from devfix_codemods.source import Source, Span
 
-
 _POSSIBLE = (b".to(", b".cuda(", b"device=")
 
 

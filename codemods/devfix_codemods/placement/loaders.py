@@ -1,0 +1,163 @@
+"""What loaders give: items that a dataset, a collate function or a generator has placed already, and batches that a
+helper places in place."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind, canonical, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
+from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import key, name
+from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.places import Where, place_of
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+
+class Loaders:
+    """Where the items of the loaders of one file are."""
+
+    def __init__(self, births: "Births") -> None:
+        self._births = births
+        self._kinds = births.kinds
+        self._known: dict[Node, bool] = {}
+
+    def may_place(self, iterable: Node) -> bool:
+        """Whether what a loader gives may have been placed before it gives it."""
+        found = self._known.get(iterable)
+        if found is None:
+            called = self._births.calls.get(iterable)
+            found = self._known[iterable] = (called is not None and called.yields and self._moves(called)) or any(
+                self._places(one) for one in self.calls_of(iterable)
+            )
+        return found
+
+    def calls_of(self, iterable: Node) -> Iterator[Node]:
+        """The calls that make a loader, in this file."""
+        return (one for one in self._made if one is iterable or self._kinds.find(one) is self._kinds.find(iterable))
+
+    def collate(self, loader: Node) -> Function | None:
+        """The function that puts the batches of a loader together, where it is read."""
+        given = self._births.keyword(loader, "collate_fn")
+        given = self._resolved(given) if given is not None else None
+        return given.extra if given is not None and isinstance(given.extra, Function) else None
+
+    @cached_property
+    def _made(self) -> list[Node]:
+        return [
+            one for one in self._births.module.nodes()
+            if one.op is Op.CALL and canonical(name(one.args[0]) or "") in rows.LOADERS
+        ]
+
+    def _places(self, loader: Node) -> bool:
+        collate = self.collate(loader)
+        if collate is not None and self._moves(collate):
+            return True
+        dataset = loader.args[1] if loader.extra and loader.extra[0] is None else self._births.keyword(loader, "dataset")  # type: ignore[index]
+        return dataset is not None and self._is_placed(dataset)
+
+    def _is_placed(self, data: Node, depth: int = 0) -> bool:
+        """Whether a dataset, or what it is made of, is on a device."""
+        data = self._resolved(data)
+        if depth > 6:
+            return False
+        if data.op in {Op.PHI, Op.AFTER, Op.ITEM, Op.SEQUENCE}:
+            return any(self._is_placed(one, depth + 1) for one in data.args)
+        if data.op is not Op.CALL:
+            return False
+        if self._births.is_move(data):
+            return self._births.is_elsewhere(data)
+        made = data.args[0].extra
+        if isinstance(made, Class):
+            return any(self._moves(one) for one in made.methods.values() if one.name in {"__init__", "__getitem__"})
+        if self._births.is_moving_call(data):
+            return True
+        passes = (name(data.args[0]) or "").startswith("torch.utils.data.")
+        return passes and any(self._is_placed(one, depth + 1) for one in data.args[1:])
+
+    def _resolved(self, node: Node) -> Node:
+        return self._births.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node
+
+    def _moves(self, function: Function) -> bool:
+        """Whether a function moves something to a device, or makes it there."""
+        births = self._births
+        return any(
+            (births.is_move(one) and births.is_elsewhere(one)) or self._is_told(one)
+            for one in function.nodes
+            if one.op is Op.CALL
+        )
+
+    def _is_told(self, call: Node) -> bool:
+        device = self._births.keyword(call, "device")
+        place = place_of(device, self._kinds) if device is not None else None
+        return place is not None and place.where is not Where.HOST
+
+    # What collate functions and libraries say of the parts of a batch
+
+    def is_no_tensor(self, part: Node) -> bool:
+        """Whether a part of a batch is surely something else: an array, a list."""
+        if any(self._kinds.of(one) in {Kind.ARRAY, Kind.TEXT} for one in self._collated(part)):
+            return True
+        index = next((place for package, place in LISTS_IN_ROWS.items() if self._births.imports({package})), None)
+        return index is not None and part.op is Op.ITEM and part.extra == index and part.args[0].op is Op.ITER
+
+    def may_be_none(self, part: Node) -> bool:
+        """Whether a collate function gives None for a part of a batch, on some path."""
+        return any(
+            each.op is Op.CONST and each.extra is None
+            for one in self._collated(part)
+            for each in (one, *(one.args if one.op is Op.PHI else ()))
+        )
+
+    def _collated(self, part: Node) -> Iterator[Node]:
+        """What a collate function gives as a part of its batches."""
+        if part.op is not Op.ITEM or part.args[0].op is not Op.ITER:
+            return
+        for loader in self.calls_of(part.args[0].args[0]):
+            collate = self.collate(loader)
+            for value, _ in collate.returns if collate is not None else ():
+                if value.op is Op.SEQUENCE and isinstance(part.extra, int) and part.extra < len(value.args):
+                    yield value.args[part.extra]
+                elif value.op is Op.MAPPING and isinstance(value.extra, tuple) and part.extra in value.extra:
+                    yield value.args[value.extra.index(part.extra)]
+
+    # Batches that are placed in place
+
+    def is_placed_in_place(self, part: Node) -> bool:
+        """Whether `part` is read from a batch behind a call that places all that the batch holds."""
+        base = part.args[0] if part.op in {Op.ITEM, Op.ATTR} else part
+        return any(call.index < part.index and call.function is part.function for call in self._placing.get(base, ()))
+
+    @cached_property
+    def _placing(self) -> dict[Node, list[Node]]:
+        found: dict[Node, list[Node]] = {}
+        for node in self._births.module.nodes():
+            if node.op is Op.CALL and node not in self._births.used:
+                for batch in self._placed_by(node):
+                    found.setdefault(batch, []).append(node)
+        return found
+
+    def _placed_by(self, call: Node) -> Iterator[Node]:
+        """What a call, whose result nobody needs, places: `move(batch, device)`, `batch.to_device(device)`."""
+        called = self._births.calls.get(call)
+        if called is not None:
+            refilled = {store.base for store in called.stores if store.key is None and self._births.is_move(store.value)}
+            yield from (argument for argument, parameter in bound(call, called) if parameter in refilled)
+        elif self._births.is_moving_call(call):
+            callee = call.args[0]
+            yield from (one for one in call.args[1:] if self._kinds.of(one) is None)
+            if callee.op is Op.ATTR and method_effect(str(callee.extra)) is None:
+                yield callee.args[0]
+
+
+def is_no_tensor(node: Node) -> bool:
+    """Whether a test has just said that a value is no tensor."""
+    return any(
+        not holds and isinstance(atom, tuple) and atom[0] == "isinstance" and "Tensor" in str(atom[2]) and atom[1] == key(node)
+        for atom, holds in node.guard
+    )
+
+

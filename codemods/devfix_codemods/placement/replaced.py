@@ -1,0 +1,73 @@
+"""Containers whose parts the program replaces by moved ones, itself or by what it calls: `batch[k] = batch[k].to(device)`."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.places import HOST, place_of
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+_MOVES = re.compile(r"(?i)(^|_)(to|2|on)_?(gpu|cuda|device)s?$|^(cuda|gpu|cudaize)$")
+_HOLDING = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.ITEM, Op.ITER, Op.ATTR, Op.PHI, Op.AFTER})
+
+
+def replaced(births: "Births") -> set[Node]:
+    """The values whose parts are moved where they stand."""
+    found = {
+        store.base
+        for function in births.module.functions
+        for store in function.stores
+        if not store.is_attribute and births.is_move(store.value)
+    }
+    parameters = {root for one in found if (root := _whole(one)).op is Op.PARAM}
+    for call in births.module.nodes():
+        if call.op is Op.CALL:
+            for one in _moved_in_place(births, call, parameters):
+                found |= _inside(one)
+    return found
+
+
+def _whole(node: Node) -> Node:
+    """`batches` of `for batch in batches`."""
+    while node.op in {Op.ITER, Op.ITEM}:
+        node = node.args[0]
+    return node
+
+
+def _moved_in_place(births: "Births", call: Node, parameters: set[Node]) -> Iterator[Node]:
+    """What a call gets to replace its parts: by a function that is read, or by one that is told a device and gives nothing."""
+    called = births.calls.get(call)
+    if called is not None:
+        yield from (argument for argument, parameter in bound(call, called) if parameter in parameters)
+    elif call not in births.used and call.args[0].op is not Op.ATTR and _is_told_device(births, call):
+        yield from call.args[1:]
+
+
+def _is_told_device(births: "Births", call: Node) -> bool:
+    return any(
+        births.kinds.of(one) is Kind.DEVICE and place_of(one, births.kinds) not in {None, HOST} for one in call.args[1:]
+    )
+
+
+def _inside(container: Node) -> set[Node]:
+    """A container, and all that stands in it."""
+    found: set[Node] = set()
+    pending = [container]
+    while pending:
+        one = pending.pop()
+        if one not in found:
+            found.add(one)
+            pending += one.args if one.op in _HOLDING else ()
+    return found
+
+
+def speaks_of_moving(callee: Node) -> bool:
+    """`to_gpu(batch)`, whoever wrote it."""
+    last = next((one.rpartition(".")[2] for one in names(callee)), "")
+    return _MOVES.search(last) is not None
