@@ -577,13 +577,16 @@ class Births:
 
     @cached_property
     def _of_numbers(self) -> set[Node]:
-        """Distributions of numbers, which live on the host and have no `device=`."""
-        return {
+        """Distributions of numbers, which live on the host and have no `device=`, unless an attribute of theirs is set."""
+        stores = (store for function in self.module.functions for store in function.stores if store.is_attribute)
+        refilled = {self.kinds.find(store.base) for store in stores}
+        made = {
             self.kinds.find(node)
             for node in self.module.nodes()
-            if node.op is Op.CALL and names(node.args[0]) and (name(node.args[0]) or "").startswith("torch.distributions.")
-            and not self._under_device(node) and self._draws_of_numbers(node)
+            if node.op is Op.CALL and (name(node.args[0]) or "").startswith("torch.distributions.")
+            and not self._under_device(node) and not self.module_sets_default and self._draws_of_numbers(node)
         }
+        return made - refilled
 
     def _loaded(self, node: Node) -> None:
         device = self.keyword(node, "map_location")
