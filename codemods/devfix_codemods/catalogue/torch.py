@@ -233,6 +233,9 @@ MODULE_ONLY = frozenset(
 )
 """Methods that modules have, and tensors have not. (`eval`, `state_dict` and `zero_grad` others have, too.)"""
 
+REDUCTIONS = frozenset("sum mean std var prod norm max min any all median item argmax argmin".split())
+"""Functions and methods that give a 0-dim tensor where they are told no dimension."""
+
 PLAIN_ATTRIBUTES = frozenset(
     "shape ndim dtype layout requires_grad is_cuda is_leaf names device batch_size sampler dataset training config "
     "weight_shape is_floating_point".split()

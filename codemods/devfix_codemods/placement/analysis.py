@@ -54,9 +54,15 @@ class Analysis:
         return found
 
     def forget(self) -> None:
-        """Let go of all values. Nothing may be asked any more."""
-        forget(self.module)
-        del self.constraints.births.batches
+        """Let go of all values, which hold one another. Nothing may be asked any more."""
+        births = self.constraints.births
+        for module in (self.module, *births.outside.modules):
+            forget(module)
+        parts = [*vars(births).values(), births, self.constraints]
+        for part in (*parts, self.kinds, self.graph):
+            if type(part).__module__.startswith(__package__):
+                vars(part).clear()
+        vars(self).clear()
 
     def _strongest(self, birth: Source) -> Conflict | None:
         """The best path to a device; none where the host is nearer."""

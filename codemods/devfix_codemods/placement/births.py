@@ -245,7 +245,7 @@ class Births:
 
     def takes_itself(self, parameter: Node) -> bool:
         """Whether a function brings what it gets as `parameter` to where it needs it, on a device or on the host."""
-        if self.movers.get(parameter):
+        if self.movers.get(parameter) or is_index(parameter):
             return True
         users = [one for one in parameter.function.nodes if parameter in one.args and one.op is not Op.COMPARE]
         taken = parameter in self.sent_to_host or any(parameter in self._host_arguments_of(one) for one in users)
@@ -735,7 +735,7 @@ class Births:
                 link = "parameter"
                 if inside and function.name == "forward":
                     link = "forward-input"
-                    if owner is not None:
+                    if owner is not None and not is_index(parameter):
                         self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
@@ -862,6 +862,17 @@ _PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantizat
 _GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})
 """What may hold a device among other things: options."""
 _NOT_MEETING = rows.PLAIN_ATTRIBUTES | {"cpu", "size"}
+
+
+def is_index(parameter: Node) -> bool:
+    """Whether a function only picks rows by a parameter: indices may be on the host."""
+    users = [one for one in parameter.function.nodes if parameter in one.args]
+    rows_ = [one for one in users if one.op is Op.SEQUENCE]
+    users += [one for one in parameter.function.nodes if not set(rows_).isdisjoint(one.args)]
+    picks = [one for one in users if one.op is Op.ITEM and one.args[0] is not parameter]
+    return bool(picks) and all(
+        one in picks or one in rows_ or (one.op is Op.ATTR and one.extra in _NOT_MEETING) for one in users
+    )
 
 
 _RUNNER = re.compile(r"(Agent|Trainer|Runner|Engine|Manager|Pipeline|Solver|Learner|Estimator|Predictor)$")

@@ -32,7 +32,10 @@ class Carried:
 def _moved(births: "Births") -> Iterator[Node]:
     """Attributes whose moved values are kept, or thrown away: by an oversight that another rule tells."""
     kept = {
-        (store.value, store.key) for function in births.module.functions for store in function.stores if store.is_attribute
+        (store.value, store.key)
+        for function in births.module.functions
+        for store in function.stores
+        if store.is_attribute
     }
     for root, moves in births.movers.items():
         if root.op is Op.ATTR and any((one, root.extra) in kept or _is_thrown_away(one) for one in moves):

@@ -4,16 +4,17 @@ import ast
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Function, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import local_calls
+from devfix_codemods.placement.calls import local_calls, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.scalars import is_scalar
 
 _PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
@@ -204,6 +205,8 @@ class Constraints:
             self._operands(node, node.args, "operation", scalars=True)
 
     def _call(self, node: Node) -> None:
+        if is_scalar(node):
+            self.graph.scalars.add(node)
         called = self.calls.get(node)
         if called is not None:
             self._local(node, called)
@@ -286,7 +289,7 @@ class Constraints:
             elif method in {"load_state_dict", "register_buffer", "add_module", "register_forward_hook"}:
                 return
             else:
-                self._operands(node, (base, *self.births.unmoved_arguments(node)), self._strength_of_call(node, "module-method"), scalars=False)
+                self._operands(node, (base, *self.births.unmoved_arguments(node)), self._strength_of_method(node, owner), scalars=False)
             return
         if row is Effect.BACKWARD:
             self._operands(base, tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR), "operation", scalars=False)
@@ -306,6 +309,11 @@ class Constraints:
         if node in self.kinds.differentiable:
             return "differentiable-method" if self._is_method_out_of_sight(node.args[0]) else "differentiable-call"
         return otherwise
+
+    def _strength_of_method(self, node: Node, owner: Class | None) -> str:
+        """How surely a method computes with the parameters of its module: of one that nothing defines here, less."""
+        unread = owner is not None and owner.methods and method(owner, str(node.args[0].extra)) is None
+        return self._strength_of_call(node, "method-out-of-sight" if unread else "module-method")
 
     def _is_method_out_of_sight(self, callee: Node) -> bool:
         """A method of a base, or of an object, that is not read: it knows a device, and may place what it gets."""

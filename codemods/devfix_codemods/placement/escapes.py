@@ -27,7 +27,12 @@ class Escapes:
             if node.op is Op.CALL:
                 for one in (*node.args[1:], *(node.args[0].args if node.args[0].op is Op.ATTR else ())):
                     self._users.setdefault(one, []).append(node)
-        self._written = {move for one in _stores(births) if one.key == "data" and births.is_move(one.value) for move in _bases(one.base)}
+        self._written = {
+            move
+            for one in _stores(births)
+            if one.key == "data" and births.is_move(one.value)
+            for move in _bases(one.base)
+        }
 
     def all(self) -> None:
         for node, sources in list(self._graph.sources.items()):
@@ -50,7 +55,9 @@ class Escapes:
             yield one
             for edge in self._graph.edges.get(one, ()):
                 other = edge.other
-                onward = edge.turn in {Turn.UP, Turn.OUT} or (edge.turn is Turn.SAME and (edge.link in _READS or other.op is Op.AFTER))
+                onward = edge.turn in {Turn.UP, Turn.OUT} or (
+                    edge.turn is Turn.SAME and (edge.link in _READS or other.op is Op.AFTER)
+                )
                 if onward and other not in seen and len(seen) < MOST_ALIASES and other.extra != "":
                     seen.add(other)
                     pending.append(other)
@@ -63,14 +70,16 @@ class Escapes:
             return True
         moves = births.moves_of(alias)
         return any(alias is not module or one.function is not module.function for one in moves) or any(
-            births.is_moving_call(one) and one.args[0].op is Op.ATTR and one.args[0].args[0] is alias for one in self._users.get(alias, ())
+            births.is_moving_call(one) and one.args[0].op is Op.ATTR and one.args[0].args[0] is alias
+            for one in self._users.get(alias, ())
         )
 
     def _is_given_away(self, alias: Node) -> bool:
         """`place(net)`, `net.begin()`: a statement, of whose function nothing is known, that may have moved it."""
         births = self._births
         return any(
-            one not in births.used and one not in births.calls and self._is_unread(one, alias) for one in self._users.get(alias, ())
+            one not in births.used and one not in births.calls and self._is_unread(one, alias)
+            for one in self._users.get(alias, ())
         )
 
     def _is_unread(self, call: Node, alias: Node) -> bool:
@@ -88,7 +97,9 @@ class Escapes:
         return {
             attribute
             for moved in births.movers
-            if moved.op is Op.CALL and name(moved.args[0]) == "builtins.getattr" and len(moved.args) > 1
+            if moved.op is Op.CALL
+            and name(moved.args[0]) == "builtins.getattr"
+            and len(moved.args) > 1
             and (owner := births.class_of(moved.args[1])) is not None
             for attribute in owner.stored
         }

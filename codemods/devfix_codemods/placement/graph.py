@@ -91,6 +91,8 @@ class Graph:
     def __init__(self) -> None:
         self.edges: dict[Node, list[Edge]] = defaultdict(list)
         self.sources: dict[Node, list[Source]] = defaultdict(list)
+        self.scalars: set[Node] = set()
+        """0-dim tensors: reductions, and what was squeezed out of one element."""
         self.host_only: set[Literal] = set()
         """Literals under which nothing is on a device: the negations of those under which the program moves values."""
 

@@ -152,11 +152,11 @@ class Kinds:
 
     def _annotated(self, node: Node, annotation: object) -> None:
         text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
-        if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS:
-            self._say(node, Kind.SEQUENCE, 3)
-            return
         words = set(text.replace("|", " ").replace("[", " ").replace("]", " ").replace(",", " ").split())
         last = {one.rpartition(".")[2] for one in words}
+        if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS and not last & _ANNOTATIONS[Kind.TENSOR]:
+            self._say(node, Kind.SEQUENCE, 3)  # one of tensors counts as a tensor, which its elements are
+            return
         for kind_, found in _ANNOTATIONS.items():
             if last & found:
                 self._say(node, kind_, 3)

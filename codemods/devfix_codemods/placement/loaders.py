@@ -48,7 +48,8 @@ class Loaders:
     @cached_property
     def _made(self) -> list[Node]:
         return [
-            one for one in self._births.module.nodes()
+            one
+            for one in self._births.module.nodes()
             if one.op is Op.CALL and canonical(name(one.args[0]) or "") in rows.LOADERS
         ]
 
@@ -56,7 +57,8 @@ class Loaders:
         collate = self.collate(loader)
         if collate is not None and self._moves(collate):
             return True
-        dataset = loader.args[1] if loader.extra and loader.extra[0] is None else self._births.keyword(loader, "dataset")  # type: ignore[index]
+        keywords = loader.extra if isinstance(loader.extra, tuple) else ()
+        dataset = loader.args[1] if keywords[:1] == (None,) else self._births.keyword(loader, "dataset")
         return dataset is not None and self._is_placed(dataset)
 
     def _is_placed(self, data: Node, depth: int = 0) -> bool:
@@ -144,7 +146,9 @@ class Loaders:
         """What a call, whose result nobody needs, places: `move(batch, device)`, `batch.to_device(device)`."""
         called = self._births.calls.get(call)
         if called is not None:
-            refilled = {store.base for store in called.stores if store.key is None and self._births.is_move(store.value)}
+            refilled = {
+                store.base for store in called.stores if store.key is None and self._births.is_move(store.value)
+            }
             yield from (argument for argument, parameter in bound(call, called) if parameter in refilled)
         elif self._births.is_moving_call(call):
             callee = call.args[0]
@@ -156,8 +160,10 @@ class Loaders:
 def is_no_tensor(node: Node) -> bool:
     """Whether a test has just said that a value is no tensor."""
     return any(
-        not holds and isinstance(atom, tuple) and atom[0] == "isinstance" and "Tensor" in str(atom[2]) and atom[1] == key(node)
+        not holds
+        and isinstance(atom, tuple)
+        and atom[0] == "isinstance"
+        and "Tensor" in str(atom[2])
+        and atom[1] == key(node)
         for atom, holds in node.guard
     )
-
-

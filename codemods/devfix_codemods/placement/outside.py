@@ -1,7 +1,7 @@
 """What imported names are: definitions in other files of the project, lowered when they are asked for."""
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op, lower
 from devfix_codemods.ir.keys import name
@@ -24,6 +24,11 @@ class Outside:
         self._manages = manages
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
+
+    @property
+    def modules(self) -> Iterable[Module]:
+        """The other files that have been read."""
+        return self._modules.values()
 
     def is_managed(self, owner: Class | None) -> bool:
         """Whether a framework, from which the class is derived in whatever file, places what its methods get."""

@@ -1,10 +1,12 @@
 """Readers: numpy and its like want what they are given on the host. What they are told, and where that says more."""
 
 from collections import defaultdict
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue.libraries import METHODS_OF_TENSORS
+from devfix_codemods.catalogue.torch import PLAIN_ATTRIBUTES
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.graph import Birth, Source
@@ -54,8 +56,15 @@ class Readers:
         for origin, guards in self._read.items():
             for guard in guards:
                 for atom, holds in guard:
+                    if _asks_about_tensor(atom):
+                        continue
                     if any((atom, not holds) in copied for copied in self._copied.get(origin, ())):
                         self._graph.host_only.add((atom, holds))
+
+
+def _asks_about_tensor(atom: Hashable) -> bool:
+    """`x.requires_grad`: what says nothing of the place."""
+    return isinstance(atom, tuple) and atom[0] == "attr" and atom[2] in PLAIN_ATTRIBUTES - {"is_cuda", "device"}
 
 
 def is_of_tensors(value: Node, births: "Births") -> bool:

@@ -82,14 +82,14 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
         return []
     start_cost = sum(COSTS[link] for link in birth.links)
     order = count()
-    queue: list[tuple[float, int, Node, Turn | None, tuple[int, ...], Guard, Step | None]] = []
-    heappush(queue, (start_cost, next(order), birth.node, None, (), birth.guard, None))
+    queue: list[tuple[float, int, Node, Turn | None, tuple[int, ...], Guard, Step | None, bool]] = []
+    heappush(queue, (start_cost, next(order), birth.node, None, (), birth.guard, None, birth.scalar))
     visits: dict[tuple[Node, Turn | None], list[tuple[tuple[int, ...], Guard]]] = {}
     found: list[Conflict] = []
     seen_ends: set[Source] = set()
     states = 0
     while queue and states < MOST_STATES:
-        cost, _, node, came, calls, guard, step = heappop(queue)
+        cost, _, node, came, calls, guard, step, scalar = heappop(queue)
         known = visits.setdefault((node, came), [])
         if len(known) >= VISITS or any(stack == calls and other <= guard for stack, other in known):
             continue
@@ -113,7 +113,7 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
             turn = edge.turn
             if came is not None and turn is _BLOCKED[came]:
                 continue
-            if edge.scalars and birth.scalar:
+            if edge.scalars and scalar:
                 continue
             if birth.birth is Birth.READER and edge.link.startswith(_SUPPORTING):
                 continue  # what numpy reads belongs on the host
@@ -130,9 +130,19 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
                 if changed is None:
                     continue
                 stack = changed
-            state = (further, next(order), edge.other, turn if turn in _BLOCKED else None, stack, joined(guard, edge.guard), Step(edge, edge.other, step))
+            state = (
+                *(further, next(order), edge.other, turn if turn in _BLOCKED else None, stack),
+                *(joined(guard, edge.guard), Step(edge, edge.other, step), _is_scalar(graph, node, edge.other, scalar)),
+            )
             heappush(queue, state)
     return sorted(found, key=lambda one: -one.confidence)
+
+
+def _is_scalar(graph: Graph, node: Node, other: Node, scalar: bool) -> bool:
+    """Whether the path is at a 0-dim tensor, behind a step; what a reduction was made of is none."""
+    if other in graph.scalars:
+        return True
+    return scalar and not (node in graph.scalars and other.index < node.index)
 
 
 def _entered(calls: tuple[int, ...], edge: Edge) -> tuple[int, ...] | None:

@@ -54,6 +54,7 @@ STRENGTHS: dict[str, float] = {
     "unknown-call": 0.5,
     "unread-function": 0.5,
     "module-method": 0.8,
+    "method-out-of-sight": 0.5,
     "index": 0.9,
     "index-maybe-scalar": 0.35,
     # flow
