@@ -15,17 +15,19 @@ class Effect(Enum):
     HOST = auto()
     """Makes a tensor on the host, whatever it gets (`torch.from_numpy`)."""
     LIKE = auto()
-    """Makes a tensor where its first argument is unless `device=` says otherwise."""
+    """Its result is where its first argument is unless `device=` says otherwise; others may be anywhere."""
     MEET = auto()
     """All tensors that it gets must be in one place, 0-dim ones as well; its result is there."""
     ARITHMETIC = auto()
     """As `MEET`, but a 0-dim tensor of the host may meet a device."""
     SEQUENCE = auto()
     """As `MEET`, of the elements of its first argument."""
+    FIRST = auto()
+    """Its result is where the first element of its first argument is: the others are copied there."""
     SAME = auto()
-    """Its result is where its first argument is."""
-    INDEX = auto()
-    """Takes a tensor and an index that must be where it is, or on the host."""
+    """Its result is where its first argument is, and so are other tensors that it gets."""
+    DRAW = auto()
+    """As `MEET`; of numbers alone it makes something on the host (`normal`, a distribution)."""
     READ = auto()
     """Its result has no place: a number, a size, text."""
     SYNC = auto()
@@ -82,7 +84,3 @@ class Kind(Enum):
     FUNCTION = auto()
     OTHER = auto()
     """Something that is none of these."""
-
-
-PLACED = frozenset({Kind.TENSOR, Kind.MODULE, Kind.ENCODING})
-"""Kinds of what lives somewhere, and has `.to`."""

@@ -25,6 +25,7 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("json.", Effect.READ),
     ("time.", Effect.READ),
     ("builtins.", Effect.READ),
+    ("torch.distributions.", Effect.DRAW),
     ("torch.optim.", Effect.READ),
     ("torch.cuda.", Effect.READ),
     ("torch.backends.", Effect.READ),
@@ -51,21 +52,26 @@ KINDS: dict[str, Kind] = {
 }
 
 MANAGING = frozenset(
-    {"accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric", "fairscale", "colossalai", "fastai"}
+    {
+        "accelerate",
+        "deepspeed",
+        "lightning",
+        "pytorch_lightning",
+        "lightning_fabric",
+        "fairscale",
+        "colossalai",
+        "fastai",
+    }
 )
 """Packages whose import says that they may place what the file builds."""
+
+MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
+"""Class methods, of whatever class, that make a module."""
 
 LISTS_IN_ROWS = {"dgl": 2}
 """Packages whose loaders give rows with a list: (input nodes, output nodes, blocks)."""
 
-MANAGED_BASES = ("lightning.", "pytorch_lightning.", "lightning_fabric.", "fastai.", "composer.", "catalyst.", "ignite.")
-"""Bases of classes in which the framework places values."""
-
 METHODS_OF_TENSORS = frozenset(
-    f"numpy.{one}"
-    for one in ["mean", "sum", "std", "var", "max", "min", "amax", "amin", "prod", "any", "all", "ndim", "shape", "size"]
+    f"numpy.{one}" for one in "mean sum std var max min amax amin prod any all ndim shape size".split()
 )
 """Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing."""
-
-TENSOR_READERS = frozenset({"numpy.asarray", "numpy.array", "numpy.concatenate", "numpy.stack", "numpy.vstack"})
-"""Functions of numpy that are given tensors often."""

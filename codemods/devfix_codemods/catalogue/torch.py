@@ -14,185 +14,255 @@ for _effect, _prefix, _words in (
     (
         Effect.FACTORY,
         "torch.",
-        "arange bartlett_window blackman_window empty empty_strided eye full hamming_window hann_window kaiser_window "
-        "linspace logspace ones rand randint randn randperm range tril_indices triu_indices zeros fft.fftfreq "
-        "fft.rfftfreq",
+        (
+            "arange bartlett_window blackman_window empty empty_strided eye full hamming_window hann_window "
+            "kaiser_window linspace logspace ones rand randint randn randperm range tril_indices triu_indices zeros "
+            "fft.fftfreq fft.rfftfreq scalar_tensor empty_permuted"
+        ),
     ),
-    (Effect.CONVERSION, "torch.", "tensor as_tensor asarray scalar_tensor"),
+    (Effect.CONVERSION, "torch.", "tensor as_tensor asarray"),
     (
         Effect.HOST,
         "torch.",
-        "from_numpy frombuffer Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor ByteTensor "
-        "BoolTensor BFloat16Tensor _shape_as_tensor onnx.operators.shape_as_tensor",
+        (
+            "from_numpy frombuffer Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor "
+            "ByteTensor BoolTensor BFloat16Tensor _shape_as_tensor onnx.operators.shape_as_tensor"
+        ),
     ),
-    (Effect.LIKE, "torch.", "zeros_like ones_like empty_like full_like rand_like randn_like randint_like"),
+    (Effect.LIKE, "torch.", "zeros_like ones_like empty_like full_like rand_like randn_like randint_like tensor_split"),
     (
         Effect.ARITHMETIC,
         "torch.",
-        "add sub subtract mul multiply div divide true_divide pow maximum minimum fmax fmin atan2 remainder fmod "
-        "floor_divide eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or where lerp addcmul "
-        "addcdiv logaddexp logaddexp2 hypot copysign xlogy special.xlogy isclose float_power",
+        (
+            "add sub subtract mul multiply div divide true_divide pow maximum minimum fmax fmin atan2 remainder fmod "
+            "floor_divide eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or where lerp "
+            "addcmul hypot copysign xlogy special.xlogy isclose allclose float_power masked_fill index_fill inner "
+            "linalg.vecdot dist pairwise_distance"
+        ),
     ),
     (
         Effect.MEET,
         "torch.",
-        "matmul mm bmm mv dot inner outer ger addmm addbmm baddbmm einsum tensordot kron cross cdist dist "
-        "masked_select gather scatter scatter_add scatter_reduce index_select index_add index_copy index_reduce "
-        "take take_along_dim bucketize searchsorted isin equal allclose complex polar vdot triangular_solve "
-        "cholesky_solve linalg.solve linalg.solve_triangular linalg.lstsq linalg.lu_solve linalg.ldl_solve "
-        "linalg.cross linalg.vecdot nn.functional.cosine_similarity cosine_similarity pairwise_distance "
-        "nn.functional.pairwise_distance masked_fill chain_matmul stft istft",
+        (
+            "matmul mm bmm mv dot outer ger addmm addbmm baddbmm einsum tensordot kron cross cdist masked_select "
+            "gather scatter scatter_add scatter_reduce index_select index_add index_copy index_reduce take "
+            "take_along_dim bucketize searchsorted isin equal complex polar vdot triangular_solve cholesky_solve "
+            "linalg.solve linalg.solve_triangular linalg.lstsq linalg.lu_solve linalg.ldl_solve linalg.cross "
+            "cosine_similarity chain_matmul stft istft addcdiv logaddexp logaddexp2 block_diag cartesian_prod meshgrid"
+        ),
     ),
     (
         Effect.SEQUENCE,
         "torch.",
-        "cat concat concatenate stack hstack vstack dstack column_stack row_stack block_diag cartesian_prod "
-        "broadcast_tensors linalg.multi_dot nn.utils.rnn.pad_sequence nn.utils.parameters_to_vector",
+        (
+            "cat concatenate stack hstack vstack dstack column_stack row_stack linalg.multi_dot "
+            "nn.utils.parameters_to_vector"
+        ),
     ),
+    (Effect.FIRST, "torch.nn.utils.", "rnn.pad_sequence rnn.pack_sequence clip_grad_norm_"),
+    (Effect.OTHER, "torch.", "broadcast_tensors"),
     (
         Effect.SAME,
         "torch.",
-        "abs exp log log2 log10 log1p sqrt rsqrt square sign neg sin cos tan tanh sinh cosh erf floor ceil round trunc "
-        "clamp clip sigmoid relu softmax log_softmax logsumexp tril triu flip roll unsqueeze squeeze reshape transpose "
-        "permute movedim swapaxes flatten ravel cumsum cumprod repeat_interleave tile diag diagonal diag_embed sum "
-        "mean std var prod norm max min amax amin argmax argmin argsort nonzero unique unique_consecutive logical_not "
-        "bitwise_not isnan isinf isfinite nan_to_num t rot90 atleast_1d atleast_2d atleast_3d broadcast_to view_as_real "
-        "view_as_complex any all conj real imag angle topk sort median quantile bincount bernoulli poisson multinomial "
-        "unbind chunk split tensor_split reciprocal erfinv expm1 logit digamma lgamma aminmax kthvalue mode cummax "
-        "cummin std_mean var_mean histc diff trace count_nonzero cov corrcoef nansum nanmean nanmedian sinc clone "
-        "detach linalg.norm linalg.inv linalg.pinv linalg.svd linalg.cholesky linalg.det linalg.qr linalg.eig "
-        "linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svdvals linalg.lu linalg.slogdet linalg.matrix_exp "
-        "linalg.matrix_norm linalg.vector_norm linalg.matrix_power logdet inverse special.expit special.erf "
-        "special.erfinv special.entr special.gammaln fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 "
-        "fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fftshift fft.ifftshift nn.utils.rnn.pack_sequence "
-        "nn.utils.parametrizations.weight_norm nn.utils.rnn.pad_packed_sequence arctan acos asin atan cosh "
-        "nn.utils.rnn.pack_padded_sequence moveaxis narrow select empty_permuted vander pinverse cholesky svd qr meshgrid",
+        (
+            "abs exp log log2 log10 log1p sqrt rsqrt square sign neg sin cos tan tanh sinh cosh erf floor ceil round "
+            "trunc clamp clip sigmoid relu softmax log_softmax logsumexp tril triu flip roll unsqueeze squeeze reshape "
+            "transpose permute movedim swapaxes flatten ravel cumsum cumprod repeat_interleave tile diag diagonal "
+            "diag_embed sum mean std var prod norm max min amax amin argmax argmin argsort nonzero unique "
+            "unique_consecutive logical_not bitwise_not isnan isinf isfinite nan_to_num t rot90 atleast_1d atleast_2d "
+            "atleast_3d broadcast_to view_as_real view_as_complex any all conj real imag angle topk sort median "
+            "quantile bincount bernoulli poisson multinomial unbind chunk split reciprocal erfinv expm1 logit digamma "
+            "lgamma aminmax kthvalue mode cummax cummin std_mean var_mean histc diff trace count_nonzero cov corrcoef "
+            "nansum nanmean nanmedian sinc clone detach linalg.norm linalg.inv linalg.pinv linalg.svd linalg.cholesky "
+            "linalg.det linalg.qr linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svdvals linalg.lu "
+            "linalg.slogdet linalg.matrix_exp linalg.matrix_norm linalg.vector_norm linalg.matrix_power logdet inverse "
+            "special.expit special.erf special.erfinv special.entr special.gammaln fft.fft fft.ifft fft.rfft fft.irfft "
+            "fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fftshift "
+            "fft.ifftshift nn.utils.rnn.pad_packed_sequence arctan acos asin atan cosh moveaxis narrow select vander "
+            "pinverse cholesky svd qr"
+        ),
     ),
     (
         Effect.SAME,
         "torch.nn.functional.",
-        "relu relu6 gelu silu elu selu celu leaky_relu softplus softmax log_softmax softmin sigmoid logsigmoid tanh "
-        "hardtanh hardswish hardsigmoid mish glu dropout dropout1d dropout2d dropout3d alpha_dropout normalize pad "
-        "interpolate upsample unfold fold one_hot max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d "
-        "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d "
-        "pixel_shuffle pixel_unshuffle affine_grid gumbel_softmax lp_pool2d tanhshrink softsign threshold "
-        "instance_norm channel_shuffle",
+        (
+            "relu relu6 gelu silu elu selu celu leaky_relu softplus softmax log_softmax softmin sigmoid logsigmoid "
+            "tanh hardtanh hardswish hardsigmoid mish glu dropout dropout1d dropout2d dropout3d alpha_dropout "
+            "normalize pad interpolate upsample unfold fold one_hot max_pool1d max_pool2d max_pool3d avg_pool1d "
+            "avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
+            "adaptive_max_pool2d pixel_shuffle pixel_unshuffle affine_grid gumbel_softmax lp_pool2d tanhshrink "
+            "softsign threshold instance_norm channel_shuffle"
+        ),
     ),
     (
         Effect.MEET,
         "torch.nn.functional.",
-        "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear embedding "
-        "embedding_bag layer_norm group_norm batch_norm rms_norm prelu grid_sample scaled_dot_product_attention "
-        "multi_head_attention_forward binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
-        "cross_entropy ctc_loss gaussian_nll_loss hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss "
-        "mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss poisson_nll_loss "
-        "smooth_l1_loss soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss",
+        (
+            "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear embedding "
+            "embedding_bag layer_norm group_norm batch_norm rms_norm prelu grid_sample scaled_dot_product_attention "
+            "multi_head_attention_forward binary_cross_entropy cosine_embedding_loss cosine_similarity cross_entropy "
+            "huber_loss l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss "
+            "smooth_l1_loss triplet_margin_loss triplet_margin_with_distance_loss"
+        ),
     ),
+    (
+        Effect.ARITHMETIC,
+        "torch.nn.functional.",
+        (
+            "binary_cross_entropy_with_logits gaussian_nll_loss hinge_embedding_loss kl_div "
+            "multilabel_soft_margin_loss pairwise_distance poisson_nll_loss soft_margin_loss"
+        ),
+    ),
+    (Effect.LIKE, "torch.nn.", "functional.ctc_loss utils.rnn.pack_padded_sequence"),
     (
         Effect.READ,
         "torch.",
-        "numel is_tensor is_floating_point is_complex device dtype Size finfo iinfo get_default_dtype save "
-        "manual_seed set_grad_enabled is_grad_enabled no_grad enable_grad inference_mode set_num_threads "
-        "get_num_threads cuda.is_available cuda.device_count cuda.current_device cuda.empty_cache cuda.synchronize "
-        "result_type can_cast is_nonzero",
+        (
+            "numel is_tensor is_floating_point is_complex device Size finfo iinfo get_default_dtype save manual_seed "
+            "set_grad_enabled is_grad_enabled no_grad enable_grad inference_mode set_num_threads get_num_threads "
+            "cuda.is_available cuda.device_count cuda.current_device cuda.empty_cache cuda.synchronize "
+            "cuda.is_bf16_supported result_type can_cast is_nonzero"
+        ),
     ),
+    (
+        Effect.READ,
+        "torch.distributed.",
+        (
+            "all_gather_object all_reduce barrier broadcast broadcast_object_list destroy_process_group get_backend "
+            "get_rank get_world_size init_process_group is_available is_initialized recv reduce send"
+        ),
+    ),
+    (
+        Effect.MEET,
+        "torch.distributed.",
+        "all_gather all_gather_into_tensor all_to_all all_to_all_single reduce_scatter reduce_scatter_tensor",
+    ),
+    (Effect.DRAW, "torch.", "normal"),
     (Effect.PASS, "torch.", "autograd.Variable jit.script compile utils.data.Subset utils.data.ConcatDataset"),
     (Effect.LOAD, "torch.", "load hub.load_state_dict_from_url utils.model_zoo.load_url jit.load"),
     (Effect.MEET, "torch.autograd.", "grad"),
-    (Effect.SAME, "torch.nn.utils.", "clip_grad_norm_"),
     (
         Effect.WRAP,
         "torch.nn.",
-        "DataParallel parallel.DataParallel parallel.DistributedDataParallel SyncBatchNorm.convert_sync_batchnorm "
-        "utils.spectral_norm utils.weight_norm utils.parametrizations.spectral_norm",
+        (
+            "DataParallel parallel.DataParallel parallel.DistributedDataParallel SyncBatchNorm.convert_sync_batchnorm "
+            "utils.spectral_norm utils.weight_norm utils.parametrizations.spectral_norm "
+            "utils.parametrizations.weight_norm"
+        ),
     ),
 ):
     FUNCTIONS.update(dict.fromkeys(_named(_prefix, _words), _effect))
+
+SECOND_IS_NUMBER = frozenset(
+    _named(
+        "torch.",
+        "gather scatter scatter_add scatter_reduce index_select index_add index_copy index_reduce stft istft",
+    )
+    + _named("torch.nn.functional.", "layer_norm group_norm rms_norm")
+)
+"""Functions whose tensors meet, and whose second argument is none of them: a dimension, a shape."""
 
 METHODS: dict[str, Effect] = {}
 """Effects of methods of tensors and modules, by name: where the receiver is not known to be another thing."""
 
 for _effect, _words in (
     (Effect.MOVE, "to to_empty"),
-    (Effect.CUDA, "cuda mps xpu npu hpu ipu"),
+    (Effect.CUDA, "cuda xpu npu hpu ipu"),
     (Effect.TO_HOST, "cpu"),
     (Effect.NEEDS_HOST, "numpy __array__"),
     (Effect.SYNC, "item tolist"),
     (
         Effect.READ,
-        "size dim numel nelement is_floating_point is_complex element_size stride storage_offset get_device ndimension "
-        "data_ptr is_contiguous __len__ state_dict parameters named_parameters buffers named_buffers modules children "
-        "named_children named_modules",
+        (
+            "size dim numel nelement is_floating_point is_complex element_size stride storage_offset get_device "
+            "ndimension data_ptr is_contiguous __len__ state_dict parameters named_parameters buffers named_buffers "
+            "modules children named_children named_modules"
+        ),
     ),
     (
         Effect.ARITHMETIC,
-        "add sub mul div true_divide pow maximum minimum fmax fmin lerp where eq ne lt le gt ge logical_and logical_or "
-        "logical_xor atan2 addcmul addcdiv remainder fmod add_ sub_ mul_ div_ pow_ lerp_ addcmul_ addcdiv_ eq_ ne_ "
-        "bitwise_and bitwise_or isclose",
+        (
+            "add sub mul div true_divide pow maximum minimum fmax fmin lerp where eq ne lt le gt ge logical_and "
+            "logical_or logical_xor atan2 addcmul remainder fmod add_ sub_ mul_ div_ pow_ lerp_ addcmul_ eq_ ne_ "
+            "bitwise_and bitwise_or isclose allclose inner dist masked_fill masked_fill_ index_fill index_fill_ "
+            "log_prob"
+        ),
     ),
     (
         Effect.MEET,
-        "matmul mm bmm mv dot inner outer addmm baddbmm masked_select gather scatter scatter_ scatter_add scatter_add_ "
-        "scatter_reduce scatter_reduce_ index_select index_add index_add_ index_copy index_copy_ index_fill "
-        "index_fill_ take take_along_dim equal allclose cross dist kron masked_fill masked_fill_ masked_scatter "
-        "masked_scatter_ log_prob cdist",
+        (
+            "matmul mm bmm mv dot outer addcdiv addcdiv_ set_ addmm baddbmm masked_select gather scatter scatter_ "
+            "scatter_add scatter_add_ scatter_reduce scatter_reduce_ index_select index_add index_add_ index_copy "
+            "index_copy_ take take_along_dim equal cross kron masked_scatter masked_scatter_"
+        ),
     ),
-    (Effect.COPY_INTO, "copy_ set_"),
+    (Effect.COPY_INTO, "copy_"),
     (
         Effect.SAME,
-        "abs exp log log2 log10 log1p sqrt rsqrt square sign neg sin cos tan tanh erf floor ceil round trunc clamp "
-        "clamp_ clamp_min clamp_max clip sigmoid relu softmax log_softmax logsumexp tril triu flip roll unsqueeze "
-        "squeeze reshape transpose permute movedim swapaxes flatten ravel cumsum cumprod repeat repeat_interleave tile "
-        "diag diagonal sum mean std var prod norm max min amax amin argmax argmin argsort nonzero unique logical_not "
-        "isnan isinf t any all conj topk sort median unbind chunk split tensor_split reciprocal view contiguous "
-        "expand clone detach detach_ float double half long int short byte bool bfloat16 narrow select "
-        "zero_ fill_ requires_grad_ unfold unflatten squeeze_ unsqueeze_ transpose_ t_ sqrt_ exp_ log_ neg_ abs_ "
-        "normal_ uniform_ random_ bernoulli_ exponential_ multinomial bernoulli new_zeros new_ones new_empty new_full "
-        "new_tensor new index_put index_put_ eval train pin_memory cumprod_ relu_ sigmoid_ tanh_  "
-        "retain_grad diff nan_to_num isfinite logdet inverse det cholesky svd swapdims",
+        (
+            "abs exp log log2 log10 log1p sqrt rsqrt square sign neg sin cos tan tanh erf floor ceil round trunc clamp "
+            "clamp_ clamp_min clamp_max clip sigmoid relu softmax log_softmax logsumexp tril triu flip roll unsqueeze "
+            "squeeze reshape transpose permute movedim swapaxes flatten ravel cumsum cumprod repeat repeat_interleave "
+            "tile diag diagonal sum mean std var prod norm max min amax amin argmax argmin argsort nonzero unique "
+            "logical_not isnan isinf t any all conj topk sort median unbind chunk split reciprocal view contiguous "
+            "expand clone detach detach_ float double half long int short byte bool bfloat16 narrow select zero_ fill_ "
+            "requires_grad_ unfold unflatten squeeze_ unsqueeze_ transpose_ t_ sqrt_ exp_ log_ neg_ abs_ normal_ "
+            "uniform_ random_ bernoulli_ exponential_ multinomial bernoulli new index_put index_put_ eval train "
+            "pin_memory cumprod_ relu_ sigmoid_ tanh_ retain_grad diff nan_to_num isfinite logdet inverse det cholesky "
+            "svd swapdims"
+        ),
     ),
-    (Effect.LIKE, "view_as expand_as reshape_as"),
+    (Effect.LIKE, "view_as expand_as reshape_as tensor_split new_zeros new_ones new_empty new_full new_tensor"),
     (Effect.BACKWARD, "backward"),
     (Effect.OTHER, "type type_as share_memory_ register_hook"),
 ):
     METHODS.update(dict.fromkeys(_words.split(), _effect))
 
 TENSOR_ONLY = frozenset(
-    ["unsqueeze", "view", "view_as", "expand", "expand_as", "type_as", "contiguous", "detach", "detach_", "softmax", "log_softmax", "sigmoid", "relu", "masked_fill", "masked_fill_", "masked_select", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "numel", "dim", "permute", "unbind", "index_select", "index_add", "index_add_", "scatter_", "scatter_add", "scatter_add_", "repeat_interleave", "mm", "bmm", "matmul", "logsumexp", "triu", "tril", "topk", "clamp", "clamp_", "clamp_min", "narrow", "bool", "long", "addmm", "logical_not", "logical_and", "zero_", "fill_", "add_", "mul_", "sub_", "div_", "requires_grad_", "backward", "unflatten"]
+    "unsqueeze view view_as expand expand_as type_as contiguous detach detach_ softmax log_softmax sigmoid relu "
+    "masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full new_empty numel dim permute "
+    "unbind index_select index_add index_add_ scatter_ scatter_add scatter_add_ repeat_interleave mm bmm matmul "
+    "logsumexp triu tril topk clamp clamp_ clamp_min narrow bool long addmm logical_not logical_and zero_ fill_ "
+    "add_ mul_ sub_ div_ requires_grad_ backward unflatten".split()
 )
 """Methods that tensors have, and numbers, arrays and modules have not."""
 
 MODULE_ONLY = frozenset(
-    ["parameters", "named_parameters", "named_modules", "modules", "children", "named_children", "buffers", "named_buffers", "register_buffer", "register_parameter", "add_module", "register_forward_hook", "train"]
+    "parameters named_parameters named_modules modules children named_children buffers named_buffers "
+    "register_buffer register_parameter add_module register_forward_hook train".split()
 )
 """Methods that modules have, and tensors have not. (`eval`, `state_dict` and `zero_grad` others have, too.)"""
 
-REDUCTIONS = frozenset(["sum", "mean", "std", "var", "prod", "norm", "max", "min", "any", "all", "median", "item", "argmax", "argmin"])
+REDUCTIONS = frozenset("sum mean std var prod norm max min any all median item argmax argmin".split())
 """Functions and methods that give a 0-dim tensor where they are told no dimension."""
 
 PLAIN_ATTRIBUTES = frozenset(
-    ["shape", "ndim", "dtype", "layout", "requires_grad", "is_cuda", "is_leaf", "names", "device", "batch_size", "sampler", "dataset", "training", "config", "weight_shape", "is_floating_point"]
+    "shape ndim dtype layout requires_grad is_cuda is_leaf names device batch_size sampler dataset training config "
+    "weight_shape is_floating_point".split()
 )
 TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag"})
 
 BARE_MODULES = frozenset(
     _named(
         "torch.nn.",
-        "ReLU ReLU6 LeakyReLU ELU SELU CELU GELU SiLU Mish Sigmoid Tanh Softmax LogSoftmax Softmax2d Softmin Softplus "
-        "Softsign Softshrink Hardshrink Hardsigmoid Hardswish Hardtanh Threshold Tanhshrink LogSigmoid GLU Identity "
-        "Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout Flatten Unflatten Upsample "
-        "UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle MaxPool1d MaxPool2d MaxPool3d AvgPool1d "
-        "AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d "
-        "AdaptiveMaxPool3d LPPool1d LPPool2d ZeroPad1d ZeroPad2d ZeroPad3d ReflectionPad1d ReflectionPad2d "
-        "ReplicationPad1d ReplicationPad2d ConstantPad1d ConstantPad2d CosineSimilarity PairwiseDistance Fold Unfold "
-        "LocalResponseNorm CrossMapLRN2d ChannelShuffle L1Loss MSELoss SmoothL1Loss HuberLoss KLDivLoss CTCLoss "
-        "GaussianNLLLoss PoissonNLLLoss CosineEmbeddingLoss MarginRankingLoss HingeEmbeddingLoss SoftMarginLoss "
-        "MultiLabelMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss MultiLabelSoftMarginLoss",
+        "ReLU ReLU6 LeakyReLU ELU SELU CELU GELU SiLU Mish Sigmoid Tanh Softmax LogSoftmax Softmax2d Softmin "
+        "Softplus Softsign Softshrink Hardshrink Hardsigmoid Hardswish Hardtanh Threshold Tanhshrink LogSigmoid "
+        "GLU Identity Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout Flatten Unflatten "
+        "Upsample UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle MaxPool1d MaxPool2d "
+        "MaxPool3d AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d "
+        "AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d LPPool1d LPPool2d ZeroPad1d ZeroPad2d ZeroPad3d "
+        "ReflectionPad1d ReflectionPad2d ReplicationPad1d ReplicationPad2d ConstantPad1d ConstantPad2d "
+        "CosineSimilarity PairwiseDistance Fold Unfold LocalResponseNorm CrossMapLRN2d ChannelShuffle L1Loss "
+        "MSELoss SmoothL1Loss HuberLoss KLDivLoss CTCLoss GaussianNLLLoss PoissonNLLLoss CosineEmbeddingLoss "
+        "MarginRankingLoss HingeEmbeddingLoss SoftMarginLoss MultiLabelMarginLoss TripletMarginLoss "
+        "TripletMarginWithDistanceLoss MultiLabelSoftMarginLoss",
     )
 )
 """Modules that hold no tensors and so live nowhere; what they get still meets."""
 
-WEIGHTED_LOSSES = frozenset(_named("torch.nn.", "CrossEntropyLoss NLLLoss NLLLoss2d BCELoss BCEWithLogitsLoss MultiMarginLoss"))
+WEIGHTED_LOSSES = frozenset(
+    _named("torch.nn.", "CrossEntropyLoss NLLLoss NLLLoss2d BCELoss BCEWithLogitsLoss MultiMarginLoss")
+)
 """Losses that hold nothing but the weights that they are given."""
 
 LOSSES = WEIGHTED_LOSSES | {name for name in BARE_MODULES if name.endswith("Loss")}
@@ -213,21 +283,14 @@ PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "t
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})
 
-AVAILABILITY = frozenset(
-    {
-        "torch.cuda.is_available",
-        "torch.accelerator.is_available",
-        "torch.backends.mps.is_available",
-        "torch.mps.is_available",
-        "torch.xpu.is_available",
-    }
-)
-
 KINDS: dict[str, Kind] = {
     "torch.device": Kind.DEVICE,
     "torch.accelerator.current_accelerator": Kind.DEVICE,
     **dict.fromkeys(LOADERS, Kind.LOADER),
     "torch.utils.data.TensorDataset": Kind.DATASET,
-    **dict.fromkeys(_named("torch.", "float32 float64 float16 bfloat16 half float double long int64 int32 int bool uint8"), Kind.DTYPE),
+    **dict.fromkeys(
+        _named("torch.", "float32 float64 float16 bfloat16 half float double long int64 int32 int bool uint8"),
+        Kind.DTYPE,
+    ),
 }
 """What sort of thing some names stand for, or give when called."""

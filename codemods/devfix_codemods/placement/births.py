@@ -455,6 +455,8 @@ class Births:
                 self._module(node, "module-made")
         elif row is Effect.LOAD:
             self._loaded(node)
+        elif row is Effect.DRAW:
+            self._drawn(node, qualified)
         elif row is Effect.ARRAY:
             self._readers.function(node, canonical(qualified))
         elif qualified.startswith("torch.cuda.") and qualified.endswith("Tensor"):
@@ -463,7 +465,7 @@ class Births:
             self._kept(node)
         elif row is None and self.kinds.is_module(node):
             last = qualified.rpartition(".")[2]
-            if last == "from_pretrained":
+            if last in libraries.MODULE_MAKERS:
                 self._module(node, "used-as-module")
             elif last[:1].isupper():
                 self._module(node, self._sort_of_module(node))
@@ -543,6 +545,9 @@ class Births:
         if self.has_device(node):
             self._placed(node)
             return
+        if self.keyword(node, "map_location") is not None:
+            self._loaded(node)
+            return
         if isinstance(node.extra, tuple) and not _PLACED_BY.isdisjoint(node.extra):
             return
         if self._is_told(node):
@@ -561,6 +566,27 @@ class Births:
             if not number and (place_of(one, self.kinds) or HOST) != HOST:
                 return True
         return False
+
+    def _drawn(self, node: Node, qualified: str) -> None:
+        """`torch.normal` of numbers; what a distribution of numbers gives is born where it is asked."""
+        if self._draws_of_numbers(node) and qualified == "torch.normal":
+            self._factory(node, qualified, Effect.FACTORY)
+
+    def _draws_of_numbers(self, node: Node) -> bool:
+        return all(one.op in {Op.CONST, Op.SEQUENCE} or self.kinds.of(one) is Kind.NUMBER for one in node.args[1:])
+
+    @cached_property
+    def _of_numbers(self) -> set[Node]:
+        """Distributions of numbers, which live on the host and have no `device=`, unless an attribute of theirs is set."""
+        stores = (store for function in self.module.functions for store in function.stores if store.is_attribute)
+        refilled = {self.kinds.find(store.base) for store in stores}
+        made = {
+            self.kinds.find(node)
+            for node in self.module.nodes()
+            if node.op is Op.CALL and (name(node.args[0]) or "").startswith("torch.distributions.")
+            and not self._under_device(node) and not self.module_sets_default and self._draws_of_numbers(node)
+        }
+        return made - refilled
 
     def _loaded(self, node: Node) -> None:
         device = self.keyword(node, "map_location")
@@ -593,7 +619,9 @@ class Births:
             self.graph.same(node.args[1], node, "move", node.guard)
             for one in self.roots(base):
                 self.movers[one].append(node)
-        elif row is None and method == "from_pretrained" and self.kinds.is_module(node):
+        elif method in {"sample", "rsample"} and self.kinds.find(base) in self._of_numbers:
+            self.graph.add(Source(node, HOST, Birth.ARRAY, ("factory",), scalar=len(node.args) < 2))
+        elif row is None and method in libraries.MODULE_MAKERS and self.kinds.is_module(node):
             self._module(node, "used-as-module")
 
     def _target(self, call: Node) -> Place | None:
@@ -882,7 +910,7 @@ def _is_number_node(node: Node) -> bool:
 
 def _is_number(node: Node, kinds: Kinds) -> tuple[bool, str]:
     """Whether a conversion gives a 0-dim tensor, and how sure that is."""
-    if node.op is Op.CONST:
+    if node.op is Op.CONST or (node.op is Op.OPERATION and all(one.op is Op.CONST for one in node.args)):
         return True, "conversion"
     if node.op in {Op.SEQUENCE, Op.COMPREHENSION} or kinds.of(node) in {Kind.ARRAY, Kind.SEQUENCE}:
         return False, "conversion"

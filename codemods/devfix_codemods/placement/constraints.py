@@ -245,20 +245,26 @@ class Constraints:
         args = tuple(one for one in node.args[1:] if one not in lengths)
         if not args or row in _NO_FLOW:
             return
-        if row in {Effect.SAME, Effect.PASS, Effect.WRAP}:
+        if row in {Effect.SAME, Effect.FIRST, Effect.PASS, Effect.WRAP}:
             if self.may_live(args[0]):
                 self.graph.same(args[0], node, "certain", node.guard)
+            if row is Effect.SAME:
+                self._further(node, args[1:])
         elif row is Effect.LIKE or (row is Effect.CONVERSION and self.kinds.of(args[0]) is Kind.TENSOR):
             if not self.births.has_device(node):
                 self.graph.same(args[0], node, "certain", node.guard)
         elif row is Effect.ARITHMETIC:
             self._operands(node, args, "operation", scalars=True)
-        elif row is Effect.MEET:
+        elif row in {Effect.MEET, Effect.DRAW}:
             self._operands(node, args, "operation", scalars=False)
         elif row is Effect.SEQUENCE:
             self._elements(node, args[0])
         elif row is None:
             self._unknown(node, node.args[0])
+
+    def _further(self, node: Node, others: tuple[Node, ...]) -> None:
+        """Tensors beside that which the result follows: the other one of `torch.max`, the bounds of `clamp`."""
+        self._operands(node, tuple(one for one in others if self.kinds.of(one) is Kind.TENSOR), "operation", scalars=True)
 
     def _elements(self, node: Node, sequence: Node) -> None:
         """What is joined meets: each element that stands there, or whatever was put into the list."""
@@ -287,9 +293,11 @@ class Constraints:
             return
         if row is Effect.BACKWARD:
             self._operands(base, tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR), "operation", scalars=False)
-        elif row in {Effect.SAME, Effect.LIKE}:
+        elif row in {Effect.SAME, Effect.LIKE, Effect.COPY_INTO}:
             if not self.births.has_device(node):
                 self.graph.same(base, node, "certain" if kind is Kind.TENSOR else "unknown-method", node.guard)
+            if row is Effect.SAME and kind is Kind.TENSOR:
+                self._further(node, node.args[1:])
         elif row is Effect.ARITHMETIC and kind in {Kind.TENSOR, None}:
             self._operands(node, (base, *node.args[1:]), "operation", scalars=True)
         elif row is Effect.MEET and kind in {Kind.TENSOR, None}:

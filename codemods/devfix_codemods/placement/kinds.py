@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_module_class, kind, method_effect
+from devfix_codemods.catalogue import libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -254,7 +255,7 @@ class Kinds:
         if canonical(qualified) in rows.LOSSES:
             self._losses.append(node)
         row = effect(qualified)
-        if row in _MAKING_TENSORS:
+        if row in _MAKING_TENSORS or qualified == "torch.normal":
             self._say(node, Kind.TENSOR, 3)
         elif row in {Effect.MODULE, Effect.BARE, Effect.WRAP}:
             self._say(node, Kind.MODULE, 3)
@@ -264,9 +265,11 @@ class Kinds:
             self._say(node, Kind.ARRAY)
         elif row is Effect.PASS and len(node.args) > 1:
             self._unify(node, node.args[1])
-        if row in _TAKING_TENSORS and qualified.startswith("torch.") and len(node.args) > 1:
+        computes = row is Effect.ARITHMETIC and qualified.startswith("torch.nn.functional.")
+        if (row in _TAKING_TENSORS or computes) and qualified.startswith("torch.") and len(node.args) > 1:
             self._say(node.args[1], Kind.TENSOR)
-            if row is Effect.MEET and len(node.args) > 2 and node.extra[1] is None:  # type: ignore[index]
+            meets = (row is Effect.MEET and canonical(qualified) not in rows.SECOND_IS_NUMBER) or computes
+            if meets and len(node.args) > 2 and node.extra[1] is None:  # type: ignore[index]
                 self._say(node.args[2], Kind.TENSOR)
         if qualified.startswith("torch.optim.") and qualified.rpartition(".")[2][:1].isupper():
             self._say(node, Kind.OPTIMIZER, 3)
@@ -276,7 +279,7 @@ class Kinds:
                     self._say(argument, Kind.DEVICE, 3)
                 elif keyword == "dtype":
                     self._say(argument, Kind.DTYPE, 3)
-        if qualified.rpartition(".")[2] == "from_pretrained":
+        if qualified.rpartition(".")[2] in libraries.MODULE_MAKERS:
             self._say(node, Kind.TOKENIZER if "oken" in qualified or "Processor" in qualified else Kind.MODULE)
 
     def _method(self, node: Node, callee: Node) -> None:
@@ -298,6 +301,9 @@ class Kinds:
             self._say(base, Kind.OPTIMIZER, 1)
         if method == "backward":
             self._say(base, Kind.TENSOR, 3)
+        if method in libraries.MODULE_MAKERS and isinstance(base.extra, Class) and base.extra in self.module_classes:
+            self._say(node, Kind.MODULE, 3)
+            self.instances.setdefault(self.find(node), base.extra)
         row = method_effect(method)
         if row in {Effect.MOVE, Effect.CUDA} and len(node.args) > 1 and row is Effect.MOVE:
             self._say(node.args[1], Kind.DEVICE, 1)
@@ -393,6 +399,7 @@ _MAKING_TENSORS = frozenset(
         Effect.MEET,
         Effect.ARITHMETIC,
         Effect.SEQUENCE,
+        Effect.FIRST,
         Effect.SAME,
     }
 )
