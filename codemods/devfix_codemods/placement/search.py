@@ -96,9 +96,11 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
         known.append((calls, guard))
         states += 1
         stop = False
-        if step is not None or birth.node is not node:
+        if step is not None or birth.birth is Birth.READER:  # what numpy reads may itself be the move
             for source in graph.sources.get(node, ()):
                 if source.birth is Birth.COPIED and birth.birth is not Birth.READER:
+                    continue
+                if step is None and source.birth is not Birth.MOVE:
                     continue
                 stop = stop or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
                 if source in seen_ends or source is birth or _is_itself(source, step):
