@@ -8,6 +8,7 @@ EXCLUSIVE = {
     "a test and its negation": "if c: probe(1)\nif not c: probe(2)",
     "a test twice negated": "if not c: probe(1)\nif not (not c): probe(2)",
     "one part of and": "if a and b: probe(1)\nif not b: probe(2)",
+    "both of and, or not": "if a and b: probe(1)\nelse: probe(2)",
     "neither of or": "if not (a or b): probe(1)\nif a: probe(2)",
     "behind a return": "def f(c):\n    if c: return\n    probe(1)\n    if c: probe(2)",
     "behind a raise": "def f(c):\n    if not c: raise E\n    probe(1)\n    if not c: probe(2)",
@@ -60,7 +61,7 @@ TOGETHER = {
     "the same test": "if c: probe(1)\nif c: probe(2)",
     "two tests": "if c: probe(1)\nif not d: probe(2)",
     "one of or": "if a or b: probe(1)\nif not a: probe(2)",
-    "not both of and": "if a and b: probe(1)\nelse: probe(2)",
+    "not both of and, and one of them": "if a and b: x = 1\nelse: probe(1)\nif a: probe(2)",
     "isinstance of two types": "if isinstance(x, T): probe(1)\nif not isinstance(x, U): probe(2)",
     "of two values": "if isinstance(x, T): probe(1)\nif not isinstance(y, T): probe(2)",
     "none of two values": "def f(x, y):\n    if x is None: probe(1)\n    if y is not None: probe(2)",
@@ -75,11 +76,10 @@ TOGETHER = {
     "one return of two": "def f(c, d):\n    if c:\n        if d: return\n    probe(1)\n    if c: probe(2)",
     "an unread function, twice": "def f(x):\n    if g(x): probe(1)\n    if not g(x): probe(2)",
     "chance, twice": "import random\nif random.random() > 1: probe(1)\nif not random.random() > 1: probe(2)",
-    "an imported function, twice": "from m import roll\nif roll(): probe(1)\nif not roll(): probe(2)",
     "an iterator, twice": "def f(i):\n    if next(i) is None: probe(1)\n    if next(i) is not None: probe(2)",
     "two flags that are set alike": "a = False\nb = False\nif not a: probe(1)\nif b: probe(2)",
-    "what is asked of two devices": (
-        "from torch import has\ndef f(a, b):\n    if has(a): probe(1)\n    if not has(b): probe(2)"
+    "what is asked of two values": (
+        "from m import has\ndef f(a, b):\n    if has(a): probe(1)\n    if not has(b): probe(2)"
     ),
     "two cases": "match x:\n    case 1: probe(1)\nif x: probe(2)",
     "the handler of an error": "try:\n    if c: probe(1)\nexcept E:\n    if c: probe(2)",

@@ -810,16 +810,20 @@ class TestTheUseCudaExample:
         assert Turn.MEET in {step.edge.turn for step in conflict.path}
 
 
+MODULE_PART = """
+    class N(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(3, 3)
+        def g(self):
+            return self.a(torch.zeros(3))
+"""
 ENDS = {
     "a move": ("def f(x: torch.Tensor, device):\n    return x.to(device) + torch.zeros(3)", Where.DEVICE),
     "a factory elsewhere": ("def f(device):\n    return torch.ones(3, device=device) + torch.zeros(3)", Where.DEVICE),
     "a statement": ("def f(device):\n    n = nn.Linear(3, 3)\n    n.to(device)\n    n(torch.zeros(3))", Where.DEVICE),
     "a parameter": ("def f(x: torch.Tensor):\n    return x + torch.zeros(3)", Where.CALLER),
-    "the module of a method": (
-        "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(3, 3)\n"
-        "    def g(self):\n        return self.a(torch.zeros(3))",
-        Where.MODULE,
-    ),
+    "the module of a method": (MODULE_PART, Where.MODULE),
 }
 
 
@@ -865,15 +869,16 @@ class TestConfidence:
         assert conflict.confidence > 0.95
 
 
-@pytest.mark.parametrize(
-    ("program", "kept"),
-    [
-        ("class A:\n    def __init__(self, d):\n        self.n = nn.Linear(3, 3).to(d)\n        self.z = torch.zeros(3)\n"
-         "    def f(self):\n        return self.n(self.z)", True),
-        ("class A:\n    def f(self, d):\n        self.n = nn.Linear(3, 3).to(d)\n        return self.n(torch.zeros(3))", False),
-    ],
-)  # fmt: skip
-def test_whether_an_attribute_keeps_it(placed, program: str, kept: bool) -> None:
+@pytest.mark.parametrize(("kept", "read"), [(True, "self.z"), (False, "torch.zeros(3)")])
+def test_whether_an_attribute_keeps_it(placed, kept: bool, read: str) -> None:
+    program = f"""
+        class A:
+            def __init__(self, d):
+                self.n = nn.Linear(3, 3).to(d)
+                {"self.z = torch.zeros(3)" if kept else "pass"}
+            def f(self):
+                return self.n({read})
+    """
     assert placed(program).of("torch.zeros(3)").is_of_attribute is kept
 
 

@@ -67,10 +67,10 @@ USED = {
     "by train": ("def f(n):\n    probe(n)\n    n.train()", Kind.MODULE),
     "by zero_grad and step": ("def f(o):\n    probe(o)\n    o.zero_grad()\n    o.step()", Kind.OPTIMIZER),
     "by a loop over a name": (
-        "def f(train_loader):\n    probe(train_loader)\n    for x in train_loader: pass",
+        "def f(my_loader):\n    probe(my_loader)\n    for x in my_loader: pass",
         Kind.LOADER,
     ),
-    "by the name alone": ("def f(train_loader):\n    probe(train_loader)", None),
+    "by the name alone": ("def f(my_loader):\n    probe(my_loader)", None),
     "as a device": ("def f(d):\n    probe(d)\n    torch.zeros(3, device=d)", Kind.DEVICE),
     "by its annotation": ("def f(x: torch.Tensor):\n    probe(x)", Kind.TENSOR),
     "by one of None": ("def f(x: 'torch.Tensor | None'):\n    probe(x)", Kind.TENSOR),
@@ -113,14 +113,14 @@ def test_what_it_is(program: str, kind: Kind | None) -> None:
         ("nn.Module", "pass", True),
         ("torch.nn.Module", "pass", True),
         ("nn.Linear", "pass", True),
-        ("PreTrainedModel", "pass", True),
+        ("transformers.PreTrainedModel", "pass", True),
         ("Base", "def forward(self, x): pass", True),
         ("Base", "def call(self, x): pass", False),
         ("object", "pass", False),
     ],
 )
 def test_which_classes_are_modules(base: str, body: str, yes: bool) -> None:
-    program = f"class Net({base}):\n    {body}\nprobe(Net())"
+    program = f"import transformers\nclass Net({base}):\n    {body}\nprobe(Net())"
     analysis, (value,) = _asked(program)
     assert bool(analysis.kinds.module_classes) is yes
     assert analysis.kinds.is_module(value) is yes
@@ -153,7 +153,7 @@ def test_what_is_a_loss(program: str, yes: bool) -> None:
         (NET + "net = Net().to(d)\nprobe(net)", "Net"),
         (NET + "net = Net()\nnet.to(d)\nprobe(net)", "Net"),
         (
-            NET + "class T:\n    def __init__(self):\n        self.n = Net()\n    def f(self):\n        probe(self.n)",
+            NET + "class T:\n    def __init__(self):\n        self.n = Net()\n    def f(self): probe(self.n)",
             "Net",
         ),
         (NET + "def f(net):\n    probe(net)\nf(Net())", "Net"),

@@ -35,7 +35,7 @@ def lower(tree: ast.Module) -> Module:
     pending = [Lowering(top, {})]
     for one in pending:  # grows by the functions inside of each
         one.run()
-        if one.function is top and not one.owner:
+        if one.function is top:
             _open_globals(top)
         pending += one.inner
     return module
