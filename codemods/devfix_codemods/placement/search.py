@@ -4,6 +4,7 @@ The search starts at a birth and takes the strongest constraints first. It carri
 they contradict each other, and leaves a function only by the call through which it came in.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -48,6 +49,16 @@ class Conflict:
     def is_of_attribute(self) -> bool:
         """Whether the value is kept in an attribute, and meets in another method than made it."""
         return any(step.node.op is Op.FIELD and step.edge.turn is Turn.UP for step in self.path)
+
+    @property
+    def operations(self) -> Iterator[Node]:
+        """The operations on the path, in each of which a value meets another one."""
+        before = self.birth.node
+        for step in self.path:
+            if step.edge.turn is Turn.MEET and any(before is one or before in one.args for one in step.node.args):
+                if not step.edge.link.startswith(_SUPPORTING):
+                    yield step.node
+            before = step.node
 
     @property
     def meeting(self) -> Step | None:
