@@ -112,7 +112,7 @@ EXPRESSIONS = {
         """,
         "return x.mm(torch.eye(n, device=x.device))",
     ),
-    "that of the other operand, where it is not known before": (
+    "that of the sibling, beside it, where it is not known before": (
         """
         def main(x: torch.Tensor, pick):
             far = torch.zeros(3)
@@ -120,7 +120,7 @@ EXPRESSIONS = {
             near = x.to(gpu)
             return near @ far
         """,
-        "return near @ far.to(near.device)",
+        "far = far.to(gpu)",
     ),
     "that of the input": (
         """
