@@ -78,6 +78,7 @@ STORES = {
     "an item": ("def f(d):\n    d['k'] = 1\n    probe(d['k'], d['l'], d[i])", "1, d['l'], d[i]"),
     "an item of a display": ("d = {'k': 1}\nprobe(d['k'])\nd['k'] = 2\nprobe(d['k'])", "1", "2"),
     "an element of a display": ("d = [1, 2]\nprobe(d[1])\nd[1] = 3\nprobe(d[1])", "2", "3"),
+    "an item of dict()": ("d = dict(k=1, l=2)\nprobe(d['l'])", "2"),
     "one of a display with a star": ("d = [*x, 1]\nprobe(d[0])", "list(each(x), 1)[0]"),
     "a name of the module": ("x = 1\ndef f():\n    probe(x)", "1"),
     "a name that is bound later": ("def f():\n    probe(x)\nx = 1", "1"),

@@ -582,6 +582,15 @@ MEETS = {
         """,
         ["torch.ones(3)"],
     ),
+    "an element of dict()": (
+        """
+        def main(device):
+            net = nn.Linear(3, 3).to(device)
+            d = dict(far=torch.ones(3), near=torch.zeros(3).to(device))
+            return net(d["far"]), net(d["near"])
+        """,
+        ["torch.ones(3)"],
+    ),
     "an element that is stored": (
         """
         def main(device, d):

@@ -177,6 +177,77 @@ PLACES = {
         """,
         '    y = read("y").to(device)\n',
     ),
+    "between statements of one line": (
+        """
+        def main(batch, net: nn.Module):
+            x, y = batch; x = x.cuda(); return F.mse_loss(net(x), y)
+        """,
+        "    x, y = batch; x = x.cuda(); y = y.cuda(); return F.mse_loss(net(x), y)\n",
+    ),
+    "in a condition of one line": (
+        """
+        def main(batch, net: nn.Module, use_cuda):
+            x, y = batch
+            if use_cuda: net, x = net.cuda(), x.cuda()
+            return F.mse_loss(net(x), y)
+        """,
+        "    if use_cuda: net, x = net.cuda(), x.cuda(); y = y.cuda()\n    return",
+    ),
+    "in a loop of one line": (
+        """
+        from torch.utils.data import DataLoader
+        def main(data, device):
+            net = nn.Linear(3, 3).to(device)
+            for x in DataLoader(data): net(x)
+        """,
+        "    for x in DataLoader(data): x = x.to(device); net(x)\n",
+    ),
+    "behind a choice, as a condition": (
+        """
+        def main(net: nn.Module, use_cuda):
+            net = net.cuda() if use_cuda else net
+            z = torch.zeros(3)
+            return net(z)
+        """,
+        "    z = torch.zeros(3)\n    if use_cuda:\n        z = z.cuda()\n    return",
+    ),
+    "behind a test that is negated": (
+        """
+        def main(x: torch.Tensor, args):
+            if not args.cpu:
+                x = x.cuda()
+            h = torch.zeros(3)
+            return x @ h
+        """,
+        "    h = torch.zeros(3)\n    if not args.cpu:\n        h = h.cuda()\n    return",
+    ),
+    "in a walrus": (
+        """
+        def main(device):
+            net = nn.Linear(3, 3).to(device)
+            if (z := torch.zeros(3)) is not None:
+                return net(z)
+        """,
+        "    if (z := torch.zeros(3, device=device)) is not None:\n",
+    ),
+    "at the start of what is computed of it": (
+        """
+        def main(x: torch.Tensor, device):
+            x = x.to(device)
+            mask = torch.ones(3, 3).triu(1).bool()
+            return x.masked_fill(mask, 0)
+        """,
+        "    mask = torch.ones(3, 3, device=device).triu(1).bool()\n",
+    ),
+    "before a comment": (
+        """
+        def main(device):
+            net = nn.Linear(3, 3).to(device)
+            z = torch.tensor([1, 2])  # both
+            return net(z)
+        """,
+        "    z = torch.tensor([1, 2], device=device)  # both\n",
+    ),
     "two on one line": (
         """
         def main(x: torch.Tensor):

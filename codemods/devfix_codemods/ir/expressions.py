@@ -170,6 +170,8 @@ class Expressions:
         for keyword in one.keywords:
             args.append(self.value(keyword.value))
             names.append(keyword.arg or "**")
+        if callee.extra == "builtins.dict" and names and not {None, "*", "**"}.intersection(names):
+            return self.node(Op.MAPPING, one, tuple(args[1:]), tuple(names))  # `dict(x=1)` is `{"x": 1}`
         made = self.node(Op.CALL, one, tuple(args), tuple(names))
         self.calls[one] = made
         if self.managers:
