@@ -292,6 +292,18 @@ APART = {
                 return x.cpu().numpy()
             return x.numpy()
     """,
+    "numpy of what is moved to a place that may be the host": """
+        def main(x: torch.Tensor, place):
+            return x.to(place).numpy()
+    """,
+    "numpy of what is moved to the host": """
+        def main(x: torch.Tensor):
+            return x.cuda().to("cpu").numpy(), x.cuda().to(torch.device("cpu")).numpy()
+    """,
+    "numpy of what is moved to a name of the host": """
+        def main(x: torch.Tensor, cpu_device):
+            return x.to(cpu_device).numpy()
+    """,
     "shapes and numbers for numpy": """
         def main(x: torch.Tensor):
             x = x.cuda()

@@ -111,7 +111,7 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
             for source in graph.sources.get(node, ()):
                 if source.birth is Birth.COPIED and birth.birth is not Birth.READER:
                     continue
-                if step is None and source.birth is not Birth.MOVE:
+                if step is None and not (source.birth is Birth.MOVE and source.place.sure):
                     continue
                 stop = stop or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
                 if source in seen_ends or source is birth or _is_itself(source, step):
