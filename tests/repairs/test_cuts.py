@@ -319,6 +319,135 @@ LEFT = {
             criterion(net(x.to(device)), y.to(device)).backward()
             optimizer.step()
     """,
+    "a batch that is moved in the loop": """
+        from torch.utils.data import DataLoader
+        def main(data, device):
+            net = nn.Linear(3, 3).to(device)
+            for i, (x, y) in enumerate(DataLoader(data)):
+                x, y = x.to(device), y.to(device)
+                F.mse_loss(net(x), y).backward()
+    """,
+    "a batch that is moved by a helper": """
+        from torch.utils.data import DataLoader
+        from lib import to_device
+        def main(data, device):
+            net = nn.Linear(3, 3).to(device)
+            for batch in DataLoader(data):
+                batch = to_device(batch, device)
+                net(batch["x"])
+    """,
+    "items that are moved where they are used": """
+        from torch.utils.data import DataLoader
+        def main(data, device):
+            net = nn.Linear(3, 3).to(device)
+            for batch in DataLoader(data):
+                F.mse_loss(net(batch["x"].to(device)), batch["y"].to(device)).backward()
+    """,
+    "texts beside tensors": """
+        from torch.utils.data import DataLoader
+        def main(data, device):
+            net = nn.Linear(3, 3).to(device)
+            for x, names in DataLoader(data):
+                print(names[0], net(x.to(device)))
+    """,
+    "a move under the flag by a choice": """
+        def main(net: nn.Module, use_cuda):
+            net = net.cuda() if use_cuda else net
+            z = torch.zeros(3)
+            z = z.cuda() if use_cuda else z
+            return net(z)
+    """,
+    "a move where the flag does not hold": """
+        def main(x: torch.Tensor, args):
+            if not args.cpu:
+                x = x.cuda()
+            h = torch.zeros(3)
+            if not args.cpu:
+                h = h.cuda()
+            return x @ h
+    """,
+    "lists that are made on the device": """
+        def main(device):
+            net = nn.Linear(3, 3).to(device)
+            rows = []
+            for i in range(3):
+                rows.append(torch.zeros(3, device=device))
+            return net(torch.stack(rows))
+    """,
+    "a list that is moved when it is full": """
+        def main(device):
+            net = nn.Linear(3, 3).to(device)
+            rows = []
+            for i in range(3):
+                rows.append(torch.zeros(3))
+            return net(torch.stack(rows).to(device))
+    """,
+    "an encoding that is moved item by item": """
+        from transformers import AutoModel, AutoTokenizer
+        def main(text, device):
+            tokenizer, model = AutoTokenizer.from_pretrained("x"), AutoModel.from_pretrained("x").to(device)
+            inputs = tokenizer(text, return_tensors="pt")
+            return model(**{key: value.to(device) for key, value in inputs.items()})
+    """,
+    "two modules that are moved together": """
+        def main(x, device):
+            G, D = nn.Linear(3, 3), nn.Linear(3, 3)
+            both = nn.ModuleList([G, D]).to(device)
+            return D(G(x.to(device))), both
+    """,
+    "attributes that all are moved": """
+        class Rows:
+            def __init__(self, n):
+                self.a = torch.zeros(n)
+                self.b = torch.zeros(n)
+            def to(self, device):
+                self.a = self.a.to(device)
+                self.b = self.b.to(device)
+    """,
+    "an attribute that is moved where it is used": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(3, 3)
+                self.scale = torch.ones(3)
+            def forward(self, x):
+                return self.one(x) * self.scale.to(x.device)
+        def main(x, device):
+            return Net().to(device)(x.to(device))
+    """,
+    "numpy of what never left": """
+        def main(x: torch.Tensor, device):
+            rows = torch.zeros(3)
+            return x.to(device).sum(), rows.numpy()
+    """,
+    "a value of the host in a row of its own": """
+        def main(x: torch.Tensor, device):
+            near, far = x.to(device), torch.randperm(3)
+            return near.sum(), far.tolist()
+    """,
+    "an index of the host": """
+        def main(x: torch.Tensor, device):
+            near, order = x.to(device), torch.randperm(3)
+            return near[order]
+    """,
+    "a table that is asked for an index": """
+        def main(net: nn.Module, device, i):
+            net.to(device)
+            table = torch.arange(9)
+            return net(table[i].to(device))
+    """,
+    "a device that is the host": """
+        def main(x: torch.Tensor):
+            device = torch.device("cpu")
+            return x.to(device) @ torch.zeros(3)
+    """,
+    "what is wanted on both sides": """
+        def main(x: torch.Tensor, device):
+            h = torch.zeros(3)
+            g = h.clone()
+            x = x.to(device)
+            return x @ h.to(device), g.numpy()
+    """,
     "a scalar in arithmetic": """
         def main(x: torch.Tensor):
             return x.cuda() * torch.tensor(0.5)

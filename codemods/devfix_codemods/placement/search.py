@@ -55,9 +55,9 @@ class Conflict:
         """The operations on the path, in each of which a value meets another one."""
         before = self.birth.node
         for step in self.path:
-            if step.edge.turn is Turn.MEET and any(before is one or before in one.args for one in step.node.args):
-                if not step.edge.link.startswith(_SUPPORTING):
-                    yield step.node
+            entered = any(before is one or before in one.args for one in step.node.args)
+            if entered and step.edge.turn is Turn.MEET and not step.edge.link.startswith(_SUPPORTING):
+                yield step.node
             before = step.node
 
     @property
