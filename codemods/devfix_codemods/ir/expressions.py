@@ -68,7 +68,12 @@ class Expressions:
                 Op.PHI, self.function.syntax, (known, value), (ALWAYS, ALWAYS), ALWAYS, self.function, self.statement
             )
         if name in self.shared:
-            self.function.module.top.finals.setdefault(name, value)
+            finals = self.function.module.top.finals
+            before = finals.get(name)
+            if before is None:
+                finals[name] = value
+            elif before.op is Op.PHI and before.syntax is self.function.module.tree:
+                before.args, before.extra = (*before.args, value), (*before.extra, ALWAYS)  # type: ignore[misc]
 
     def test(self, expression: ast.expr) -> Node:
         """The value of a test, its parts remembered for the guard."""
@@ -135,18 +140,19 @@ class Expressions:
     def _subscript(self, one: ast.Subscript) -> Node:
         base, index = self.value(one.value), self.value(one.slice)
         if index.op is Op.CONST:
+            key = item_key(index)
+            found = self.environment.get((base, key)) if key is not None else None
+            if found is not None:
+                return found
             if base.op is Op.SEQUENCE and isinstance(index.extra, int) and -len(base.args) <= index.extra < len(base.args):
                 if not any(isinstance(each.syntax, ast.Starred) for each in base.args):
                     return base.args[index.extra]
             if base.op is Op.MAPPING and isinstance(base.extra, tuple) and index.extra in base.extra:
                 return base.args[base.extra.index(index.extra)]
-            key = item_key(index)
-            found = self.environment.get((base, key)) if key is not None else None
-            if found is None:
-                found = self.node(Op.ITEM, one, (base,), index.extra)
-                if key is not None:
-                    self.environment[(base, key)] = found
-                    self._snapshot = None
+            found = self.node(Op.ITEM, one, (base,), index.extra)
+            if key is not None:
+                self.environment[(base, key)] = found
+                self._snapshot = None
             return found
         return self.node(Op.ITEM, one, (base, index))
 
@@ -164,6 +170,8 @@ class Expressions:
         for keyword in one.keywords:
             args.append(self.value(keyword.value))
             names.append(keyword.arg or "**")
+        if callee.extra == "builtins.dict" and names and not {None, "*", "**"}.intersection(names):
+            return self.node(Op.MAPPING, one, tuple(args[1:]), tuple(names))  # `dict(x=1)` is `{"x": 1}`
         made = self.node(Op.CALL, one, tuple(args), tuple(names))
         self.calls[one] = made
         if self.managers:

@@ -25,9 +25,15 @@ def key(node: Node) -> Hashable:
             return ("item", key(node.args[0]), node.extra)
         case Op.ITEM if len(node.args) == 2:
             return ("element", key(node.args[0]), key(node.args[1]))
-        case Op.CALL if len(node.args) <= 2 and (called := name(node.args[0])) is not None:
+        case Op.CALL if (called := name(node.args[0])) is not None and _answers_again(node, called):
             return ("call", ("REF", called), *(key(one) for one in node.args[1:]))
     return ("node", node.index)
+
+
+def _answers_again(call: Node, called: str) -> bool:
+    """Whether a call that is made again gives the same: no chance, no next element."""
+    short = len(call.args) <= 2 or called == "builtins.hasattr"
+    return short and not called.rpartition(".")[2].startswith(("rand", "next", "input", "iter"))
 
 
 def names(node: Node) -> tuple[str, ...]:

@@ -35,8 +35,21 @@ def lower(tree: ast.Module) -> Module:
     pending = [Lowering(top, {})]
     for one in pending:  # grows by the functions inside of each
         one.run()
+        if one.function is top:
+            _open_globals(top)
         pending += one.inner
     return module
+
+
+def _open_globals(top: Function) -> None:
+    """What functions rebind by `global` may be what they bind, too: phis that grow when these are lowered."""
+    for one in ast.walk(top.syntax):
+        if not isinstance(one, ast.Global):
+            continue
+        for name in one.names:
+            known = top.finals.get(name)
+            if known is not None and not (known.op is Op.PHI and known.syntax is top.syntax):
+                top.finals[name] = Node(Op.PHI, top.syntax, (known,), (ALWAYS,), ALWAYS, top, None)
 
 
 class Lowering(Expressions):
@@ -47,7 +60,7 @@ class Lowering(Expressions):
         self.owner = owner
         self.inner: list[Lowering] = []
         self.live = True
-        self._loops: list[list[tuple[Environment, Guard]]] = []
+        self._loops: list[tuple[list[tuple[Environment, Guard]], list[tuple[Environment, Guard]]]] = []
 
     def run(self) -> None:
         syntax = self.function.syntax
@@ -176,20 +189,21 @@ class Lowering(Expressions):
             inside = joined(guard, self.tests.guard(one.test, True))
         else:
             inside = guard
-        self._loops.append([])
+        self._loops.append(([], []))
         end = self._branch(one.body, self.environment, inside)
-        breaks = self._loops.pop()
+        breaks, turns = self._loops.pop()
+        every = [*([end] if end else ()), *breaks, *turns]
         for name, phi in phis.items():
-            ends = [(e, g) for e, g in (*([end] if end else ()), *breaks) if e.get(name, phi) is not phi]
+            ends = [(e, g) for e, g in every if e.get(name, phi) is not phi]
             phi.args = (*phi.args, *(e[name] for e, _ in ends))
             phi.extra = (*phi.extra, *(g for _, g in ends))  # type: ignore[misc]
-        for e, _ in (*([end] if end else ()), *breaks):
+        for e, _ in every:
             for name, node in e.items():
                 header.setdefault(name, node)  # bound inside, read behind
         self.environment, self.guard = header, guard
         self.touched()
         if one.orelse:
-            self.block(one.orelse)
+            self._join([self._branch(one.orelse, header, guard), *((dict(e), guard) for e, _ in breaks)], guard)
 
     def _moved_in_turn(self, one: ast.For | ast.AsyncFor, iterable: Node) -> None:
         """`for net in (a, b): net.to(device)`: each of them is another one afterwards."""
@@ -209,13 +223,13 @@ class Lowering(Expressions):
                     self.environment[found] = self.node(Op.AFTER, element, (self.environment[found], call))
         self.touched()
 
-    def _break(self, _: ast.Break) -> None:
+    def _break(self, one: ast.Break | ast.Continue) -> None:
         if self._loops:
-            self._loops[-1].append((self.environment, self.guard))
+            breaks, turns = self._loops[-1]
+            (breaks if isinstance(one, ast.Break) else turns).append((self.environment, self.guard))
         self.live = False
 
-    def _continue(self, _: ast.Continue) -> None:
-        self._break(ast.Break())
+    _continue = _break
 
     def _return(self, one: ast.Return) -> None:
         if one.value is not None:
@@ -223,8 +237,9 @@ class Lowering(Expressions):
         self._leave()
 
     def _raise(self, one: ast.Raise) -> None:
-        if one.exc is not None:
-            self.value(one.exc)
+        for part in (one.exc, one.cause):
+            if part is not None:
+                self.value(part)
         self.live = False
 
     def _leave(self) -> None:
@@ -236,6 +251,8 @@ class Lowering(Expressions):
 
     def _assert(self, one: ast.Assert) -> None:
         self.test(one.test)
+        if one.msg is not None:
+            self.value(one.msg)
         self.guard = joined(self.guard, self.tests.guard(one.test, True))
 
     def _try(self, one: ast.Try) -> None:
@@ -248,12 +265,19 @@ class Lowering(Expressions):
         ends = [body]
         for handler in one.handlers:
             before = dict(broken)
+            if handler.type is not None:
+                self.environment, self.guard = before, guard
+                self.value(handler.type)
             if handler.name:
                 before[handler.name] = self.node(Op.UNKNOWN, handler, (), None)
             under = joined(guard, frozenset({(raised, True)})) if handler is lacking else guard
             ends.append(self._branch(handler.body, before, under))
         self._join(ends, guard)
-        if self.live:
+        live = self.live
+        if not live and one.finalbody:  # it runs all the same
+            self._branch(one.finalbody, broken, guard)
+        self.live = live
+        if live:
             self.block(one.finalbody)
 
     _trystar = _try
@@ -280,7 +304,13 @@ class Lowering(Expressions):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     before[name] = self.node(Op.UNKNOWN, part, (subject,), None)
-            ends.append(self._branch(case.body, before, guard))
+            inside = guard
+            if case.guard is not None:
+                self.environment, self.guard = before, guard
+                self.touched()
+                self.test(case.guard)
+                inside = joined(guard, self.tests.guard(case.guard, True))
+            ends.append(self._branch(case.body, before, inside))
         self._join(ends, guard)
 
     # Simple statements
@@ -314,6 +344,8 @@ class Lowering(Expressions):
         for target in one.targets:
             if isinstance(target, ast.Name):
                 self.environment.pop(target.id, None)
+            else:
+                self.value(_read(target))
         self.touched()
 
     def _import(self, one: ast.Import) -> None:
@@ -369,12 +401,17 @@ class Lowering(Expressions):
 
     def _classdef(self, one: ast.ClassDef) -> None:
         bases = tuple(self.value(base) for base in one.bases)
+        for part in (*one.decorator_list, *(keyword.value for keyword in one.keywords)):
+            self.value(part)
         made = Class(one.name, one, bases, self.function)
         self.function.module.classes.append(made)
         self.assign(one.name, self.node(Op.CLASS, one, (), made))
         body = Lowering(self.function, _Chained(self.environment, self.outer), owner=made)
         body.guard = self.guard
+        finals = dict(self.function.finals)
         body.block(one.body)
+        self.function.finals.clear()  # what a class binds, its methods do not see
+        self.function.finals.update(finals)
         made.members.update({name: node for name, node in body.environment.items() if isinstance(name, str)})
         self.inner += body.inner
         for inner in body.inner:

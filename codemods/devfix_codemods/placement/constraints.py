@@ -268,7 +268,7 @@ class Constraints:
 
     def _elements(self, node: Node, sequence: Node) -> None:
         """What is joined meets: each element that stands there, or whatever was put into the list."""
-        if sequence.op is Op.SEQUENCE:
+        if sequence.op is Op.SEQUENCE and sequence.args:
             self._operands(node, sequence.args, "operation", scalars=False)
         elif self.may_live(sequence):
             self.graph.meets(sequence, node, "operation", node.guard)

@@ -131,6 +131,10 @@ class Kinds:
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node
+        for node in function.parameters.values():
+            annotation = getattr(node.syntax, "annotation", None)
+            if annotation is not None:
+                self._annotated(node, annotation)
         for node in function.nodes:
             handler = _HANDLERS.get(node.op)
             if handler is not None:
@@ -140,9 +144,6 @@ class Kinds:
             if owner in self.module_classes:
                 self._say(itself, Kind.MODULE, 4)
         for parameter, node in function.parameters.items():
-            annotation = getattr(node.syntax, "annotation", None)
-            if annotation is not None:
-                self._annotated(node, annotation)
             default = function.defaults.get(parameter)
             if default is not None and not (default.op is Op.CONST and default.extra is None):
                 self._unify(node, default)

@@ -41,6 +41,7 @@ CUDA = Place(Where.DEVICE)
 
 _WORDS = re.compile(r"(?i)(^|[_.\[\'\"])(device|dev|gpu|gpus|cuda|rank|local_rank|gpu_id|device_id)s?($|[_\d.\]\'\"])|device")
 _ASKS_DEVICE = re.compile(r"(?i)(^|[._])device(_of)?$")
+_HOST_WORDS = re.compile(r"(?i)^(\w+\.)?(cpu_?device|device_?cpu|host_device)$")
 _ACCELERATORS = ("cuda", "mps", "xpu", "npu", "hpu", "gpu", "privateuse")
 
 
@@ -149,7 +150,7 @@ def _by_name(node: Node, kinds: Kinds) -> Place | None:
         sure = kinds.says(node, Kind.DEVICE)
     text = _text(node)
     if text and sounds_like_device(text):
-        return Place(Where.DEVICE, node)
+        return HOST if _HOST_WORDS.search(text) else Place(Where.DEVICE, node)
     return Place(Where.DEVICE, node, sure=False) if sure and not _speaks_of_type(text) else None
 
 

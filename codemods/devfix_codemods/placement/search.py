@@ -4,6 +4,7 @@ The search starts at a birth and takes the strongest constraints first. It carri
 they contradict each other, and leaves a function only by the call through which it came in.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -48,6 +49,16 @@ class Conflict:
     def is_of_attribute(self) -> bool:
         """Whether the value is kept in an attribute, and meets in another method than made it."""
         return any(step.node.op is Op.FIELD and step.edge.turn is Turn.UP for step in self.path)
+
+    @property
+    def operations(self) -> Iterator[Node]:
+        """The operations on the path, in each of which a value meets another one."""
+        before = self.birth.node
+        for step in self.path:
+            entered = any(before is one or before in one.args for one in step.node.args)
+            if entered and step.edge.turn is Turn.MEET and not step.edge.link.startswith(_SUPPORTING):
+                yield step.node
+            before = step.node
 
     @property
     def meeting(self) -> Step | None:
@@ -96,9 +107,11 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
         known.append((calls, guard))
         states += 1
         stop = False
-        if step is not None or birth.node is not node:
+        if step is not None or birth.birth is Birth.READER:  # what numpy reads may itself be the move
             for source in graph.sources.get(node, ()):
                 if source.birth is Birth.COPIED and birth.birth is not Birth.READER:
+                    continue
+                if step is None and not (source.birth is Birth.MOVE and source.place.sure):
                     continue
                 stop = stop or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
                 if source in seen_ends or source is birth or _is_itself(source, step):

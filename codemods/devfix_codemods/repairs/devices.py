@@ -89,8 +89,10 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     call = _moving(call)
     if call is None or not isinstance(call.syntax, ast.Call) or not isinstance(call.syntax.func, ast.Attribute):
         device = conflict.end.place.node
-        if device is not None and isinstance(device.syntax, ast.expr) and _means_same(device.syntax, move, point):
-            text = ast.unparse(device.syntax)
+        named = device.syntax if device is not None else None
+        named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
+        if isinstance(named, ast.expr) and _means_same(named, move, point):
+            text = ast.unparse(named)
             yield Suffix(f".to({text})", text)
         return
     syntax = call.syntax

@@ -7,7 +7,7 @@ from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.findings import Finding, Safety, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cuts import SUGGESTION, repair
@@ -52,17 +52,18 @@ def findings(
 
 
 def _finding(source: Source, conflict: Conflict, code: str, name: str, safety: Safety, **rest: object) -> Finding:
-    birth, meeting = conflict.birth.node, conflict.meeting
+    birth, operation = conflict.birth.node, next(conflict.operations, None)
     origin = _span(source, birth)
-    span = _span(source, meeting.node) if meeting is not None else None
+    sink = birth if operation is None or conflict.birth.birth is Birth.READER else operation
+    relation = "but meets" if operation is not None or conflict.birth.birth is Birth.READER else "but belongs with"
     value = _text(birth)
     trail = [Step(origin, _born(conflict))] if origin is not None else []
     trail += _stops(source, conflict)
     return Finding(
         code=code,
         name=name,
-        message=f"`{value}` {_STAYS[conflict.birth.birth]}, but meets {_place(conflict)}",
-        span=span or origin or Span(1, 0, 1, 0),
+        message=f"`{value}` {_STAYS[conflict.birth.birth]}, {relation} {_place(conflict)}",
+        span=_span(source, sink) or origin or Span(1, 0, 1, 0),
         origin=origin,
         trail=tuple(trail),
         confidence=min(round(conflict.confidence, 3), 0.99),
@@ -88,15 +89,24 @@ def births_in_conflict(analysis: Analysis) -> set[str]:
 def _stops(source: Source, conflict: Conflict) -> Iterator[Step]:
     """Where the path meets other values, and where it ends."""
     seen: set[int] = set()
-    for step in conflict.path:
-        if step.edge.turn is Turn.MEET and step.node.line and step.node.line not in seen:
-            span = _span(source, step.node)
+    for node in conflict.operations:
+        if node.line and node.line not in seen:
+            span = _span(source, node)
             if span is not None:
-                seen.add(step.node.line)
-                yield Step(span, f"meets others in `{_text(step.node)}`")
+                seen.add(node.line)
+                yield Step(span, f"meets others in `{_text(node)}`")
     end = _span(source, conflict.end.node)
     if end is not None and conflict.end.node.line not in seen:
-        yield Step(end, f"{_place(conflict)} comes from here")
+        yield Step(end, _end(conflict))
+
+
+def _end(conflict: Conflict) -> str:
+    match conflict.end.place.where:
+        case Where.CALLER:
+            return f"`{_text(conflict.end.node)}` lives where the caller put it"
+        case Where.MODULE:
+            return "the module's own tensors are wherever it was moved"
+    return f"{_place(conflict)} comes from here"
 
 
 def _place(conflict: Conflict) -> str:

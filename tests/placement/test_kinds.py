@@ -1,0 +1,166 @@
+"""What sort of thing a value is: by what makes it, and by what is done to it."""
+
+import ast
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Op
+from devfix_codemods.placement.analysis import Analysis
+
+HEAD = "import numpy as np\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Linear(3, 3)
+        self.table = torch.zeros(3)
+    def forward(self, x):
+        return self.one(x)
+"""
+
+MADE = {
+    "a factory": ("probe(torch.zeros(3))", Kind.TENSOR),
+    "a conversion": ("probe(torch.tensor(y))", Kind.TENSOR),
+    "an operation": ("probe(torch.matmul(x, y))", Kind.TENSOR),
+    "a function of nn": ("probe(F.relu(x))", Kind.TENSOR),
+    "arithmetic": ("x = torch.zeros(3)\nprobe(x * 2)", Kind.TENSOR),
+    "a part": ("x = torch.zeros(3)\nprobe(x[0])", Kind.TENSOR),
+    "a method": ("x = torch.zeros(3)\nprobe(x.view(1, 3))", Kind.TENSOR),
+    "a copy elsewhere": ("x = torch.zeros(3)\nprobe(x.cuda())", Kind.TENSOR),
+    "in both branches": ("if c:\n    x = torch.zeros(3)\nelse:\n    x = torch.ones(3)\nprobe(x)", Kind.TENSOR),
+    "or none": ("x = None\nif c:\n    x = torch.zeros(3)\nprobe(x)", Kind.TENSOR),
+    "a size": ("x = torch.zeros(3)\nprobe(x.size(0))", Kind.NUMBER),
+    "an item": ("x = torch.zeros(3)\nprobe(x.item())", Kind.NUMBER),
+    "an array": ("x = torch.zeros(3)\nprobe(x.numpy())", Kind.ARRAY),
+    "of numpy": ("probe(np.zeros(3))", Kind.ARRAY),
+    "a layer": ("probe(nn.Linear(3, 3))", Kind.MODULE),
+    "a layer elsewhere": ("probe(nn.Linear(3, 3).to(d))", Kind.MODULE),
+    "a class of the file": (NET + "probe(Net())", Kind.MODULE),
+    "a wrapped module": (NET + "probe(nn.DataParallel(Net()))", Kind.MODULE),
+    "torchvision": ("import torchvision\nprobe(torchvision.models.resnet18())", Kind.MODULE),
+    "from_pretrained": ("from transformers import AutoModel\nprobe(AutoModel.from_pretrained(p))", Kind.MODULE),
+    "a tokenizer": ("from transformers import AutoTokenizer\nprobe(AutoTokenizer.from_pretrained(p))", Kind.TOKENIZER),
+    "a loader": ("from torch.utils.data import DataLoader\nprobe(DataLoader(data))", Kind.LOADER),
+    "a data set": ("probe(torch.utils.data.TensorDataset(x))", Kind.DATASET),
+    "an optimizer": ("probe(torch.optim.SGD(p, lr=1))", Kind.OPTIMIZER),
+    "a device": ("probe(torch.device('cuda'))", Kind.DEVICE),
+    "text that names one": ("probe('cuda:0')", Kind.DEVICE),
+    "the place of a tensor": ("probe(x.device)", Kind.DEVICE),
+    "a type": ("probe(torch.float32)", Kind.DTYPE),
+    "text": ("probe('words')", Kind.TEXT),
+    "a number": ("probe(3)", Kind.NUMBER),
+    "a list": ("probe([1])", Kind.SEQUENCE),
+    "a dict": ("probe({1: 2})", Kind.MAPPING),
+    "a comprehension": ("probe([x for x in y])", Kind.SEQUENCE),
+    "a function": ("probe(lambda x: x)", Kind.FUNCTION),
+    "nobody knows": ("from lib import make\nprobe(make())", None),
+}
+
+USED = {
+    "by a method that only tensors have": ("def f(x):\n    probe(x)\n    x.unsqueeze(0)", Kind.TENSOR),
+    "by a function of tensors": ("def f(x):\n    probe(x)\n    torch.relu(x)", Kind.TENSOR),
+    "by both operands of a product": ("def f(x, y):\n    probe(y)\n    torch.matmul(x, y)", Kind.TENSOR),
+    "by backward": ("from lib import g\ndef f():\n    x = g()\n    probe(x)\n    x.backward()", Kind.TENSOR),
+    "by a method that only modules have": ("def f(n):\n    probe(n)\n    n.parameters()", Kind.MODULE),
+    "by train": ("def f(n):\n    probe(n)\n    n.train()", Kind.MODULE),
+    "by zero_grad and step": ("def f(o):\n    probe(o)\n    o.zero_grad()\n    o.step()", Kind.OPTIMIZER),
+    "by a loop over a name": (
+        "def f(my_loader):\n    probe(my_loader)\n    for x in my_loader: pass",
+        Kind.LOADER,
+    ),
+    "by the name alone": ("def f(my_loader):\n    probe(my_loader)", None),
+    "as a device": ("def f(d):\n    probe(d)\n    torch.zeros(3, device=d)", Kind.DEVICE),
+    "by its annotation": ("def f(x: torch.Tensor):\n    probe(x)", Kind.TENSOR),
+    "by one of None": ("def f(x: 'torch.Tensor | None'):\n    probe(x)", Kind.TENSOR),
+    "by an annotation as a module": ("def f(n: nn.Module):\n    probe(n)", Kind.MODULE),
+    "by an annotation as a number": ("def f(n: int):\n    probe(n)", Kind.NUMBER),
+    "by its default": ("def f(n=3):\n    probe(n)", Kind.NUMBER),
+    "a parameter, by an argument": ("def f(x):\n    probe(x)\nf(torch.zeros(3))", Kind.TENSOR),
+    "a result, by what is returned": ("def f():\n    return torch.zeros(3)\nprobe(f())", Kind.TENSOR),
+    "an argument, by the parameter": ("def f(x):\n    x.unsqueeze(0)\ndef g(y):\n    probe(y)\n    f(y)", Kind.TENSOR),
+    "an attribute of the object": (NET + "    def g(self):\n        probe(self.table)", Kind.TENSOR),
+    "a part of the module": (NET + "    def g(self):\n        probe(self.one)", Kind.MODULE),
+    "an attribute from outside": (NET + "net = Net()\nprobe(net.table)", Kind.TENSOR),
+    "the object": (NET + "    def g(self):\n        probe(self)", Kind.MODULE),
+    "what loss.backward needs of a class": (
+        "from lib import Model\ndef f(x):\n    m = Model()\n    probe(m)\n    m(x).backward()",
+        Kind.MODULE,
+    ),
+    "contradictory uses": ("def f(x: int):\n    probe(x)\n    x.parameters()", None),
+}
+
+
+def _asked(program: str) -> tuple[Analysis, list]:
+    analysis = Analysis(ast.parse(HEAD + dedent(program)))
+    calls = [one for one in analysis.module.nodes() if one.op is Op.CALL and one.args[0].extra == "probe"]
+    return analysis, [one.args[1] for one in calls]
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [pytest.param(*one, id=name) for table in (MADE, USED) for name, one in table.items()],
+)
+def test_what_it_is(program: str, kind: Kind | None) -> None:
+    analysis, (value,) = _asked(program)
+    assert analysis.kinds.of(value) is kind
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "yes"),
+    [
+        ("nn.Module", "pass", True),
+        ("torch.nn.Module", "pass", True),
+        ("nn.Linear", "pass", True),
+        ("transformers.PreTrainedModel", "pass", True),
+        ("Base", "def forward(self, x): pass", True),
+        ("Base", "def call(self, x): pass", False),
+        ("object", "pass", False),
+    ],
+)
+def test_which_classes_are_modules(base: str, body: str, yes: bool) -> None:
+    program = f"import transformers\nclass Net({base}):\n    {body}\nprobe(Net())"
+    analysis, (value,) = _asked(program)
+    assert bool(analysis.kinds.module_classes) is yes
+    assert analysis.kinds.is_module(value) is yes
+
+
+def test_a_class_that_is_derived_from_a_module_of_the_file() -> None:
+    analysis, (value,) = _asked(NET + "class More(Net):\n    pass\nprobe(More())")
+    assert analysis.kinds.is_module(value)
+
+
+@pytest.mark.parametrize(
+    ("program", "yes"),
+    [
+        ("probe(nn.CrossEntropyLoss())", True),
+        ("criterion = nn.MSELoss()\nprobe(criterion)", True),
+        ("probe(F.cross_entropy)", True),
+        ("probe(nn.Linear(3, 3))", False),
+        ("probe(F.relu)", False),
+    ],
+)
+def test_what_is_a_loss(program: str, yes: bool) -> None:
+    analysis, (value,) = _asked(program)
+    assert analysis.kinds.is_loss(value) is yes
+
+
+@pytest.mark.parametrize(
+    ("program", "owner"),
+    [
+        (NET + "probe(Net())", "Net"),
+        (NET + "net = Net().to(d)\nprobe(net)", "Net"),
+        (NET + "net = Net()\nnet.to(d)\nprobe(net)", "Net"),
+        (
+            NET + "class T:\n    def __init__(self):\n        self.n = Net()\n    def f(self): probe(self.n)",
+            "Net",
+        ),
+        (NET + "def f(net):\n    probe(net)\nf(Net())", "Net"),
+        ("probe(nn.Linear(3, 3))", None),
+    ],
+)
+def test_whose_object_it_is(program: str, owner: str | None) -> None:
+    analysis, (value,) = _asked(program)
+    found = analysis.kinds.class_of(value)
+    assert (found.name if found else None) == owner

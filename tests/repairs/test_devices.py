@@ -1,0 +1,244 @@
+"""Which expression a repair writes for the device, and under which condition."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+EXPRESSIONS = {
+    "that of the sibling": (
+        """
+        def main(batch, net: nn.Module, gpu):
+            x, y = batch
+            x = x.to(gpu)
+            return F.mse_loss(net(x), y)
+        """,
+        "y = y.to(gpu)",
+    ),
+    "with its arguments": (
+        """
+        def main(batch, net: nn.Module, device):
+            x, y = batch
+            x = x.to(device, non_blocking=True)
+            return F.mse_loss(net(x), y)
+        """,
+        "y = y.to(device, non_blocking=True)",
+    ),
+    "without its type": (
+        """
+        def main(x: torch.Tensor, array, device):
+            x = x.to(device, torch.float16)
+            return x.mm(torch.from_numpy(array))
+        """,
+        "return x.mm(torch.from_numpy(array).to(device))",
+    ),
+    "cuda()": (
+        """
+        def main(x: torch.Tensor, array):
+            x = x.cuda()
+            return x.mm(torch.from_numpy(array))
+        """,
+        "return x.mm(torch.from_numpy(array).cuda())",
+    ),
+    "cuda() as a device": (
+        """
+        def main(x: torch.Tensor):
+            x = x.cuda()
+            return x.mm(torch.eye(3))
+        """,
+        'return x.mm(torch.eye(3, device="cuda"))',
+    ),
+    "that of another factory": (
+        """
+        def main(gpu):
+            x = torch.ones(3, device=gpu)
+            return x.mm(torch.eye(3))
+        """,
+        "return x.mm(torch.eye(3, device=gpu))",
+    ),
+    "a name in scope": (
+        """
+        def main(x: torch.Tensor, name):
+            device = torch.device(name)
+            x = x.to(device)
+            return x.mm(torch.eye(3))
+        """,
+        "return x.mm(torch.eye(3, device=device))",
+    ),
+    "a name around the function": (
+        """
+        device = torch.device("cuda")
+        net = nn.Linear(3, 3).to(device)
+        def main():
+            return net(torch.zeros(3))
+        """,
+        "return net(torch.zeros(3, device=device))",
+    ),
+    "a name that a closure sees": (
+        """
+        def main(gpu):
+            x = torch.ones(3).to(gpu)
+            def inner():
+                return x.mm(torch.eye(3))
+            return inner
+        """,
+        "return x.mm(torch.eye(3, device=gpu))",
+    ),
+    "self.device": (
+        """
+        class Trainer:
+            def __init__(self, name):
+                self.device = torch.device(name)
+                self.net = nn.Linear(3, 3).to(self.device)
+            def step(self):
+                return self.net(torch.zeros(3))
+        """,
+        "return self.net(torch.zeros(3, device=self.device))",
+    ),
+    "the parameter in the constructor itself": (
+        """
+        class Trainer:
+            def __init__(self, gpu):
+                net = nn.Linear(3, 3).to(gpu)
+                self.first = net(torch.zeros(3))
+                self.device = gpu
+        """,
+        "self.first = net(torch.zeros(3, device=gpu))",
+    ),
+    "the device of a tensor at hand": (
+        """
+        def main(x: torch.Tensor, n):
+            x = x.cuda(n.gpu)
+            n = 3
+            return x.mm(torch.eye(n))
+        """,
+        "return x.mm(torch.eye(n, device=x.device))",
+    ),
+    "that of the sibling, beside it, where it is not known before": (
+        """
+        def main(x: torch.Tensor, pick):
+            far = torch.zeros(3)
+            gpu = pick()
+            near = x.to(gpu)
+            return near @ far
+        """,
+        "far = far.to(gpu)",
+    ),
+    "that of the input": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(3, 3)
+            def forward(self, x: torch.Tensor):
+                return self.one(x) + torch.zeros(3)
+        def main(x, gpu):
+            return Net().to(gpu)(x.to(gpu))
+        """,
+        "return self.one(x) + torch.zeros(3, device=x.device)",
+    ),
+    "that of the module": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(3, 3)
+            def sample(self, n):
+                return self.one(torch.zeros(n))
+        def main(x, gpu):
+            return Net().to(gpu)(x.to(gpu))
+        """,
+        "return self.one(torch.zeros(n, device=next(self.parameters()).device))",
+    ),
+}
+
+UNNAMEABLE = {
+    "made by a helper that is told nothing": """
+        def make(n):
+            return torch.zeros(n)
+        def main(x: torch.Tensor, device):
+            return x.to(device) @ make(3)
+    """,
+    "in the midst of an expression, moved under a flag": """
+        def main(use_cuda):
+            net = nn.Linear(3, 3)
+            if use_cuda:
+                net.cuda()
+            return net(torch.zeros(3))
+    """,
+}
+
+
+@pytest.mark.parametrize(("program", "line"), EXPRESSIONS.values(), ids=EXPRESSIONS.keys())
+def test_the_device_that_is_written(repairs, program: str, line: str) -> None:
+    assert repairs.added(program) == [line]
+
+
+@pytest.mark.parametrize("program", UNNAMEABLE.values(), ids=UNNAMEABLE.keys())
+def test_where_none_can_be_named_nothing_is_written(repairs, program: str) -> None:
+    assert repairs.added(program, Safety.UNSAFE) == []
+
+
+def test_a_name_that_means_another_thing_is_not_written(repairs) -> None:
+    program = """
+        def main(x: torch.Tensor, gpu):
+            x = x.to(gpu)
+            gpu = x.sum()
+            return x.mm(torch.eye(3))
+    """
+    assert repairs.added(program) == ["return x.mm(torch.eye(3, device=x.device))"]
+
+
+class TestGuards:
+    def test_a_move_under_a_flag_is_copied_into_it(self, repairs) -> None:
+        program = """
+            def main(batch, net: nn.Module, use_cuda):
+                x, y = batch
+                if use_cuda:
+                    net = net.cuda()
+                    x = x.cuda()
+                return F.mse_loss(net(x), y)
+        """
+        written = repairs.written(program, Safety.UNSAFE)
+        assert "        y = y.cuda()\n" in written
+        assert written.index("if use_cuda") < written.index("y.cuda()") < written.index("    return")
+
+    def test_the_flag_itself_is_copied_where_the_value_is_made_elsewhere(self, repairs) -> None:
+        program = """
+            def main(use_cuda):
+                net = nn.Linear(3, 3)
+                if use_cuda:
+                    net.cuda()
+                z = torch.zeros(3)
+                return net(z)
+        """
+        written = repairs.written(program)
+        assert "    z = torch.zeros(3)\n    if use_cuda:\n        z = z.cuda()\n" in written
+
+    def test_a_move_under_two_flags_is_copied_under_both(self, repairs) -> None:
+        program = """
+            def main(net: nn.Module, a, b):
+                z = torch.zeros(3)
+                if a:
+                    if b:
+                        net = net.cuda()
+                return net(z + 1)
+        """
+        assert "            net = net.cuda()\n            z = z.cuda()\n" in repairs.written(program)
+
+    def test_what_is_under_the_flag_already_needs_it_no_more(self, repairs) -> None:
+        program = """
+            def main(net: nn.Module, use_cuda):
+                if use_cuda:
+                    net = net.cuda()
+                    z = torch.zeros(3)
+                    return net(z)
+        """
+        assert repairs.added(program) == ['z = torch.zeros(3, device="cuda")']
+
+    def test_a_device_that_was_chosen_needs_no_flag(self, repairs) -> None:
+        program = """
+            def main(use_cuda):
+                device = torch.device("cuda" if use_cuda else "cpu")
+                net = nn.Linear(3, 3).to(device)
+                return net(torch.zeros(3))
+        """
+        assert repairs.added(program) == ["return net(torch.zeros(3, device=device))"]
