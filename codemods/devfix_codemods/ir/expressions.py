@@ -144,7 +144,11 @@ class Expressions:
             found = self.environment.get((base, key)) if key is not None else None
             if found is not None:
                 return found
-            if base.op is Op.SEQUENCE and isinstance(index.extra, int) and -len(base.args) <= index.extra < len(base.args):
+            if (
+                base.op is Op.SEQUENCE
+                and isinstance(index.extra, int)
+                and -len(base.args) <= index.extra < len(base.args)
+            ):
                 if not any(isinstance(each.syntax, ast.Starred) for each in base.args):
                     return base.args[index.extra]
             if base.op is Op.MAPPING and isinstance(base.extra, tuple) and index.extra in base.extra:

@@ -19,7 +19,9 @@ from devfix_codemods.ir.nodes import (
     Store,
 )
 
-MOVING = frozenset({"to", "cuda", "cpu", "to_empty", "half", "float", "mps", "xpu", "npu", "hpu", "share_memory", "type"})
+MOVING = frozenset(
+    {"to", "cuda", "cpu", "to_empty", "half", "float", "mps", "xpu", "npu", "hpu", "share_memory", "type"}
+)
 """Methods that, as a statement, may change a module in place."""
 
 

@@ -66,7 +66,9 @@ class Analysis:
 
     def _strongest(self, birth: Source) -> Conflict | None:
         """The best path to a device; none where the host is nearer."""
-        if birth.birth is Birth.READER and any(one.birth is Birth.CHOSEN_HOST for one in self.graph.sources[birth.node]):
+        if birth.birth is Birth.READER and any(
+            one.birth is Birth.CHOSEN_HOST for one in self.graph.sources[birth.node]
+        ):
             return None
         found = self.ends(birth)
         if birth.birth is Birth.READER and any(_is_host(one) for one in found[:1]):

@@ -143,7 +143,9 @@ class Batches:
         called = self._births.calls.get(call)
         if called is not None:
             yield from (value for value, _ in called.returns)
-        elif any(effect(canonical(one)) in _MAKING for one in names(callee)) or (callee.op is Op.ATTR and method_effect(str(callee.extra)) is Effect.READ):
+        elif any(effect(canonical(one)) in _MAKING for one in names(callee)) or (
+            callee.op is Op.ATTR and method_effect(str(callee.extra)) is Effect.READ
+        ):
             return
         else:
             if callee.op is Op.ATTR and not names(callee):

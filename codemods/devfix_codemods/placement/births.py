@@ -28,13 +28,32 @@ from devfix_codemods.placement.replaced import replaced, speaks_of_moving
 
 CALLER = Place(Where.CALLER)
 MODULE = Place(Where.MODULE)
-_CHAINED = frozenset(["float", "long", "double", "half", "int", "bool", "detach", "unsqueeze", "squeeze", "view", "contiguous", "requires_grad_", "eval", "train"])
+_CHAINED = frozenset(
+    [
+        "float",
+        "long",
+        "double",
+        "half",
+        "int",
+        "bool",
+        "detach",
+        "unsqueeze",
+        "squeeze",
+        "view",
+        "contiguous",
+        "requires_grad_",
+        "eval",
+        "train",
+    ]
+)
 
 
 class Births:
     """Adds the sources of one file to its graph."""
 
-    def __init__(self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function], outside: Outside) -> None:
+    def __init__(
+        self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function], outside: Outside
+    ) -> None:
         self.module = module
         self.outside = outside
         self.datasets = Datasets(kinds, outside, module.nodes())
@@ -75,7 +94,9 @@ class Births:
                 elif node.op is Op.AFTER and self._after(node):
                     self.moved_in_place.add(node)
                 if node not in self.callees and self._is_born_of_batch(node):
-                    link = "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
+                    link = (
+                        "loader-item" if self.kinds.says_surely(self._iterable(node), Kind.LOADER) else "named-loader"
+                    )
                     link = "named-otherwise" if sounds_otherwise(node) else link
                     self.graph.add(Source(node, HOST, Birth.LOADER, (link,)))
         for function in self.module.functions:
@@ -169,7 +190,12 @@ class Births:
 
     def comes_placed(self, node: Node) -> bool:
         """Whether a part of a batch is no tensor, or may be on a device before it is read."""
-        if is_no_tensor(node) or self.loaders.is_no_tensor(node) or self.loaders.is_placed_in_place(node) or self.module_sets_default:
+        if (
+            is_no_tensor(node)
+            or self.loaders.is_no_tensor(node)
+            or self.loaders.is_placed_in_place(node)
+            or self.module_sets_default
+        ):
             return True
         return self.loaders.may_place(self._iterable(node))
 
@@ -250,7 +276,8 @@ class Births:
         users = [one for one in parameter.function.nodes if parameter in one.args and one.op is not Op.COMPARE]
         taken = parameter in self.sent_to_host or any(parameter in self._host_arguments_of(one) for one in users)
         return taken and all(
-            (one.op is Op.ATTR and one.extra in _NOT_MEETING) or parameter in self._host_arguments_of(one) for one in users
+            (one.op is Op.ATTR and one.extra in _NOT_MEETING) or parameter in self._host_arguments_of(one)
+            for one in users
         )
 
     def _host_arguments_of(self, node: Node) -> set[Node]:
@@ -265,17 +292,25 @@ class Births:
         if any(self._moves_leaves(one) for one in node.args[1:]):
             return True
         return any(
-            one.op is not Op.CONST and self.kinds.says(one, Kind.DEVICE)
-            and (place := place_of(one, self.kinds)) is not None and place.where is not Where.HOST
+            one.op is not Op.CONST
+            and self.kinds.says(one, Kind.DEVICE)
+            and (place := place_of(one, self.kinds)) is not None
+            and place.where is not Where.HOST
             for one in node.args[1:]
         )
 
     def _moves_leaves(self, given: Node) -> bool:
         """`lambda leaf: leaf.to(device)`, which is called with all leaves of what stands beside it."""
         function = given.extra
-        return given.op is Op.FUNCTION and isinstance(function, Function) and any(
-            self.is_move(one) and self.is_elsewhere(one) and not self.roots(one).isdisjoint(function.parameters.values())
-            for one in function.nodes
+        return (
+            given.op is Op.FUNCTION
+            and isinstance(function, Function)
+            and any(
+                self.is_move(one)
+                and self.is_elsewhere(one)
+                and not self.roots(one).isdisjoint(function.parameters.values())
+                for one in function.nodes
+            )
         )
 
     def is_read(self, module: Node) -> bool:
@@ -302,7 +337,9 @@ class Births:
             found.append(one)
             if one.op in {Op.PHI, Op.AFTER}:
                 pending += one.args
-            elif one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in {"to", "cuda", "eval", "train"}:
+            elif (
+                one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in {"to", "cuda", "eval", "train"}
+            ):
                 pending.append(one.args[0].args[0])
             elif one.op is Op.ATTR and (owner := self.class_of(one.args[0])) is not None:
                 key = str(one.extra)
@@ -349,7 +386,9 @@ class Births:
     def _moving_call(self, call: Node) -> Node:
         """`net.to(device)` in `net.to(device).eval()`."""
         while call.op is Op.CALL and call.args[0].op is Op.ATTR:
-            if method_effect(str(call.args[0].extra)) in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST} or _is_typed_cuda(call):
+            if method_effect(str(call.args[0].extra)) in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST} or _is_typed_cuda(
+                call
+            ):
                 return call
             call = call.args[0].args[0]
         return call
@@ -411,8 +450,10 @@ class Births:
     def _holds_bare_ones(self, node: Node, qualified: str) -> bool:
         """`nn.Sequential(nn.Softmax(1), nn.Flatten())`: parts that hold no tensors, and nothing else."""
         parts = node.args[1:]
-        return qualified in rows.CONTAINERS and bool(parts) and all(
-            one.op is Op.CALL and effect(name(one.args[0]) or "") is Effect.BARE for one in parts
+        return (
+            qualified in rows.CONTAINERS
+            and bool(parts)
+            and all(one.op is Op.CALL and effect(name(one.args[0]) or "") is Effect.BARE for one in parts)
         )
 
     def _makes_tensors(self, call: Node, within: tuple[Class, ...]) -> bool:
@@ -423,7 +464,8 @@ class Births:
         if callee.op is Op.ATTR and callee.extra in {"register_buffer", "register_parameter", "add_module"}:
             return True
         return any(
-            effect(canonical(one)) is Effect.MODULE or canonical(one) in rows.PARAMETERS
+            effect(canonical(one)) is Effect.MODULE
+            or canonical(one) in rows.PARAMETERS
             or (effect(canonical(one)) is None and one.rpartition(".")[2][:1].isupper())
             for one in names(callee)
         )
@@ -438,7 +480,12 @@ class Births:
 
     def _gets_options(self, node: Node) -> bool:
         """`Encoder(options)`: all that it is told stands in one object, which may name a device as well."""
-        return len(node.args) == 2 and node.extra == (None,) and node.args[1].op in _GIVEN and self.kinds.of(node.args[1]) is None
+        return (
+            len(node.args) == 2
+            and node.extra == (None,)
+            and node.args[1].op in _GIVEN
+            and self.kinds.of(node.args[1]) is None
+        )
 
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)
@@ -529,8 +576,9 @@ class Births:
         found = self.__dict__.get("_sets_default")
         if found is None:
             found = self.__dict__["_sets_default"] = any(
-                one.op is Op.CALL and (name(one.args[0]) or "").startswith("torch.set_default_") and
-                (name(one.args[0]) or "") != "torch.set_default_dtype"
+                one.op is Op.CALL
+                and (name(one.args[0]) or "").startswith("torch.set_default_")
+                and (name(one.args[0]) or "") != "torch.set_default_dtype"
                 for one in self.module.nodes()
             )
         return bool(found)
@@ -540,7 +588,13 @@ class Births:
         return any(self.kinds.of(one) is Kind.DEVICE for one in self.module.managed.get(node, ()))
 
     def _module(self, node: Node, link: str) -> None:
-        if node in self.owned or self._under_device(node) or self.managed or self.module_sets_default or self._same_module(node) is not None:
+        if (
+            node in self.owned
+            or self._under_device(node)
+            or self.managed
+            or self.module_sets_default
+            or self._same_module(node) is not None
+        ):
             return
         if self.has_device(node):
             self._placed(node)
@@ -583,8 +637,11 @@ class Births:
         made = {
             self.kinds.find(node)
             for node in self.module.nodes()
-            if node.op is Op.CALL and (name(node.args[0]) or "").startswith("torch.distributions.")
-            and not self._under_device(node) and not self.module_sets_default and self._draws_of_numbers(node)
+            if node.op is Op.CALL
+            and (name(node.args[0]) or "").startswith("torch.distributions.")
+            and not self._under_device(node)
+            and not self.module_sets_default
+            and self._draws_of_numbers(node)
         }
         return made - refilled
 
@@ -707,7 +764,9 @@ class Births:
         if qualified is not None:
             wraps = effect(canonical(qualified)) in {Effect.PASS, Effect.WRAP}
             return node.args[1] if wraps and len(node.args) > 1 else self._same_module(node)
-        if callee.op is Op.ATTR and (callee.extra in _CHAINED or method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}):
+        if callee.op is Op.ATTR and (
+            callee.extra in _CHAINED or method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}
+        ):
             return callee.args[0]
         return self._same_module(node)
 
@@ -746,7 +805,12 @@ class Births:
         if self.comes_placed(node):
             return
         known = [*(self.graph.sources.get(base, ()) if base is not None else ()), *self.graph.sources.get(node, ())]
-        if not self._comes_from_host(node) or self._is_refilled(node) or self._is_given(node) or self._comes_otherwise(node):
+        if (
+            not self._comes_from_host(node)
+            or self._is_refilled(node)
+            or self._is_given(node)
+            or self._comes_otherwise(node)
+        ):
             return
         if all(one.place == CALLER for one in known):
             link = "named-otherwise" if sounds_otherwise(node) else link
@@ -850,7 +914,9 @@ class Births:
         if made is None:
             return False
         return any(
-            one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in {"to", "cuda"}
+            one.op is Op.CALL
+            and one.args[0].op is Op.ATTR
+            and one.args[0].extra in {"to", "cuda"}
             and one.args[0].args[0] is made.self_node
             for one in made.nodes
         )
@@ -892,7 +958,12 @@ def sounds_otherwise(node: Node) -> bool:
 
 def _refills_part(store: Store, node: Node) -> bool:
     """Whether `node` is read from what a loop over its keys has filled with moved values before."""
-    if node.op is not Op.ITEM or node.args[0] is not store.base or store.key is not None or node.index < store.value.index:
+    if (
+        node.op is not Op.ITEM
+        or node.args[0] is not store.base
+        or store.key is not None
+        or node.index < store.value.index
+    ):
         return False
     keys = store.index.args[0] if store.index is not None and store.index.op is Op.ITER else None
     if keys is None or keys.op is not Op.SEQUENCE:
@@ -928,5 +999,3 @@ def _names_cuda(node: Node) -> bool:
     if isinstance(node.extra, str) and node.op is Op.CONST:
         return "cuda" in node.extra
     return any("torch.cuda." in one for one in names(node))
-
-

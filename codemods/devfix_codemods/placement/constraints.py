@@ -92,8 +92,10 @@ class Constraints:
 
     def _is_scalar(self, item: Node) -> bool:
         """Whether one element is read from a row of numbers: a 0-dim tensor, which may meet what is on a device."""
-        return item.op is Op.ITEM and _is_row(item.args[0]) and not any(
-            _slices(one) or self.kinds.of(one) is Kind.TENSOR for one in item.args[1:]
+        return (
+            item.op is Op.ITEM
+            and _is_row(item.args[0])
+            and not any(_slices(one) or self.kinds.of(one) is Kind.TENSOR for one in item.args[1:])
         )
 
     def _attr(self, node: Node) -> None:
@@ -178,7 +180,9 @@ class Constraints:
             if self.may_live(one):
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
-                own = "operation-tested-operand" if own == "operation-unknown-operand" and _is_tested(one, node) else own
+                own = (
+                    "operation-tested-operand" if own == "operation-unknown-operand" and _is_tested(one, node) else own
+                )
                 self.graph.meets(one, node, own, node.guard, scalars=scalars)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
@@ -264,7 +268,9 @@ class Constraints:
 
     def _further(self, node: Node, others: tuple[Node, ...]) -> None:
         """Tensors beside that which the result follows: the other one of `torch.max`, the bounds of `clamp`."""
-        self._operands(node, tuple(one for one in others if self.kinds.of(one) is Kind.TENSOR), "operation", scalars=True)
+        self._operands(
+            node, tuple(one for one in others if self.kinds.of(one) is Kind.TENSOR), "operation", scalars=True
+        )
 
     def _elements(self, node: Node, sequence: Node) -> None:
         """What is joined meets: each element that stands there, or whatever was put into the list."""
@@ -289,10 +295,20 @@ class Constraints:
             elif method in {"load_state_dict", "register_buffer", "add_module", "register_forward_hook"}:
                 return
             else:
-                self._operands(node, (base, *self.births.unmoved_arguments(node)), self._strength_of_method(node, owner), scalars=False)
+                self._operands(
+                    node,
+                    (base, *self.births.unmoved_arguments(node)),
+                    self._strength_of_method(node, owner),
+                    scalars=False,
+                )
             return
         if row is Effect.BACKWARD:
-            self._operands(base, tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR), "operation", scalars=False)
+            self._operands(
+                base,
+                tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR),
+                "operation",
+                scalars=False,
+            )
         elif row in {Effect.SAME, Effect.LIKE, Effect.COPY_INTO}:
             if not self.births.has_device(node):
                 self.graph.same(base, node, "certain" if kind is Kind.TENSOR else "unknown-method", node.guard)

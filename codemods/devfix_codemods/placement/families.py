@@ -112,16 +112,26 @@ class Families:
         for function in self._module.functions:
             values = {node.syntax: node for node in function.nodes if isinstance(node.syntax, ast.expr)}
             for block in _blocks(function.syntax):
-                rows = [(at, one.value, _shape(one.value)) for at, one in enumerate(block) if isinstance(one, ast.Assign)]
+                rows = [
+                    (at, one.value, _shape(one.value)) for at, one in enumerate(block) if isinstance(one, ast.Assign)
+                ]
                 for at, value, shape in rows:
                     node = values.get(value)
-                    if node is None or births.is_move(node) or not self._comes_from_outside(node) or self._kinds.of(node) not in {None, Kind.TENSOR}:
+                    if (
+                        node is None
+                        or births.is_move(node)
+                        or not self._comes_from_outside(node)
+                        or self._kinds.of(node) not in {None, Kind.TENSOR}
+                    ):
                         continue
                     moved = {
                         twin: [twin]
                         for other, syntax, same in rows
-                        if abs(other - at) <= NEAR and same == shape and (twin := values.get(syntax)) is not None
-                        and births.is_move(twin) and births.is_elsewhere(twin)
+                        if abs(other - at) <= NEAR
+                        and same == shape
+                        and (twin := values.get(syntax)) is not None
+                        and births.is_move(twin)
+                        and births.is_elsewhere(twin)
                     }
                     if moved and isinstance(value, ast.Call | ast.Subscript):
                         births.beside_moved(node, None)
@@ -242,7 +252,9 @@ class Families:
             told = [
                 one
                 for one in function.parameters.values()
-                if "device" in str(one.extra) and one not in births.used and self._kinds.of(one) in {None, Kind.DEVICE, Kind.NUMBER}
+                if "device" in str(one.extra)
+                and one not in births.used
+                and self._kinds.of(one) in {None, Kind.DEVICE, Kind.NUMBER}
             ]
             if len(told) != 1 or isinstance(function.syntax, ast.Lambda):
                 continue

@@ -8,14 +8,28 @@ import ast
 import re
 from collections import defaultdict
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_module_class, kind, method_effect
-from devfix_codemods.catalogue import libraries
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_module_class, kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 
 _SELF_METHODS = frozenset(
-    ["to", "cuda", "cpu", "eval", "train", "half", "float", "double", "requires_grad_", "bfloat16", "share_memory", "detach", "clone", "apply"]
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "eval",
+        "train",
+        "half",
+        "float",
+        "double",
+        "requires_grad_",
+        "bfloat16",
+        "share_memory",
+        "detach",
+        "clone",
+        "apply",
+    ]
 )
 """Methods whose result is of the kind of their receiver."""
 
@@ -66,9 +80,9 @@ class Kinds:
 
     def is_loss(self, node: Node) -> bool:
         """Whether a callee is a loss of torch, a function or a module of which all that it gets are tensors."""
-        return any(canonical(one) in rows.LOSSES or one.rpartition(".")[2] in _LOSS_FUNCTIONS for one in names(node)) or (
-            self.find(node) in {self.find(one) for one in self._losses}
-        )
+        return any(
+            canonical(one) in rows.LOSSES or one.rpartition(".")[2] in _LOSS_FUNCTIONS for one in names(node)
+        ) or (self.find(node) in {self.find(one) for one in self._losses})
 
     def losses_of(self, node: Node) -> set[str]:
         """The losses of torch of which a value may be an object."""
@@ -125,9 +139,15 @@ class Kinds:
                     return True
             for qualified in names(base):
                 last = qualified.rpartition(".")[2]
-                if is_module_class(qualified) or last in {"Module", "PreTrainedModel"} or qualified in rows.MODULE_BASES:
+                if (
+                    is_module_class(qualified)
+                    or last in {"Module", "PreTrainedModel"}
+                    or qualified in rows.MODULE_BASES
+                ):
                     return True
-        return "forward" in one.methods and any(map(_is_unread, (base for each in one.lineage() for base in each.bases)))
+        return "forward" in one.methods and any(
+            map(_is_unread, (base for each in one.lineage() for base in each.bases))
+        )
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node
@@ -325,7 +345,9 @@ class Kinds:
         pending = [
             node.args[0].args[0]
             for node in self.module.nodes()
-            if node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "backward"
+            if node.op is Op.CALL
+            and node.args[0].op is Op.ATTR
+            and node.args[0].extra == "backward"
             and name(node.args[0]) is None
         ]
         pending += [node.args[1] for node in self.module.nodes() if _scales_loss(node)]
@@ -387,7 +409,9 @@ def _scales_loss(node: Node) -> bool:
 PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 """What classes are derived from that are no modules."""
 
-_LOSS_FUNCTIONS = frozenset(one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div")))
+_LOSS_FUNCTIONS = frozenset(
+    one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div"))
+)
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 """A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
 

@@ -39,7 +39,9 @@ class Place:
 HOST = Place(Where.HOST)
 CUDA = Place(Where.DEVICE)
 
-_WORDS = re.compile(r"(?i)(^|[_.\[\'\"])(device|dev|gpu|gpus|cuda|rank|local_rank|gpu_id|device_id)s?($|[_\d.\]\'\"])|device")
+_WORDS = re.compile(
+    r"(?i)(^|[_.\[\'\"])(device|dev|gpu|gpus|cuda|rank|local_rank|gpu_id|device_id)s?($|[_\d.\]\'\"])|device"
+)
 _ASKS_DEVICE = re.compile(r"(?i)(^|[._])device(_of)?$")
 _HOST_WORDS = re.compile(r"(?i)^(\w+\.)?(cpu_?device|device_?cpu|host_device)$")
 _ACCELERATORS = ("cuda", "mps", "xpu", "npu", "hpu", "gpu", "privateuse")

@@ -77,7 +77,7 @@ STRENGTHS: dict[str, float] = {
     "loop-many": 0.85,
     "unused-device": 0.7,
     "plain-attribute": 0.5,
-    "beside-buffers": 0.67,
+    "beside-buffers": 0.6,
     "copied-one": 0.5,
     "copied-two": 0.6,
     "copied-many": 0.66,

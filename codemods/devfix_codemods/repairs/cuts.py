@@ -47,7 +47,11 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         return None
     safe, unsafe = HARMLESS if cut.harmless and not _is_asked_by_unread(conflict) else (SAFE, UNSAFE)
     confidence = conflict.confidence
-    if _wanted_on_host(analysis, conflict) or not _is_surely_tensor(analysis, conflict) or not suits_callers(analysis, conflict):
+    if (
+        _wanted_on_host(analysis, conflict)
+        or not _is_surely_tensor(analysis, conflict)
+        or not suits_callers(analysis, conflict)
+    ):
         safety = Safety.SUGGESTION
     elif confidence >= safe and cut.sure:
         safety = Safety.SAFE
@@ -136,7 +140,10 @@ def _behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterat
 
 
 def _with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
-    kept = [Argument(index, one.arg) for index, one in enumerate([*(ast.keyword(None, each) for each in call.args), *call.keywords])]
+    kept = [
+        Argument(index, one.arg)
+        for index, one in enumerate([*(ast.keyword(None, each) for each in call.args), *call.keywords])
+    ]
     stars = [one for one in kept if call.keywords and one.value >= len(call.args) and one.keyword is None]  # type: ignore[operator]
     plain = [one for one in kept if one not in stars]
     return RewriteCall(source.span(call), arguments=(*plain, Argument(device, "device"), *stars))
@@ -272,7 +279,7 @@ def _in_row(source: Source, conflict: Conflict) -> Iterator[Cut]:
 
 def _text_of_move(move: Node) -> str | None:
     if isinstance(move.syntax, ast.Call) and isinstance(move.syntax.func, ast.Attribute):
-        return f".{move.syntax.func.attr}{ast.unparse(move.syntax)[len(ast.unparse(move.syntax.func)):]}"
+        return f".{move.syntax.func.attr}{ast.unparse(move.syntax)[len(ast.unparse(move.syntax.func)) :]}"
     return None
 
 
@@ -345,7 +352,9 @@ def _behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
 
 def _inside(node: Node, statement: ast.stmt) -> Point | None:
     environment = node.function.before.get(statement)
-    return Point(environment, node.function.guards.get(statement, node.guard), node) if environment is not None else None
+    return (
+        Point(environment, node.function.guards.get(statement, node.guard), node) if environment is not None else None
+    )
 
 
 def _target(node: Node) -> str | None:

@@ -152,7 +152,9 @@ def _test_around(move: Node) -> ast.expr | None:
     tests: list[ast.expr] = []
     statement = move.statement
     for one in ast.walk(move.function.syntax):
-        if (isinstance(one, ast.If) and any(statement is each for part in one.body for each in ast.walk(part))) or (isinstance(one, ast.IfExp) and any(move.syntax is each for each in ast.walk(one.body))):
+        if (isinstance(one, ast.If) and any(statement is each for part in one.body for each in ast.walk(part))) or (
+            isinstance(one, ast.IfExp) and any(move.syntax is each for each in ast.walk(one.body))
+        ):
             tests.append(one.test)
     return tests[0] if len(tests) == 1 and len(move.guard) == 1 else None
 
@@ -217,7 +219,9 @@ def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     owner = point.node.function.owner
     if itself is not None and owner is not None and point.binds(str(itself.extra)) is itself:
         for attribute in ("device", "_device"):
-            if owner.sets(attribute) and (point.node.function.name != "__init__" or (itself, attribute) in point.environment):
+            if owner.sets(attribute) and (
+                point.node.function.name != "__init__" or (itself, attribute) in point.environment
+            ):
                 text = f"{itself.extra}.{attribute}"
                 yield Suffix(f".to({text})", text)
 
@@ -231,9 +235,14 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     """`x.device` of a tensor here that must be where the value has to go."""
     side = device_side(conflict)
     for name, node in point.environment.items():
-        if isinstance(name, str) and node in side and name.isidentifier() and _is_tensor(analysis, node) and _is_given(node, point):
+        if (
+            isinstance(name, str)
+            and node in side
+            and name.isidentifier()
+            and _is_tensor(analysis, node)
+            and _is_given(node, point)
+        ):
             yield Suffix(f".to({name}.device)", f"{name}.device", follows=analysis.kinds.of(node) is Kind.TENSOR)
-
 
     yield from _of_module(analysis, conflict, point)
 
