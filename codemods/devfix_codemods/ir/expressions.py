@@ -2,7 +2,8 @@
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
@@ -28,6 +29,14 @@ def unkeyed(name: str) -> object:
     return ast.literal_eval(name[1:-1]) if name.startswith("[") else name
 
 
+def _element_of(display: Node, index: object) -> Node | None:
+    """An element of a display, where none before it is starred."""
+    if not isinstance(index, int) or not -len(display.args) <= index < len(display.args):
+        return None
+    starred = any(isinstance(each.syntax, ast.Starred) for each in display.args)
+    return None if starred else display.args[index]
+
+
 class Expressions:
     """Values of expressions in the environment of the moment."""
 
@@ -45,7 +54,7 @@ class Expressions:
         self._snapshot: Environment | None = None
 
     def node(self, op: Op, syntax: ast.AST | None, args: tuple[Node, ...], extra: object = None) -> Node:
-        return Node(op, syntax, args, extra, self.guard, self.function, self.statement)  # type: ignore[arg-type]
+        return Node(op, syntax, args, extra, self.guard, self.function, self.statement)
 
     def snapshot(self) -> Environment:
         """The environment of the moment, copied once until it changes."""
@@ -90,7 +99,7 @@ class Expressions:
         if known is not None:
             return known
         handler = _HANDLERS.get(type(expression))
-        node = handler(self, expression) if handler is not None else self._parts(expression)
+        node: Node = handler(self, expression) if handler is not None else self._parts(expression)
         self.tests.values[expression] = node
         return node
 
@@ -144,13 +153,8 @@ class Expressions:
             found = self.environment.get((base, key)) if key is not None else None
             if found is not None:
                 return found
-            if (
-                base.op is Op.SEQUENCE
-                and isinstance(index.extra, int)
-                and -len(base.args) <= index.extra < len(base.args)
-            ):
-                if not any(isinstance(each.syntax, ast.Starred) for each in base.args):
-                    return base.args[index.extra]
+            if base.op is Op.SEQUENCE and (element := _element_of(base, index.extra)) is not None:
+                return element
             if base.op is Op.MAPPING and isinstance(base.extra, tuple) and index.extra in base.extra:
                 return base.args[base.extra.index(index.extra)]
             found = self.node(Op.ITEM, one, (base,), index.extra)
@@ -316,7 +320,7 @@ class Expressions:
 _PASSING = frozenset({"builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
 _PASSING |= {"itertools.islice", "itertools.cycle", "builtins.next"}
 _COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict", ast.GeneratorExp: "generator"}
-_HANDLERS = {
+_HANDLERS: dict[type[ast.expr], Callable[[Any, Any], Node]] = {
     ast.Constant: Expressions._constant,
     ast.Name: Expressions._name,
     ast.Attribute: Expressions._attribute,

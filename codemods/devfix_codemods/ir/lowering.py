@@ -443,8 +443,8 @@ class Lowering(Expressions):
                 found = self.value(index)
                 constant = found.extra if found.op is Op.CONST else None
                 self.function.stores.append(Store(base, constant, value, self.guard, self.statement, False, found))
-                if (name := item_key(found)) is not None:
-                    self.environment[(base, name)] = value
+                if (item := item_key(found)) is not None:
+                    self.environment[(base, item)] = value
                     self.touched()
 
     def _unpack(self, element: ast.expr, value: Node, index: int, count: int) -> None:

@@ -63,9 +63,9 @@ class Constraints:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""
         origins = [self.births.roots(one) for one in values]
         for index, one in enumerate(values):
-            if one is not node and not any(one in other for at, other in enumerate(origins) if at != index):
-                if not any(origins[index] & other for at, other in enumerate(origins) if at != index):
-                    self.graph.meets(one, node, "other-path", node.guard)
+            others = [other for at, other in enumerate(origins) if at != index]
+            if one is not node and not any(one in other or origins[index] & other for other in others):
+                self.graph.meets(one, node, "other-path", node.guard)
 
     def _after(self, node: Node) -> None:
         if node not in self.births.moved_in_place:
@@ -140,10 +140,10 @@ class Constraints:
     def _fields(self, function: Function) -> None:
         """What a method leaves in attributes is what others find there."""
         itself = function.self_node
-        for key, value in function.finals.items():
-            if isinstance(key, str) or key[1].startswith("["):
+        for stored, value in function.finals.items():
+            if isinstance(stored, str) or stored[1].startswith("["):
                 continue
-            base, attribute = key
+            base, attribute = stored
             owner = self.births.class_of(base)
             if owner is None or not self.may_live(value):
                 continue
@@ -290,17 +290,7 @@ class Constraints:
             self._unknown(node, callee)
             return
         if kind is Kind.MODULE and row not in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST, Effect.READ}:
-            if method in {"eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"}:
-                self.graph.same(base, node, "certain", node.guard)
-            elif method in {"load_state_dict", "register_buffer", "add_module", "register_forward_hook"}:
-                return
-            else:
-                self._operands(
-                    node,
-                    (base, *self.births.unmoved_arguments(node)),
-                    self._strength_of_method(node, owner),
-                    scalars=False,
-                )
+            self._method_of_module(node, base, method, owner)
             return
         if row is Effect.BACKWARD:
             self._operands(
@@ -320,6 +310,13 @@ class Constraints:
             self._operands(node, (base, *node.args[1:]), "operation", scalars=False)
         elif row is None:
             self._unknown(node, callee)
+
+    def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
+        if method in _GIVING_ITSELF:
+            self.graph.same(base, node, "certain", node.guard)
+        elif method not in _KEEPING:
+            given = (base, *self.births.unmoved_arguments(node))
+            self._operands(node, given, self._strength_of_method(node, owner), scalars=False)
 
     def _strength_of_call(self, node: Node, otherwise: str) -> str:
         if node in self.kinds.differentiable:
@@ -404,6 +401,10 @@ def _is_of_tensor(index: Node | None) -> bool:
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
 """Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
 
+_GIVING_ITSELF = frozenset({"eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"})
+"""Methods of modules that give the module back."""
+_KEEPING = frozenset({"load_state_dict", "register_buffer", "add_module", "register_forward_hook"})
+"""Methods of modules that compute nothing."""
 _NO_FLOW = frozenset(
     {Effect.READ, Effect.ARRAY, Effect.OTHER, Effect.MODULE, Effect.FACTORY, Effect.HOST, Effect.LOAD, Effect.SYNC}
 )

@@ -43,7 +43,7 @@ def _moves(births: "Births") -> Iterator[tuple[Place, Guard]]:
 
 
 def _asked(node: Node) -> Iterator[Literal]:
-    """`torch.cuda.is_available()`, `x.is_cuda` and `x.device.type == "cpu"`: what a program asks of the place of values."""
+    """`torch.cuda.is_available()`, `x.is_cuda` and `x.device.type == "cpu"`: what is asked of the place of values."""
     if (node.op is Op.CALL and name(node.args[0]) in _AVAILABILITY) or (node.op is Op.ATTR and node.extra == "is_cuda"):
         yield key(node), False
     elif node.op is Op.COMPARE and len(node.args) == 2 and node.extra in {("Eq",), ("NotEq",)}:

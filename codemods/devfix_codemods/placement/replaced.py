@@ -1,4 +1,4 @@
-"""Containers whose parts the program replaces by moved ones, itself or by what it calls: `batch[k] = batch[k].to(device)`."""
+"""Containers whose parts are replaced by moved ones, by the code or by what it calls: `batch[k] = batch[k].to(d)`."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def _whole(node: Node) -> Node:
 
 
 def _moved_in_place(births: "Births", call: Node, parameters: set[Node]) -> Iterator[Node]:
-    """What a call gets to replace its parts: by a function that is read, or by one that is told a device and gives nothing."""
+    """What a call gets to replace its parts: by a function that is read, or that is told a device and gives nothing."""
     called = births.calls.get(call)
     if called is not None:
         yield from (argument for argument, parameter in bound(call, called) if parameter in parameters)

@@ -89,66 +89,108 @@ def _is_itself(source: Source, step: Step | None) -> bool:
 
 def ends(graph: Graph, birth: Source) -> list[Conflict]:
     """All sources that `birth` must share its place with, the strongest first, one for each value they stand at."""
-    if not graph.host_only.isdisjoint(birth.guard):
-        return []
-    start_cost = sum(COSTS[link] for link in birth.links)
-    order = count()
-    queue: list[tuple[float, int, Node, Turn | None, tuple[int, ...], Guard, Step | None, bool]] = []
-    heappush(queue, (start_cost, next(order), birth.node, None, (), birth.guard, None, birth.scalar))
-    visits: dict[tuple[Node, Turn | None], list[tuple[tuple[int, ...], Guard]]] = {}
-    found: list[Conflict] = []
-    seen_ends: set[Source] = set()
-    states = 0
-    while queue and states < MOST_STATES:
-        cost, _, node, came, calls, guard, step, scalar = heappop(queue)
-        known = visits.setdefault((node, came), [])
-        if len(known) >= VISITS or any(stack == calls and other <= guard for stack, other in known):
-            continue
-        known.append((calls, guard))
-        states += 1
-        stop = False
-        if step is not None or birth.birth is Birth.READER:  # what numpy reads may itself be the move
-            for source in graph.sources.get(node, ()):
-                if source.birth is Birth.COPIED and birth.birth is not Birth.READER:
-                    continue
-                if step is None and not (source.birth is Birth.MOVE and source.place.sure):
-                    continue
-                stop = stop or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
-                if source in seen_ends or source is birth or _is_itself(source, step):
-                    continue
-                total = cost + sum(COSTS[link] for link in source.links)
-                if total <= FARTHEST and not contradictory(source.guard, guard):
-                    seen_ends.add(source)
-                    found.append(_conflict(birth, source, step, guard, total))
-        if stop:
-            continue
-        for edge in graph.edges.get(node, ()):
-            turn = edge.turn
-            if came is not None and turn is _BLOCKED[came]:
+    return [] if not graph.host_only.isdisjoint(birth.guard) else _Search(graph, birth).run()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """Where a path has come to: how weak it is, by which turn, inside of which calls, and under which condition."""
+
+    cost: float
+    node: Node
+    came: Turn | None
+    calls: tuple[int, ...]
+    guard: Guard
+    step: Step | None
+    scalar: bool
+
+
+class _Search:
+    """One search, from one birth."""
+
+    def __init__(self, graph: Graph, birth: Source) -> None:
+        self._graph = graph
+        self._birth = birth
+        self._reads = birth.birth is Birth.READER
+        self._order = count()
+        self._queue: list[tuple[float, int, _State]] = []
+        self._visits: dict[tuple[Node, Turn | None], list[tuple[tuple[int, ...], Guard]]] = {}
+        self._found: dict[Source, Conflict] = {}
+
+    def run(self) -> list[Conflict]:
+        birth = self._birth
+        cost = sum(COSTS[link] for link in birth.links)
+        self._push(_State(cost, birth.node, None, (), birth.guard, None, birth.scalar))
+        states = 0
+        while self._queue and states < MOST_STATES:
+            state = heappop(self._queue)[2]
+            if self._is_known(state):
                 continue
-            if edge.scalars and scalar:
+            states += 1
+            if not self._arrive(state):
+                for edge in self._graph.edges.get(state.node, ()):
+                    self._follow(state, edge)
+        return sorted(self._found.values(), key=lambda one: -one.confidence)
+
+    def _push(self, state: _State) -> None:
+        heappush(self._queue, (state.cost, next(self._order), state))
+
+    def _is_known(self, state: _State) -> bool:
+        """Whether the value was reached before, by a path that could go on as this one can."""
+        known = self._visits.setdefault((state.node, state.came), [])
+        if len(known) >= VISITS or any(calls == state.calls and guard <= state.guard for calls, guard in known):
+            return True
+        known.append((state.calls, state.guard))
+        return False
+
+    def _arrive(self, state: _State) -> bool:
+        """Note the sources that stand here; whether the path ends."""
+        if state.step is None and not self._reads:
+            return False
+        ended = False
+        for source in self._graph.sources.get(state.node, ()):
+            if source.birth is Birth.COPIED and not self._reads:
                 continue
-            if birth.birth is Birth.READER and edge.link.startswith(_SUPPORTING):
-                continue  # what numpy reads belongs on the host
-            if step is None and edge.other in birth.node.args and birth.birth in _PARTS:
-                continue  # what it was unpacked from holds others as well
-            if step is not None and edge.other is (step.before.node if step.before is not None else birth.node):
+            if state.step is None and not (source.birth is Birth.MOVE and source.place.sure):
+                continue  # what numpy reads may itself be the move
+            ended = ended or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
+            if source in self._found or source is self._birth or _is_itself(source, state.step):
                 continue
-            further = cost + edge.cost
-            if further > FARTHEST or contradictory(edge.guard, guard) or not graph.host_only.isdisjoint(edge.guard):
-                continue
-            stack = calls
-            if edge.site:
-                changed = _entered(calls, edge)
-                if changed is None:
-                    continue
-                stack = changed
-            state = (
-                *(further, next(order), edge.other, turn if turn in _BLOCKED else None, stack),
-                *(joined(guard, edge.guard), Step(edge, edge.other, step), _is_scalar(graph, node, edge.other, scalar)),
-            )
-            heappush(queue, state)
-    return sorted(found, key=lambda one: -one.confidence)
+            cost = state.cost + sum(COSTS[link] for link in source.links)
+            if cost <= FARTHEST and not contradictory(source.guard, state.guard):
+                self._found[source] = _conflict(self._birth, source, state.step, state.guard, cost)
+        return ended
+
+    def _follow(self, state: _State, edge: Edge) -> None:
+        if self._is_barred(state, edge):
+            return
+        cost = state.cost + edge.cost
+        if (
+            cost > FARTHEST
+            or contradictory(edge.guard, state.guard)
+            or not self._graph.host_only.isdisjoint(edge.guard)
+        ):
+            return
+        calls = _entered(state.calls, edge) if edge.site else state.calls
+        if calls is None:
+            return
+        turn = edge.turn if edge.turn in _BLOCKED else None
+        step = Step(edge, edge.other, state.step)
+        scalar = _is_scalar(self._graph, state.node, edge.other, state.scalar)
+        self._push(_State(cost, edge.other, turn, calls, joined(state.guard, edge.guard), step, scalar))
+
+    def _is_barred(self, state: _State, edge: Edge) -> bool:
+        """Whether the kinds of the constraint and of the value forbid to go on by it."""
+        if state.came is not None and edge.turn is _BLOCKED[state.came]:
+            return True
+        if edge.scalars and state.scalar:
+            return True
+        if self._reads and edge.link.startswith(_SUPPORTING):
+            return True  # what numpy reads belongs on the host
+        birth = self._birth
+        if state.step is None:  # what it was unpacked from holds others as well
+            return edge.other in birth.node.args and birth.birth in _PARTS
+        return edge.other is (state.step.before.node if state.step.before is not None else birth.node)
 
 
 def _is_scalar(graph: Graph, node: Node, other: Node, scalar: bool) -> bool:

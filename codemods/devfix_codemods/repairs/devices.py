@@ -7,6 +7,7 @@ tensor at hand.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Guard, Node, Op
@@ -85,11 +86,10 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     move = conflict.end.node
     if conflict.end.place.where is not Where.DEVICE:
         return
-    call = move.args[1] if move.op is Op.AFTER else move
-    call = _moving(call)
+    call = _moving(move.args[1] if move.op is Op.AFTER else move)
     if call is None or not isinstance(call.syntax, ast.Call) or not isinstance(call.syntax.func, ast.Attribute):
-        device = conflict.end.place.node
-        named = device.syntax if device is not None else None
+        placed = conflict.end.place.node
+        named = placed.syntax if placed is not None else None
         named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
         if isinstance(named, ast.expr) and _means_same(named, move, point):
             text = ast.unparse(named)
@@ -149,14 +149,15 @@ def is_accelerator(analysis: Analysis, device: Node) -> bool:
 
 def _test_around(move: Node) -> ast.expr | None:
     """The one test under which a move is made, where it is the whole condition of the move."""
-    tests: list[ast.expr] = []
-    statement = move.statement
-    for one in ast.walk(move.function.syntax):
-        if (isinstance(one, ast.If) and any(statement is each for part in one.body for each in ast.walk(part))) or (
-            isinstance(one, ast.IfExp) and any(move.syntax is each for each in ast.walk(one.body))
-        ):
-            tests.append(one.test)
+    tests = [one.test for one in ast.walk(move.function.syntax) if _is_taken(one, move)]
     return tests[0] if len(tests) == 1 and len(move.guard) == 1 else None
+
+
+def _is_taken(choice: ast.AST, move: Node) -> TypeGuard[ast.If | ast.IfExp]:
+    """Whether a move is made where the test of a choice holds."""
+    if isinstance(choice, ast.If):
+        return any(move.statement is each for part in choice.body for each in ast.walk(part))
+    return isinstance(choice, ast.IfExp) and any(move.syntax is each for each in ast.walk(choice.body))
 
 
 def _moving(node: Node) -> Node | None:
@@ -202,19 +203,19 @@ def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
     names: dict[str, Node] = {}
     function = point.node.function.parent
-    for name, node in point.environment.items():
-        if isinstance(name, str):
-            names.setdefault(name, node)
+    bound = [point.environment]
     while function is not None:
-        for name, node in function.finals.items():
-            if isinstance(name, str):
-                names.setdefault(name, node)
+        bound.append(function.finals)
         function = function.parent
-    for name in sorted(names, key=lambda one: (one != "device", "device" not in one, len(one))):
-        if guarded and is_accelerator(analysis, names[name]):
+    for environment in bound:
+        for one, node in environment.items():
+            if isinstance(one, str):
+                names.setdefault(one, node)
+    for text in sorted(names, key=lambda one: (one != "device", "device" not in one, len(one))):
+        if guarded and is_accelerator(analysis, names[text]):
             continue  # it fails where the program moves nothing
-        if "device" in name and "devices" not in name and _is_device(analysis, names[name]):
-            yield Suffix(f".to({name})", name)
+        if "device" in text and "devices" not in text and _is_device(analysis, names[text]):
+            yield Suffix(f".to({text})", text)
     itself = point.node.function.self_node
     owner = point.node.function.owner
     if itself is not None and owner is not None and point.binds(str(itself.extra)) is itself:
@@ -234,15 +235,11 @@ def _is_device(analysis: Analysis, node: Node) -> bool:
 def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """`x.device` of a tensor here that must be where the value has to go."""
     side = device_side(conflict)
-    for name, node in point.environment.items():
-        if (
-            isinstance(name, str)
-            and node in side
-            and name.isidentifier()
-            and _is_tensor(analysis, node)
-            and _is_given(node, point)
-        ):
-            yield Suffix(f".to({name}.device)", f"{name}.device", follows=analysis.kinds.of(node) is Kind.TENSOR)
+    for bound, node in point.environment.items():
+        if not isinstance(bound, str) or node not in side or not bound.isidentifier():
+            continue
+        if _is_tensor(analysis, node) and _is_given(node, point):
+            yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=analysis.kinds.of(node) is Kind.TENSOR)
 
     yield from _of_module(analysis, conflict, point)
 
@@ -282,7 +279,7 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
 
 
 def _is_given(node: Node, point: Point) -> bool:
-    """Whether a parameter is a tensor at the point: where all its uses are under a condition, it may be None elsewhere."""
+    """Whether a parameter is a tensor at the point: where each use is under a condition, it may be None."""
     if node.op is not Op.PARAM:
         return True
     uses = [one for one in node.function.nodes if node in one.args and one.op not in {Op.PHI, Op.COMPARE}]

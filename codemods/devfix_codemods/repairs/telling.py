@@ -130,7 +130,7 @@ def _text(node: Node) -> str:
     if isinstance(node.syntax, ast.expr | ast.Assign | ast.AugAssign):
         text = ast.unparse(node.syntax).replace("\n", " ")
         return text if len(text) <= 60 else f"{text[:57]}..."
-    return str(node.extra or "it")
+    return str(node.extra) if node.extra is not None else "it"
 
 
 def _span(source: Source, node: Node) -> Span | None:
