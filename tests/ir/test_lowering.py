@@ -82,7 +82,7 @@ STORES = {
     "one of a display with a star": ("d = [*x, 1]\nprobe(d[0])", "list(each(x), 1)[0]"),
     "a name of the module": ("x = 1\ndef f():\n    probe(x)", "1"),
     "a name that is bound later": ("def f():\n    probe(x)\nx = 1", "1"),
-    "a name that is bound twice": ("x = 1\ndef f():\n    probe(x)\nx = 2", "(1 | 2)"),
+    "a name that is bound twice": ("x = 1\ndef f():\n    probe(x)\nx = 2", "2"),
     "a name of nobody": ("def f():\n    probe(x)", "x"),
     "global": ("x = 1\ndef f():\n    global x\n    x = 2\n    probe(x)", "2"),
     "what others bind by global": ("x = None\ndef f():\n    probe(x)\ndef g():\n    global x\n    x = 2", "(None | 2)"),
