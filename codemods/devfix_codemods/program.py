@@ -77,7 +77,7 @@ class Program:
     @cached_property
     def placement(self) -> Analysis:
         """Where values live, as constraints that the whole file says, and the conflicts between them."""
-        return Analysis(self.tree, Outside(self.unit, self._defined, self.classes.is_managed))
+        return Analysis(self.tree, Outside(self.unit, self._defined, self.classes.is_managed), self.source)
 
     def _defined(self, home: Hashable, dotted: str) -> tuple[Hashable, ast.Module, str] | None:
         """The file that defines an imported name, its tree, and the name there."""

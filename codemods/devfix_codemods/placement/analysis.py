@@ -11,17 +11,26 @@ from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict, ends
+from devfix_codemods.source import Source as File
 
 
 class Analysis:
     """What is known of where the values of one file live."""
 
-    def __init__(self, tree: ast.Module, outside: Outside | None = None) -> None:
+    def __init__(self, tree: ast.Module, outside: Outside | None = None, file: File | None = None) -> None:
         self.module = lower(tree)
+        self._file = file
         self.constraints = Constraints(self.module, outside or Outside())
         self.kinds = self.constraints.kinds
         self.graph = self.constraints.graph
         self._ends: dict[Source, list[Conflict]] = {}
+
+    def text(self, expression: ast.expr) -> str:
+        """An expression as the file spells it, on one line."""
+        spelled = "\n"
+        if self._file is not None and hasattr(expression, "lineno"):
+            spelled = self._file.segment(self._file.span(expression))
+        return ast.unparse(expression) if "\n" in spelled else spelled
 
     @cached_property
     def conflicts(self) -> list[Conflict]:

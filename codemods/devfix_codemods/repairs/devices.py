@@ -92,7 +92,7 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         named = placed.syntax if placed is not None else None
         named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
         if isinstance(named, ast.expr) and _means_same(named, move, point):
-            text = ast.unparse(named)
+            text = analysis.text(named)
             yield Suffix(f".to({text})", text)
         return
     syntax = call.syntax
@@ -109,18 +109,18 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
                 return
     if any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
         given = given[:1]
-        arguments = ast.unparse(given[0])
+        arguments = analysis.text(given[0])
     else:
-        parts = [ast.unparse(one) for one in syntax.args]
-        parts += [f"{one.arg}={ast.unparse(one.value)}" for one in syntax.keywords if one.arg != "dtype"]
+        parts = [analysis.text(one) for one in syntax.args]
+        parts += [f"{one.arg}={analysis.text(one.value)}" for one in syntax.keywords if one.arg != "dtype"]
         arguments = ", ".join(parts)
-    device = ast.unparse(given[0]) if given and syntax.func.attr == "to" else None
+    device = analysis.text(given[0]) if given and syntax.func.attr == "to" else None
     if syntax.func.attr == "cuda":
         device = '"cuda"' if not given else None
     if syntax.func.attr == "type":
         return
     if test is not None:
-        yield Suffix(f".{syntax.func.attr}({arguments})", None, test=ast.unparse(test))
+        yield Suffix(f".{syntax.func.attr}({arguments})", None, test=analysis.text(test))
     else:
         yield Suffix(f".{syntax.func.attr}({arguments})", device)
 
