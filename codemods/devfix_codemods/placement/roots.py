@@ -85,7 +85,7 @@ class Roots:
         return found
 
 
-_CHAINED = frozenset(
-    "float long double half int bool detach unsqueeze squeeze view contiguous requires_grad_ eval train".split()
-)
+_CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool", "detach"})
+_VIEWS = frozenset({"unsqueeze", "squeeze", "view", "contiguous"})
+_CHAINED = _CONVERSIONS | _VIEWS | {"requires_grad_", "eval", "train"}
 """Methods that give what they are called on, converted or seen in another shape."""
