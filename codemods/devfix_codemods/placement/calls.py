@@ -1,4 +1,4 @@
-"""Which calls run which functions of the same file."""
+"""Which calls run which functions of the same file, and which values are such functions."""
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
@@ -44,10 +44,16 @@ def _resolved(node: Node, module: Module) -> Node:
     return node
 
 
+def function_of(node: Node, module: Module) -> Function | None:
+    """The function of this file that a value is."""
+    found = _resolved(node, module)
+    return found.extra if found.op is Op.FUNCTION and isinstance(found.extra, Function) else None
+
+
 def _called(callee: Node, module: Module, instances: dict[Node, Class]) -> Function | None:
+    if (function := function_of(callee, module)) is not None:
+        return function
     callee = _resolved(callee, module)
-    if callee.op is Op.FUNCTION and isinstance(callee.extra, Function):
-        return callee.extra
     if callee.op is Op.CLASS and isinstance(callee.extra, Class):
         return method(callee.extra, "__init__")
     if (itself := instances.get(callee)) is not None and not any(names(one) for one in itself.bases):

@@ -8,30 +8,11 @@ import ast
 import re
 from collections import defaultdict
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_module_class, kind, libraries, method_effect
+from devfix_codemods.catalogue import Kind, canonical, is_module_class, kind
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
-
-_SELF_METHODS = frozenset(
-    [
-        "to",
-        "cuda",
-        "cpu",
-        "eval",
-        "train",
-        "half",
-        "float",
-        "double",
-        "requires_grad_",
-        "bfloat16",
-        "share_memory",
-        "detach",
-        "clone",
-        "apply",
-    ]
-)
-"""Methods whose result is of the kind of their receiver."""
+from devfix_codemods.placement.evidence import of_api, of_method
 
 
 class Kinds:
@@ -41,12 +22,12 @@ class Kinds:
         self._parent: dict[Node, Node] = {}
         self._facts: dict[Node, dict[Kind, int]] = defaultdict(lambda: defaultdict(int))
         self.module = module
-        self._calls = calls
+        self.calls = calls
         self.instances: dict[Node, Class] = {}
         self.given: dict[Node, list[Node]] = defaultdict(list)
         """What the calls in this file give each parameter."""
-        self._stateful: list[Node] = []
-        self._losses: list[Node] = []
+        self.stateful: list[Node] = []
+        self.losses: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
         for function in module.functions:
             self._function(function)
@@ -76,17 +57,17 @@ class Kinds:
 
     def has_parameters(self, node: Node) -> bool:
         """Whether the parameters, or the state, of a module are asked for."""
-        return self.find(node) in {self.find(one) for one in self._stateful}
+        return self.find(node) in {self.find(one) for one in self.stateful}
 
     def is_loss(self, node: Node) -> bool:
         """Whether a callee is a loss of torch, a function or a module of which all that it gets are tensors."""
         return any(
             canonical(one) in rows.LOSSES or one.rpartition(".")[2] in _LOSS_FUNCTIONS for one in names(node)
-        ) or (self.find(node) in {self.find(one) for one in self._losses})
+        ) or (self.find(node) in {self.find(one) for one in self.losses})
 
     def losses_of(self, node: Node) -> set[str]:
         """The losses of torch of which a value may be an object."""
-        return {canonical(names(one.args[0])[0]) for one in self._losses if self.find(one) is self.find(node)}
+        return {canonical(names(one.args[0])[0]) for one in self.losses if self.find(one) is self.find(node)}
 
     def class_of(self, node: Node) -> Class | None:
         """The class of this file of which a value is an object."""
@@ -102,7 +83,7 @@ class Kinds:
             if made.op is Op.CALL and self.find(made) in called and self.of(made) is None:
                 last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
                 if str(last).rpartition(".")[2][:1].isupper():
-                    self._say(made, Kind.MODULE, 1)
+                    self.say(made, Kind.MODULE, 1)
 
     # Unification
 
@@ -116,7 +97,7 @@ class Kinds:
             parent[node], node = root, parent[node]
         return root
 
-    def _unify(self, one: Node, other: Node) -> None:
+    def unify(self, one: Node, other: Node) -> None:
         first, second = self.find(one), self.find(other)
         if first is second:
             return
@@ -126,7 +107,7 @@ class Kinds:
         if second in self.instances:
             self.instances.setdefault(first, self.instances.pop(second))
 
-    def _say(self, node: Node, kind_: Kind, weight: int = 2) -> None:
+    def say(self, node: Node, kind_: Kind, weight: int = 2) -> None:
         self._facts[self.find(node)][kind_] += weight
 
     # Evidence
@@ -134,9 +115,9 @@ class Kinds:
     def _is_module_class(self, one: Class, seen: set[Class]) -> bool:
         seen.add(one)
         for base in one.bases:
-            if base.op is Op.CLASS and isinstance(base.extra, Class) and base.extra not in seen:
-                if self._is_module_class(base.extra, seen):
-                    return True
+            inside = base.extra if base.op is Op.CLASS and isinstance(base.extra, Class) else None
+            if inside is not None and inside not in seen and self._is_module_class(inside, seen):
+                return True
             for qualified in names(base):
                 last = qualified.rpartition(".")[2]
                 if (
@@ -162,27 +143,27 @@ class Kinds:
         if owner is not None and itself is not None:
             self.instances.setdefault(self.find(itself), owner)
             if owner in self.module_classes:
-                self._say(itself, Kind.MODULE, 4)
+                self.say(itself, Kind.MODULE, 4)
         for parameter, node in function.parameters.items():
             default = function.defaults.get(parameter)
             if default is not None and not (default.op is Op.CONST and default.extra is None):
-                self._unify(node, default)
+                self.unify(node, default)
         for store in function.stores:
-            if store.is_attribute and (one := self._object(store.base)) is not None:
-                self._unify(one.field_of(str(store.key)), store.value)
+            if store.is_attribute and (one := self.object_class(store.base)) is not None:
+                self.unify(one.field_of(str(store.key)), store.value)
 
     def _annotated(self, node: Node, annotation: object) -> None:
         text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
         words = set(text.replace("|", " ").replace("[", " ").replace("]", " ").replace(",", " ").split())
         last = {one.rpartition(".")[2] for one in words}
         if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS and not last & _ANNOTATIONS[Kind.TENSOR]:
-            self._say(node, Kind.SEQUENCE, 3)  # one of tensors counts as a tensor, which its elements are
+            self.say(node, Kind.SEQUENCE, 3)  # one of tensors counts as a tensor, which its elements are
             return
         for kind_, found in _ANNOTATIONS.items():
             if last & found:
-                self._say(node, kind_, 3)
+                self.say(node, kind_, 3)
 
-    def _object(self, base: Node) -> Class | None:
+    def object_class(self, base: Node) -> Class | None:
         return self.instances.get(self.find(base)) or self._self_class(base)
 
     def _self_class(self, base: Node) -> Class | None:
@@ -193,151 +174,81 @@ class Kinds:
         for one in node.args:
             if one.op is Op.CONST and one.extra is None:
                 continue
-            self._unify(node, one)
+            self.unify(node, one)
 
     def _const(self, node: Node) -> None:
         value = node.extra
-        if isinstance(value, bool) or isinstance(value, (int, float, complex)):
-            self._say(node, Kind.NUMBER)
+        if isinstance(value, (int, float, complex)):
+            self.say(node, Kind.NUMBER)
         elif isinstance(value, (str, bytes)):
-            self._say(node, Kind.DEVICE if is_device_text(value) else Kind.TEXT)
+            self.say(node, Kind.DEVICE if is_device_text(value) else Kind.TEXT)
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]
-        owner = self._object(base)
+        owner = self.object_class(base)
         if owner is not None and isinstance(node.extra, str) and owner.sets(node.extra):
-            self._unify(owner.field_of(node.extra), node)
+            self.unify(owner.field_of(node.extra), node)
         for qualified in names(node)[:1]:
             found = kind(qualified)
             if found is Kind.DTYPE:
-                self._say(node, found, 9)
+                self.say(node, found, 9)
         if node.extra == "device":
-            self._say(node, Kind.DEVICE)
-        elif node.extra in {"dtype"}:
-            self._say(node, Kind.DTYPE)
+            self.say(node, Kind.DEVICE)
+        elif node.extra == "dtype":
+            self.say(node, Kind.DTYPE)
 
     def _after(self, node: Node) -> None:
-        self._unify(node, node.args[0])
+        self.unify(node, node.args[0])
 
     def _operation(self, node: Node) -> None:
         if any(self.of(one) is Kind.TENSOR for one in node.args):
-            self._say(node, Kind.TENSOR)
+            self.say(node, Kind.TENSOR)
 
     def _item(self, node: Node) -> None:
         if self.of(node.args[0]) is Kind.TENSOR:
-            self._say(node, Kind.TENSOR)
+            self.say(node, Kind.TENSOR)
 
     def _sequence(self, node: Node) -> None:
-        self._say(node, Kind.SEQUENCE)
+        self.say(node, Kind.SEQUENCE)
 
     def _mapping(self, node: Node) -> None:
-        self._say(node, Kind.MAPPING)
+        self.say(node, Kind.MAPPING)
 
     def _comprehension(self, node: Node) -> None:
-        self._say(node, Kind.MAPPING if node.extra == "dict" else Kind.SEQUENCE)
+        self.say(node, Kind.MAPPING if node.extra == "dict" else Kind.SEQUENCE)
 
     def _iter(self, node: Node) -> None:
         iterable = node.args[0]
         if iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM} and _LOADER.search(str(iterable.extra)):
-            self._say(iterable, Kind.LOADER, 1)
+            self.say(iterable, Kind.LOADER, 1)
         self._item(node)
 
     def _function_node(self, node: Node) -> None:
-        self._say(node, Kind.FUNCTION, 4)
+        self.say(node, Kind.FUNCTION, 4)
 
     def _call(self, node: Node) -> None:
         callee = node.args[0]
-        called = self._calls.get(node)
+        called = self.calls.get(node)
         if called is not None:
             self._local_call(node, called)
         made = callee.extra if callee.op is Op.CLASS else None
         if isinstance(made, Class):
             self.instances.setdefault(self.find(node), made)
-            self._say(node, Kind.MODULE if made in self.module_classes else Kind.OTHER, 4)
+            self.say(node, Kind.MODULE if made in self.module_classes else Kind.OTHER, 4)
             return
         if callee.op is Op.ATTR and name(callee) is None:
-            self._method(node, callee)
+            of_method(self, node, callee)
             return
         for qualified in names(callee)[:1]:
-            self._api(node, qualified)
+            of_api(self, node, qualified)
 
     def _local_call(self, node: Node, called: Function) -> None:
         for argument, parameter in bound(node, called):
-            self._unify(parameter, argument)
+            self.unify(parameter, argument)
             self.given[parameter].append(argument)
         for value, _ in called.returns:
             if not (value.op is Op.CONST and value.extra is None) and not called.yields:
-                self._unify(node, value)
-
-    def _api(self, node: Node, qualified: str) -> None:
-        found = kind(qualified)
-        if found is not None:
-            self._say(node, found, 3)
-        if canonical(qualified) in rows.LOSSES:
-            self._losses.append(node)
-        row = effect(qualified)
-        if row in _MAKING_TENSORS or qualified == "torch.normal":
-            self._say(node, Kind.TENSOR, 3)
-        elif row in {Effect.MODULE, Effect.BARE, Effect.WRAP}:
-            self._say(node, Kind.MODULE, 3)
-            if row is Effect.WRAP and len(node.args) > 1:
-                self._say(node.args[1], Kind.MODULE)
-        elif row is Effect.ARRAY:
-            self._say(node, Kind.ARRAY)
-        elif row is Effect.PASS and len(node.args) > 1:
-            self._unify(node, node.args[1])
-        computes = row is Effect.ARITHMETIC and qualified.startswith("torch.nn.functional.")
-        if (row in _TAKING_TENSORS or computes) and qualified.startswith("torch.") and len(node.args) > 1:
-            self._say(node.args[1], Kind.TENSOR)
-            meets = (row is Effect.MEET and canonical(qualified) not in rows.SECOND_IS_NUMBER) or computes
-            if meets and len(node.args) > 2 and node.extra[1] is None:  # type: ignore[index]
-                self._say(node.args[2], Kind.TENSOR)
-        if qualified.startswith("torch.optim.") and qualified.rpartition(".")[2][:1].isupper():
-            self._say(node, Kind.OPTIMIZER, 3)
-        if qualified.startswith("torch.") and isinstance(node.extra, tuple):
-            for argument, keyword in zip(node.args[1:], node.extra):
-                if keyword == "device":
-                    self._say(argument, Kind.DEVICE, 3)
-                elif keyword == "dtype":
-                    self._say(argument, Kind.DTYPE, 3)
-        if qualified.rpartition(".")[2] in libraries.MODULE_MAKERS:
-            self._say(node, Kind.TOKENIZER if "oken" in qualified or "Processor" in qualified else Kind.MODULE)
-
-    def _method(self, node: Node, callee: Node) -> None:
-        base, method = callee.args[0], str(callee.extra)
-        owner = self._object(base)
-        if owner is not None and method in owner.methods and node not in self._calls:
-            return
-        if method in _SELF_METHODS:
-            self._unify(node, base)
-        if method in rows.TENSOR_ONLY:
-            self._say(base, Kind.TENSOR)
-        if method in rows.MODULE_ONLY:
-            self._say(base, Kind.MODULE, 3)
-        if method in {"parameters", "named_parameters", "state_dict", "load_state_dict"}:
-            self._stateful.append(base)
-            if method == "load_state_dict":
-                self._say(base, Kind.MODULE, 1)
-        if method in {"step", "zero_grad"} or "optim" in method or "_lr" in method:
-            self._say(base, Kind.OPTIMIZER, 1)
-        if method == "backward":
-            self._say(base, Kind.TENSOR, 3)
-        if method in libraries.MODULE_MAKERS and isinstance(base.extra, Class) and base.extra in self.module_classes:
-            self._say(node, Kind.MODULE, 3)
-            self.instances.setdefault(self.find(node), base.extra)
-        row = method_effect(method)
-        if row in {Effect.MOVE, Effect.CUDA} and len(node.args) > 1 and row is Effect.MOVE:
-            self._say(node.args[1], Kind.DEVICE, 1)
-        if row in {Effect.READ, Effect.SYNC}:
-            self._say(node, Kind.NUMBER, 1)
-        elif row is Effect.NEEDS_HOST:
-            self._say(node, Kind.ARRAY, 2)
-        elif row is not None and self.of(base) is Kind.TENSOR and method not in _SELF_METHODS:
-            self._say(node, Kind.TENSOR)
-        if any(self.of(one) is Kind.DTYPE for one in node.args[1:]):
-            self._say(base, Kind.TENSOR, 1)
-        if isinstance(node.extra, tuple) and "device" in node.extra:
-            self._say(node.args[1 + node.extra.index("device")], Kind.DEVICE, 2)
+                self.unify(node, value)
 
     def _differentiable(self) -> set[Node]:
         """Values that reach `backward`, through calls and arithmetic: what made them are models and losses."""
@@ -363,7 +274,7 @@ class Kinds:
                 pending += node.args[1:]
                 if callee.op is Op.ATTR and name(callee) is None:
                     pending.append(callee.args[0])
-                called = self._calls.get(node)
+                called = self.calls.get(node)
                 if called is not None:
                     pending += [value for value, _ in called.returns]
         return found
@@ -415,20 +326,6 @@ _LOSS_FUNCTIONS = frozenset(
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 """A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
 
-_MAKING_TENSORS = frozenset(
-    {
-        Effect.FACTORY,
-        Effect.CONVERSION,
-        Effect.HOST,
-        Effect.LIKE,
-        Effect.MEET,
-        Effect.ARITHMETIC,
-        Effect.SEQUENCE,
-        Effect.FIRST,
-        Effect.SAME,
-    }
-)
-_TAKING_TENSORS = frozenset({Effect.LIKE, Effect.MEET, Effect.SAME})
 _ANNOTATIONS = {
     Kind.TENSOR: {"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor", "FloatTensorType"},
     Kind.MODULE: {"Module", "PreTrainedModel"},

@@ -1,0 +1,23 @@
+"""What calls are given, by keyword and otherwise."""
+
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name
+
+_PLACING = frozenset({"device", "**", "out"})
+
+
+def keyword(call: Node, word: str) -> Node | None:
+    """What a call is given under a keyword."""
+    if not isinstance(call.extra, tuple) or word not in call.extra:
+        return None
+    return call.args[1 + call.extra.index(word)]
+
+
+def has_device(call: Node) -> bool:
+    """Whether a call says on which device its result is."""
+    return isinstance(call.extra, tuple) and not _PLACING.isdisjoint(call.extra)
+
+
+def calls_builtin(node: Node, *called: str) -> bool:
+    """Whether a value is the result of one of some builtins, which was given something."""
+    return node.op is Op.CALL and len(node.args) > 1 and name(node.args[0]) in {f"builtins.{one}" for one in called}

@@ -1,0 +1,40 @@
+"""What decides where things are made and given that are told no device."""
+
+from collections.abc import Set
+from functools import cached_property
+
+from devfix_codemods.catalogue import Kind, libraries
+from devfix_codemods.ir import Module, Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.kinds import Kinds
+
+
+class Defaults:
+    """Default devices, and frameworks that place things by themselves, in one file."""
+
+    def __init__(self, module: Module, kinds: Kinds) -> None:
+        self._module = module
+        self._kinds = kinds
+
+    @cached_property
+    def managed(self) -> bool:
+        """Whether a framework that the file imports may place what it is given."""
+        return self.imports(libraries.MANAGING)
+
+    def imports(self, packages: Set[str]) -> bool:
+        """Whether the file imports one of these packages, or something of it."""
+        return any(node.op is Op.REF and str(node.extra).partition(".")[0] in packages for node in self._module.nodes())
+
+    @cached_property
+    def are_set(self) -> bool:
+        """Whether the file changes where factories make tensors."""
+        return any(
+            one.op is Op.CALL
+            and (name(one.args[0]) or "").startswith("torch.set_default_")
+            and (name(one.args[0]) or "") != "torch.set_default_dtype"
+            for one in self._module.nodes()
+        )
+
+    def is_under_device(self, node: Node) -> bool:
+        """`with torch.device(d): …`"""
+        return any(self._kinds.of(one) is Kind.DEVICE for one in self._module.managed.get(node, ()))

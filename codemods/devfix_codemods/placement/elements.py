@@ -1,0 +1,162 @@
+"""Elements: the parts of the batches that loaders give, which are born on the host unless something has placed them."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.batches import Batches
+from devfix_codemods.placement.datasets import Datasets
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.loaders import Loaders, is_no_tensor
+from devfix_codemods.placement.naming import sounds_otherwise
+from devfix_codemods.placement.places import HOST, Place, Where
+from devfix_codemods.placement.replaced import replaced
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+
+class Elements:
+    """Adds the parts of batches of one file to the graph."""
+
+    def __init__(self, births: "Births", datasets: Datasets, loaders: Loaders, batches: Batches) -> None:
+        self._births = births
+        self._kinds = births.kinds
+        self._graph = births.graph
+        self._datasets = datasets
+        self._loaders = loaders
+        self._batches = batches
+
+    # Births
+
+    def born(self, node: Node) -> None:
+        """A value, if it is a part of a loader's batch that nothing has placed yet."""
+        if self._is_born(node):
+            surely = self._kinds.says_surely(_iterable(node, self._kinds), Kind.LOADER)
+            self._add(node, Birth.LOADER, "loader-item" if surely else "named-loader")
+
+    def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
+        """What is moved was on the host, and so was what came with it."""
+        if self._comes_placed(node):
+            return
+        known = [*(self._graph.sources.get(base, ()) if base is not None else ()), *self._graph.sources.get(node, ())]
+        if (
+            not self._comes_from_host(node)
+            or self._is_refilled(node)
+            or (self.is_of_batch(node) and self._stays(node))
+            or self._comes_otherwise(node)
+        ):
+            return
+        if all(one.place == CALLER for one in known):
+            self._add(node, Birth.SIBLING, link)
+
+    def _add(self, node: Node, birth: Birth, link: str) -> None:
+        link = "named-otherwise" if sounds_otherwise(node) else link
+        self._graph.add(Source(node, HOST, birth, (link,)))
+
+    def _is_born(self, node: Node) -> bool:
+        if not self._comes_from_host(node) or not self.is_of_batch(node) or self._is_refilled(node):
+            return False
+        if node in self.replaced:
+            return False
+        known = self._kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}
+        return known and not self._comes_otherwise(node) and not self._stays(node) and not self._comes_placed(node)
+
+    # Where batches come from
+
+    def is_of_batch(self, node: Node) -> bool:
+        """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
+        base = _iterable(node, self._kinds)
+        return base is not node and self._kinds.of(base) is Kind.LOADER
+
+    def _comes_from_host(self, node: Node) -> bool:
+        """Whether no framework places what the function of a value is given."""
+        return not self._births.defaults.managed and not self._births.outside.is_managed(node.function.owner)
+
+    def _stays(self, node: Node) -> bool:
+        """Whether the data set of a loader has placed a part of a batch, or gives a text there."""
+        part = node.extra if node.op is Op.ITEM and len(node.args) == 1 else None
+        return self._datasets.stays(_iterable(node, self._kinds), part)
+
+    def _comes_placed(self, node: Node) -> bool:
+        """Whether a part of a batch is no tensor, or may be on a device before it is read."""
+        if (
+            is_no_tensor(node)
+            or self._loaders.is_no_tensor(node)
+            or self._loaders.is_placed_in_place(node)
+            or self._births.defaults.are_set
+        ):
+            return True
+        return self._loaders.may_place(_iterable(node, self._kinds))
+
+    def _comes_otherwise(self, node: Node) -> bool:
+        """Whether what makes the elements of an iterable puts a part of them on a device, or makes numbers of it."""
+        iterable = _iterable(node, self._kinds)
+        if iterable is node:
+            return False
+        key = node.extra if node.op is Op.ITEM and node.args[0].op is not Op.ITEM else None
+        return self._batches.is_placed(iterable, key) or (key is not None and self._batches.is_plain(iterable, key))
+
+    # What the program puts into batches
+
+    @cached_property
+    def replaced(self) -> set[Node]:
+        """The values whose parts are moved where they stand."""
+        return replaced(self._births)
+
+    @cached_property
+    def _refilling(self) -> list[Store]:
+        """`batch[key] = batch[key].to(device)`"""
+        return [
+            one
+            for function in self._births.module.functions
+            for one in function.stores
+            if not one.is_attribute and self._births.is_move(one.value)
+        ]
+
+    @cached_property
+    def _refilled(self) -> set[Node]:
+        return {store.base for store in self._refilling}
+
+    def _is_refilled(self, node: Node) -> bool:
+        """Whether a batch, or what it is a part of, is given moved values under its own keys."""
+        if any(_refills_part(one, node) for one in self._refilling):
+            return True
+        while node not in self._refilled and node.op in {Op.ITEM, Op.ATTR}:
+            node = node.args[0]
+        return node in self._refilled
+
+
+def _iterable(node: Node, kinds: Kinds) -> Node:
+    """What a loop, or `next(iter(…))`, takes a value or a part of one from; itself where it is no such part."""
+    for _ in range(4):
+        if node.op not in {Op.ITEM, Op.ATTR} or kinds.of(node.args[0]) is Kind.TENSOR:
+            break
+        node = node.args[0]
+    if node.op is Op.ITER or calls_builtin(node, "next"):
+        node = node.args[-1 if node.op is Op.ITER else 1]
+        while calls_builtin(node, "iter", "next"):
+            node = node.args[1]
+    return node
+
+
+def _refills_part(store: Store, node: Node) -> bool:
+    """Whether `node` is read from what a loop over its keys has filled with moved values before."""
+    if (
+        node.op is not Op.ITEM
+        or node.args[0] is not store.base
+        or store.key is not None
+        or node.index < store.value.index
+    ):
+        return False
+    keys = store.index.args[0] if store.index is not None and store.index.op is Op.ITER else None
+    if keys is None or keys.op is not Op.SEQUENCE:
+        return True
+    return any(one.op is not Op.CONST or one.extra == node.extra for one in keys.args)
+
+
+CALLER = Place(Where.CALLER)

@@ -1,0 +1,116 @@
+"""Evidence of what sort of thing values are, from calls: of functions and classes that are known, and of methods."""
+
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, libraries, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Class, Node
+from devfix_codemods.placement.arguments import keyword
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.kinds import Kinds
+
+
+def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
+    """What a call of a function or a class of a library says of its result, and of what it gets."""
+    found = kind(qualified)
+    if found is not None:
+        kinds.say(call, found, 3)
+    if canonical(qualified) in rows.LOSSES:
+        kinds.losses.append(call)
+    _result(kinds, call, qualified)
+    if qualified.startswith("torch."):
+        _tensors(kinds, call, qualified)
+        if qualified.startswith("torch.optim.") and qualified.rpartition(".")[2][:1].isupper():
+            kinds.say(call, Kind.OPTIMIZER, 3)
+        for argument, word in zip(call.args[1:], call.extra if isinstance(call.extra, tuple) else ()):
+            if word in _KEYWORDS:
+                kinds.say(argument, _KEYWORDS[word], 3)
+    if qualified.rpartition(".")[2] in libraries.MODULE_MAKERS:
+        kinds.say(call, Kind.TOKENIZER if "oken" in qualified or "Processor" in qualified else Kind.MODULE)
+
+
+def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
+    row = effect(qualified)
+    if row in _MAKING_TENSORS or qualified == "torch.normal":
+        kinds.say(call, Kind.TENSOR, 3)
+    elif row in _MAKING_MODULES:
+        kinds.say(call, Kind.MODULE, 3)
+        if row is Effect.WRAP and len(call.args) > 1:
+            kinds.say(call.args[1], Kind.MODULE)
+    elif row is Effect.ARRAY:
+        kinds.say(call, Kind.ARRAY)
+    elif row is Effect.PASS and len(call.args) > 1:
+        kinds.unify(call, call.args[1])
+
+
+def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
+    """What functions of torch get first, and second if they let the two meet, are tensors."""
+    row = effect(qualified)
+    computes = row is Effect.ARITHMETIC and qualified.startswith("torch.nn.functional.")
+    if (row not in _TAKING_TENSORS and not computes) or len(call.args) < 2:
+        return
+    kinds.say(call.args[1], Kind.TENSOR)
+    meets = (row is Effect.MEET and canonical(qualified) not in rows.SECOND_IS_NUMBER) or computes
+    if meets and len(call.args) > 2 and call.extra[1] is None:  # type: ignore[index]
+        kinds.say(call.args[2], Kind.TENSOR)
+
+
+def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
+    """What a call of a method says of its receiver, of its result, and of what it gets."""
+    base, method = callee.args[0], str(callee.extra)
+    owner = kinds.object_class(base)
+    if owner is not None and method in owner.methods and call not in kinds.calls:
+        return
+    _receiver(kinds, call, base, method)
+    if method in libraries.MODULE_MAKERS and isinstance(base.extra, Class) and base.extra in kinds.module_classes:
+        kinds.say(call, Kind.MODULE, 3)
+        kinds.instances.setdefault(kinds.find(call), base.extra)
+    _result_of_method(kinds, call, base, method)
+    if any(kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
+        kinds.say(base, Kind.TENSOR, 1)
+    device = keyword(call, "device")
+    if device is not None:
+        kinds.say(device, Kind.DEVICE, 2)
+
+
+def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
+    if method in _SELF_METHODS:
+        kinds.unify(call, base)
+    if method in rows.TENSOR_ONLY:
+        kinds.say(base, Kind.TENSOR)
+    if method in rows.MODULE_ONLY:
+        kinds.say(base, Kind.MODULE, 3)
+    if method in _STATEFUL:
+        kinds.stateful.append(base)
+        if method == "load_state_dict":
+            kinds.say(base, Kind.MODULE, 1)
+    if method in {"step", "zero_grad"} or "optim" in method or "_lr" in method:
+        kinds.say(base, Kind.OPTIMIZER, 1)
+    if method == "backward":
+        kinds.say(base, Kind.TENSOR, 3)
+
+
+def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
+    row = method_effect(method)
+    if row is Effect.MOVE and len(call.args) > 1:
+        kinds.say(call.args[1], Kind.DEVICE, 1)
+    if row in {Effect.READ, Effect.SYNC}:
+        kinds.say(call, Kind.NUMBER, 1)
+    elif row is Effect.NEEDS_HOST:
+        kinds.say(call, Kind.ARRAY, 2)
+    elif row is not None and kinds.of(base) is Kind.TENSOR and method not in _SELF_METHODS:
+        kinds.say(call, Kind.TENSOR)
+
+
+_MAKING_TENSORS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.LIKE, Effect.MEET}) | frozenset(
+    {Effect.ARITHMETIC, Effect.SEQUENCE, Effect.FIRST, Effect.SAME}
+)
+_MAKING_MODULES = frozenset({Effect.MODULE, Effect.BARE, Effect.WRAP})
+_TAKING_TENSORS = frozenset({Effect.LIKE, Effect.MEET, Effect.SAME})
+_KEYWORDS: dict[object, Kind] = {"device": Kind.DEVICE, "dtype": Kind.DTYPE}
+_STATEFUL = frozenset({"parameters", "named_parameters", "state_dict", "load_state_dict"})
+"""Methods that ask for the parameters, or the state, of modules."""
+_CASTS = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "detach", "clone"})
+_SELF_METHODS = _CASTS | {"eval", "train", "requires_grad_", "share_memory", "apply"}
+"""Methods whose result is of the kind of their receiver."""

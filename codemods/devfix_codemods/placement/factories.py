@@ -1,0 +1,120 @@
+"""Factories: what makes tensors on the host unless it is told a device, of numbers, arrays and distributions."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, Kind, effect
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.moves import Moves
+from devfix_codemods.placement.places import HOST
+from devfix_codemods.placement.readers import is_of_tensors
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+ROWS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.DRAW})
+"""What makes tensors."""
+
+
+class Factories:
+    """Adds the tensors that one file makes to the graph."""
+
+    def __init__(self, births: "Births", moves: Moves) -> None:
+        self._births = births
+        self._module = births.module
+        self._kinds = births.kinds
+        self._graph = births.graph
+        self._defaults = births.defaults
+        self._moves = moves
+
+    def function(self, node: Node, qualified: str) -> None:
+        """A call of what has one of the `ROWS`."""
+        row = effect(qualified)
+        if row is Effect.HOST:
+            self._from_host(node)
+        elif row is not Effect.DRAW:
+            self._made(node, qualified, converts=row is Effect.CONVERSION)
+        elif qualified == "torch.normal" and self._draws_of_numbers(node):
+            self._made(node, qualified)
+
+    def sampled(self, node: Node, distribution: Node) -> None:
+        """`Normal(0, 1).sample()`: what a distribution of numbers gives is born where it is asked."""
+        if self._kinds.find(distribution) in self._of_numbers:
+            self._graph.add(Source(node, HOST, Birth.ARRAY, ("factory",), scalar=len(node.args) < 2))
+
+    def kept(self, dataset: Node) -> None:
+        """What a dataset keeps is on the host by convention: workers and pinned memory need it there."""
+        for one in dataset.args[1:]:
+            self._graph.flows(one, dataset, "element", dataset.guard)
+        self._graph.add(Source(dataset, HOST, Birth.CHOSEN_HOST, ("kept-in-dataset",)))
+
+    def _made(self, node: Node, qualified: str, *, converts: bool = False) -> None:
+        if has_device(node):
+            self._moves.placed(node)
+            return
+        if self._is_elsewhere(node):
+            return
+        link = "factory"
+        scalar = False
+        if converts:
+            if len(node.args) < 2 or self._kinds.of(node.args[1]) is Kind.TENSOR:
+                return
+            scalar, link = self._is_number(node.args[1])
+        elif qualified.rpartition(".")[2] in _SIZED and len(node.args) > 1:
+            first = node.args[1]
+            scalar = first.op is Op.SEQUENCE and not first.args
+        self._graph.add(Source(node, HOST, Birth.FACTORY, (link,), scalar))
+
+    def _from_host(self, node: Node) -> None:
+        """`torch.from_numpy(x)`"""
+        if self._is_elsewhere(node):
+            return
+        link = "array-of-tensors" if any(is_of_tensors(one, self._births) for one in node.args[1:2]) else "array-made"
+        self._graph.add(Source(node, HOST, Birth.ARRAY, (link,)))
+
+    def _is_elsewhere(self, node: Node) -> bool:
+        """Whether something else than the call says where its result is."""
+        return self._defaults.is_under_device(node) or self._defaults.are_set
+
+    def _is_number(self, node: Node) -> tuple[bool, str]:
+        """Whether a conversion gives a 0-dim tensor, and how sure that is."""
+        if node.op is Op.CONST or (node.op is Op.OPERATION and all(one.op is Op.CONST for one in node.args)):
+            return True, "conversion"
+        if node.op in {Op.SEQUENCE, Op.COMPREHENSION} or self._kinds.of(node) in {Kind.ARRAY, Kind.SEQUENCE}:
+            return False, "conversion"
+        if self._kinds.of(node) is Kind.NUMBER:
+            return True, "conversion"
+        return False, "maybe-scalar"
+
+    # Distributions
+
+    def _draws_of_numbers(self, node: Node) -> bool:
+        return all(one.op in {Op.CONST, Op.SEQUENCE} or self._kinds.of(one) is Kind.NUMBER for one in node.args[1:])
+
+    @cached_property
+    def _of_numbers(self) -> set[Node]:
+        """Distributions of numbers, which live on the host and have no `device=`, unless an attribute of theirs is
+        set."""
+        stores = (store for function in self._module.functions for store in function.stores if store.is_attribute)
+        refilled = {self._kinds.find(store.base) for store in stores}
+        made = {
+            self._kinds.find(node)
+            for node in self._module.nodes()
+            if node.op is Op.CALL
+            and (name(node.args[0]) or "").startswith("torch.distributions.")
+            and not self._is_elsewhere(node)
+            and self._draws_of_numbers(node)
+        }
+        return made - refilled
+
+
+def is_encoding(node: Node) -> bool:
+    """`tokenizer(text, return_tensors="pt")`, whatever it is that is called."""
+    given = keyword(node, "return_tensors")
+    return given is not None and given.op is Op.CONST and given.extra == "pt"
+
+
+_SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn", "full"})

@@ -1,0 +1,252 @@
+"""Modules: which are born on the host, how surely they hold tensors, and what is known of them."""
+
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Class, Module, Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.defaults import Defaults
+from devfix_codemods.placement.graph import Birth, Graph, Source
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.moves import Moves
+from devfix_codemods.placement.naming import sounds_like_runner
+from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
+from devfix_codemods.placement.roots import Roots
+
+
+class Modules:
+    """Adds the modules that one file makes to the graph."""
+
+    def __init__(
+        self,
+        module: Module,
+        kinds: Kinds,
+        graph: Graph,
+        defaults: Defaults,
+        moves: Moves,
+        roots: Roots,
+        owned: set[Node],
+    ) -> None:
+        self._module = module
+        self._kinds = kinds
+        self._graph = graph
+        self._defaults = defaults
+        self._moves = moves
+        self._roots = roots
+        self._owned = owned
+        self._places_itself = {one for one in module.classes if _constructor_places(one)}
+        self._parallel: list[Node] = []
+
+    # What makes modules
+
+    def of_torch(self, node: Node, qualified: str) -> None:
+        """`nn.Linear(2, 2)`"""
+        if not _holds_bare_ones(node, qualified):
+            self._made(node, "module-made")
+
+    def of_class(self, node: Node, made: Class) -> None:
+        """An object of a class of this file."""
+        if made in self._kinds.module_classes and made not in self._places_itself:
+            self._made(node, "module-made" if self._holds_tensors(made) else "maybe-bare")
+
+    def of_library(self, node: Node, qualified: str) -> None:
+        """A module that something makes which is imported, and not known."""
+        last = qualified.rpartition(".")[2]
+        if last in libraries.MODULE_MAKERS:
+            self._made(node, "used-as-module")
+        elif last[:1].isupper():
+            self.of_unread(node)
+        else:
+            self._made(node, "built-beside-device" if self._knows_device(qualified) else "built-by-unknown")
+
+    def of_unread(self, node: Node) -> None:
+        """An object of a class that is not read."""
+        self._made(node, self._sort_of(node))
+
+    def of_maker(self, node: Node) -> None:
+        """`Model.from_pretrained(path)`"""
+        self._made(node, "used-as-module")
+
+    def parallel(self, node: Node) -> None:
+        """`DataParallel(net)`"""
+        self._parallel.append(node)
+
+    def wrappers(self) -> None:
+        """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
+        for node in self._parallel:
+            if not any(self._moves.of(root) for root in self._roots.of(node)):
+                self._graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+
+    def _made(self, node: Node, link: str) -> None:
+        if (
+            node in self._owned
+            or self._defaults.is_under_device(node)
+            or self._defaults.managed
+            or self._defaults.are_set
+            or self._roots.same_module(node) is not None
+        ):
+            return
+        if has_device(node):
+            self._moves.placed(node)
+            return
+        if keyword(node, "map_location") is not None:
+            self._moves.loaded(node)
+            return
+        if isinstance(node.extra, tuple) and not _PLACED_BY.isdisjoint(node.extra):
+            return
+        if self._is_told(node):
+            return
+        if link == "built-by-unknown" and not node.args[1:]:
+            link = "used-as-module"
+        self._graph.add(Source(node, HOST, Birth.MODULE, (link,)))
+
+    def _is_told(self, node: Node) -> bool:
+        """Whether what makes a module gets a device, by position or by a keyword that speaks of one: `gpu=0`."""
+        keywords = node.extra if isinstance(node.extra, tuple) else ()
+        for one, word in zip(node.args[1:], keywords):
+            number = one.op is Op.CONST and isinstance(one.extra, int)
+            if isinstance(word, str) and sounds_like_device(word) and (number or self._kinds.of(one) is None):
+                return True
+            if not number and (place_of(one, self._kinds) or HOST) != HOST:
+                return True
+        return False
+
+    def _knows_device(self, builder: str) -> bool:
+        """Whether the file that a builder comes from has a device: then it may place what it builds."""
+        home = builder.rpartition(".")[0]
+        return any(
+            one.op is Op.REF and str(one.extra).rpartition(".")[0] == home and place_of(one, self._kinds) is not None
+            for one in self._module.nodes()
+        )
+
+    # What modules hold
+
+    def _holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
+        """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
+        within = (*around, owner)
+        return any(
+            self._makes_tensors(node, within)
+            for one in owner.lineage()
+            for function in one.methods.values()
+            for node in function.nodes
+            if node.op is Op.CALL
+        )
+
+    def _makes_tensors(self, call: Node, within: tuple[Class, ...]) -> bool:
+        callee = call.args[0]
+        if callee.op is Op.CLASS and isinstance(callee.extra, Class):
+            part = callee.extra
+            return part in self._kinds.module_classes and part not in within and self._holds_tensors(part, within)
+        if callee.op is Op.ATTR and callee.extra in {"register_buffer", "register_parameter", "add_module"}:
+            return True
+        return any(
+            effect(canonical(one)) is Effect.MODULE
+            or canonical(one) in rows.PARAMETERS
+            or (effect(canonical(one)) is None and one.rpartition(".")[2][:1].isupper())
+            for one in names(callee)
+        )
+
+    def _sort_of(self, node: Node) -> str:
+        """How surely what an unread class makes is a module with parameters."""
+        if not self._kinds.says(node, Kind.MODULE) or not self._kinds.has_parameters(node):
+            return "maybe-bare"
+        if sounds_like_runner(name(node.args[0]) or ""):
+            return "named-as-runner"
+        return "built-of-options" if self._gets_options(node) else "used-as-module"
+
+    def _gets_options(self, node: Node) -> bool:
+        """`Encoder(options)`: all that it is told stands in one object, which may name a device as well."""
+        return (
+            len(node.args) == 2
+            and node.extra == (None,)
+            and node.args[1].op in _GIVEN
+            and self._kinds.of(node.args[1]) is None
+        )
+
+    # What is known of modules
+
+    def place_of(self, owner: Class) -> Node:
+        """The value that stands for where the modules of a class are."""
+        node = owner.field_of("")
+        if not self._graph.sources.get(node):
+            self._graph.add(Source(node, MODULE, Birth.PARAMETER, ("module-place",)))
+        return node
+
+    def is_registered(self, value: Node) -> bool:
+        """Whether an attribute with this value moves with the module that has it: a module or a parameter."""
+        if self._kinds.is_module(value):
+            return True
+        return value.op is Op.CALL and any(canonical(one) in rows.PARAMETERS for one in names(value.args[0]))
+
+    def is_read(self, module: Node) -> bool:
+        """Whether the class of a module is known, so that it does not move what it gets behind our back."""
+        if self._kinds.class_of(module) is not None:
+            return True
+        root = next(iter(self._roots.of(module)), module)
+        return root.op is Op.CALL and any(one.startswith("torch") for one in names(root.args[0]))
+
+    def scatters(self, module: Node) -> bool:
+        """Whether a module takes what it gets to its own devices: `DataParallel`."""
+        return any(
+            one.op is Op.CALL and any(each.endswith("DataParallel") for each in names(one.args[0]))
+            for one in (module, *self._wrapped(module))
+        )
+
+    def _wrapped(self, module: Node) -> list[Node]:
+        """What a module may be, through choices, moves and attributes."""
+        found: list[Node] = []
+        pending = [module]
+        while pending and len(found) < MOST_WRAPPED:
+            one = pending.pop()
+            if one not in found:
+                found.append(one)
+                pending += self._same(one)
+        return found
+
+    def _same(self, node: Node) -> tuple[Node, ...]:
+        """What a module is the same as."""
+        if node.op in {Op.PHI, Op.AFTER}:
+            return node.args
+        callee = node.args[0] if node.op is Op.CALL else node
+        if node.op is Op.CALL and callee.op is Op.ATTR and callee.extra in {"to", "cuda", "eval", "train"}:
+            return (callee.args[0],)
+        if node.op is not Op.ATTR or (owner := self._kinds.class_of(node.args[0])) is None:
+            return ()
+        return tuple(
+            store.value
+            for function in self._module.functions
+            for store in function.stores
+            if store.is_attribute and store.key == str(node.extra) and self._kinds.class_of(store.base) is owner
+        )
+
+
+def _constructor_places(owner: Class) -> bool:
+    """Whether objects move themselves when they are made."""
+    made = owner.methods.get("__init__")
+    if made is None:
+        return False
+    return any(
+        one.op is Op.CALL
+        and one.args[0].op is Op.ATTR
+        and one.args[0].extra in {"to", "cuda"}
+        and one.args[0].args[0] is made.self_node
+        for one in made.nodes
+    )
+
+
+def _holds_bare_ones(node: Node, qualified: str) -> bool:
+    """`nn.Sequential(nn.Softmax(1), nn.Flatten())`: parts that hold no tensors, and nothing else."""
+    parts = node.args[1:]
+    return (
+        qualified in rows.CONTAINERS
+        and bool(parts)
+        and all(one.op is Op.CALL and effect(name(one.args[0]) or "") is Effect.BARE for one in parts)
+    )
+
+
+MODULE = Place(Where.MODULE)
+MOST_WRAPPED = 12
+_PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantization_config"})
+"""Keywords of `from_pretrained` that place what it loads."""
+_GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})
+"""What may hold a device among other things: options."""

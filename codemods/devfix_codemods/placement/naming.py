@@ -1,0 +1,23 @@
+"""What names say of values and classes: weak evidence."""
+
+import ast
+import re
+
+from devfix_codemods.ir import Node
+
+_RUNNER = re.compile(r"(Agent|Trainer|Runner|Engine|Manager|Pipeline|Solver|Learner|Estimator|Predictor)$")
+_OTHERWISE = re.compile(
+    r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
+    r"filename|filenames|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
+)
+
+
+def sounds_otherwise(node: Node) -> bool:
+    """Whether a value is called what texts, sizes and other things are called that stay on the host."""
+    word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
+    return isinstance(word, str) and _OTHERWISE.search(word) is not None and not re.search(r"(?i)input_?ids?$", word)
+
+
+def sounds_like_runner(qualified: str) -> bool:
+    """Whether a class is called as those whose objects have modules, and often place them, rather than are modules."""
+    return _RUNNER.search(qualified.rpartition(".")[2]) is not None

@@ -1,0 +1,66 @@
+"""Operands: what of a call's arguments has to be where the others are, and what the callee brings there itself."""
+
+from devfix_codemods.catalogue import canonical
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.moves import Moves
+
+
+class Operands:
+    """The operands of the calls of one file."""
+
+    def __init__(self, kinds: Kinds, moves: Moves) -> None:
+        self._kinds = kinds
+        self._moves = moves
+
+    def unmoved(self, call: Node) -> tuple[Node, ...]:
+        """What a module gets, but for what its `forward`, which is read, moves itself."""
+        lengths = self.on_host(call)
+        owner = self._kinds.class_of(call.args[0])
+        forward = method_of(owner, "forward") if owner is not None else None
+        if forward is None:
+            return tuple(one for one in call.args[1:] if one not in lengths)
+        moved = lengths | {argument for argument, parameter in bound(call, forward) if self._takes_itself(parameter)}
+        return tuple(one for one in call.args[1:] if one not in moved)
+
+    def on_host(self, call: Node) -> set[Node]:
+        """What a call takes from the host, or must: lengths."""
+        found = [canonical(one) for one in names(call.args[0])] or sorted(self._kinds.losses_of(call.args[0]))
+        wanted = next((rows.HOST_ARGUMENTS[one] for one in found if one in rows.HOST_ARGUMENTS), None)
+        if wanted is None or not isinstance(call.extra, tuple):
+            return set()
+        return {
+            one
+            for at, (one, keyword) in enumerate(zip(call.args[1:], call.extra))
+            if (at if keyword is None else keyword) in wanted
+        }
+
+    def _takes_itself(self, parameter: Node) -> bool:
+        """Whether a function brings what it gets as `parameter` to where it needs it, on a device or on the host."""
+        if self._moves.movers.get(parameter) or is_index(parameter):
+            return True
+        users = [one for one in parameter.function.nodes if parameter in one.args and one.op is not Op.COMPARE]
+        taken = parameter in self._moves.sent_to_host or any(self._takes_from_host(one, parameter) for one in users)
+        return taken and all(
+            (one.op is Op.ATTR and one.extra in _NOT_MEETING) or self._takes_from_host(one, parameter) for one in users
+        )
+
+    def _takes_from_host(self, user: Node, value: Node) -> bool:
+        return user.op is Op.CALL and value in self.on_host(user)
+
+
+def is_index(parameter: Node) -> bool:
+    """Whether a function only picks rows by a parameter: indices may be on the host."""
+    users = [one for one in parameter.function.nodes if parameter in one.args]
+    rows_ = [one for one in users if one.op is Op.SEQUENCE]
+    users += [one for one in parameter.function.nodes if not set(rows_).isdisjoint(one.args)]
+    picks = [one for one in users if one.op is Op.ITEM and one.args[0] is not parameter]
+    return bool(picks) and all(
+        one in picks or one in rows_ or (one.op is Op.ATTR and one.extra in _NOT_MEETING) for one in users
+    )
+
+
+_NOT_MEETING = rows.PLAIN_ATTRIBUTES | {"cpu", "size"}

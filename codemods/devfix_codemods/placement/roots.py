@@ -1,0 +1,91 @@
+"""What chains of conversions, moves and choices start from: `x` in `Variable(x).float().to(device)`."""
+
+from functools import cached_property
+
+from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.ir import Module, Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.calls import function_of
+from devfix_codemods.placement.kinds import Kinds
+
+MOST_STEPS = 40
+
+
+class Roots:
+    """The roots of the values of one file."""
+
+    def __init__(self, module: Module, kinds: Kinds) -> None:
+        self._module = module
+        self._kinds = kinds
+        self.called_with: dict[Node, Node] = {}
+        """Each call of a function of this file that gives back, moved, what it gets; and what that is."""
+
+    def of(self, node: Node) -> set[Node]:
+        """The values that a chain of conversions, and of choices, starts from: `x` in `Variable(x).float()`."""
+        found: set[Node] = set()
+        pending, seen = [node], set[Node]()
+        while pending and len(seen) < MOST_STEPS:
+            one = pending.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            inner = self._inner(one)
+            if inner is not None:
+                pending.append(inner)
+            elif one.op is Op.PHI:
+                pending += one.args
+            elif (display := self._display_of(one)) is not None:
+                found.add(one)
+                pending += display.args
+            else:
+                found.add(one)
+        return found
+
+    def same_module(self, call: Node) -> Node | None:
+        """What gets one module and gives one probably gives the same: `net = load_weights(net, path)`."""
+        if not self._kinds.is_module(call) or effect(name(call.args[0]) or "") is Effect.MODULE:
+            return None
+        given = [one for one in call.args[1:] if self._kinds.is_module(one)]
+        return given[0] if len(given) == 1 and call.args[0].op is not Op.CLASS else None
+
+    def _inner(self, node: Node) -> Node | None:
+        """What a conversion, or a move, was given."""
+        if node.op is Op.AFTER:
+            return node.args[0]
+        if node.op is not Op.CALL:
+            return None
+        if node in self.called_with:
+            return self.called_with[node]
+        callee = node.args[0]
+        qualified = name(callee)
+        if qualified is not None:
+            wraps = effect(canonical(qualified)) in {Effect.PASS, Effect.WRAP}
+            return node.args[1] if wraps and len(node.args) > 1 else self.same_module(node)
+        if callee.op is Op.ATTR and (
+            callee.extra in _CHAINED or method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}
+        ):
+            return callee.args[0]
+        return self.same_module(node)
+
+    def _display_of(self, node: Node) -> Node | None:
+        """The display of which a value is any element: `(x, y)` for `t` in `[t.cuda() for t in (x, y)]`."""
+        iterable = node.args[0] if node.op is Op.ITER else self._mapped.get(node)
+        return iterable if iterable is not None and iterable.op is Op.SEQUENCE else None
+
+    @cached_property
+    def _mapped(self) -> dict[Node, Node]:
+        """The parameter of each function that is given to `map`, and what that is called with the elements of."""
+        found: dict[Node, Node] = {}
+        for node in self._module.nodes():
+            if calls_builtin(node, "map") and len(node.args) == 3:
+                called = function_of(node.args[1], self._module)
+                if called is not None and len(called.parameters) == 1:
+                    found[next(iter(called.parameters.values()))] = node.args[2]
+        return found
+
+
+_CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool", "detach"})
+_VIEWS = frozenset({"unsqueeze", "squeeze", "view", "contiguous"})
+_CHAINED = _CONVERSIONS | _VIEWS | {"requires_grad_", "eval", "train"}
+"""Methods that give what they are called on, converted or seen in another shape."""

@@ -1,0 +1,66 @@
+"""Where calls move what they are called on: `x.cuda()`, `x.to(device)`, `x.type(torch.cuda.FloatTensor)`."""
+
+from devfix_codemods.catalogue import Effect, method_effect
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.places import CUDA, HOST, Place, place_of
+
+
+class Targets:
+    """Reads the targets of moves off the calls themselves."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+
+    def of(self, call: Node) -> Place | None:
+        """Where a call moves its receiver; None where it does not move."""
+        if call.op is not Op.CALL or call.args[0].op is not Op.ATTR:
+            return None
+        row = method_effect(str(call.args[0].extra))
+        if row is Effect.CUDA or is_typed_cuda(call):
+            return CUDA
+        if row is Effect.TO_HOST:
+            return HOST
+        if row is not Effect.MOVE:
+            return None
+        device = keyword(call, "device")
+        if device is None and len(call.args) > 1 and isinstance(call.extra, tuple) and call.extra[0] is None:
+            device = call.args[1]
+        return place_of(device, self._kinds) if device is not None else None
+
+    def is_move(self, node: Node) -> bool:
+        return node.op is Op.CALL and self.of(node) is not None
+
+    def told(self, call: Node) -> Place | None:
+        """What `device=` says of the result of a call."""
+        device = keyword(call, "device")
+        return place_of(device, self._kinds) if device is not None else None
+
+    def given(self, node: Node) -> Place | None:
+        """Where a call moves its receiver, or makes its result; None where it does not say."""
+        return self.of(node) or self.told(node) if node.op is Op.CALL else None
+
+
+def moving_call(call: Node) -> Node:
+    """`net.to(device)` in `net.to(device).eval()`."""
+    while call.op is Op.CALL and call.args[0].op is Op.ATTR:
+        if method_effect(str(call.args[0].extra)) in _MOVING or is_typed_cuda(call):
+            return call
+        call = call.args[0].args[0]
+    return call
+
+
+def is_typed_cuda(call: Node) -> bool:
+    """`x.type(torch.cuda.FloatTensor)`, which moves."""
+    return call.args[0].extra == "type" and len(call.args) > 1 and _names_cuda(call.args[1])
+
+
+def _names_cuda(node: Node) -> bool:
+    if isinstance(node.extra, str) and node.op is Op.CONST:
+        return "cuda" in node.extra
+    return any("torch.cuda." in one for one in names(node))
+
+
+_MOVING = frozenset({Effect.MOVE, Effect.CUDA, Effect.TO_HOST})
