@@ -5,13 +5,14 @@ import ast
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import local_calls, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
+from devfix_codemods.placement.indices import is_item, is_of_tensor, is_row, is_tested, slices
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.scalars import is_scalar
@@ -85,7 +86,7 @@ class Constraints:
                 self.graph.same(base, node, "view", node.guard)
             for index in node.args[1:]:
                 if self.kinds.of(index) is Kind.TENSOR:
-                    link = "index-maybe-scalar" if _is_item(index) else "index"
+                    link = "index-maybe-scalar" if is_item(index) else "index"
                     self.graph.only_from(node, index, link, node.guard)
         else:
             self.graph.part(node, base, node.guard)
@@ -94,8 +95,8 @@ class Constraints:
         """Whether one element is read from a row of numbers: a 0-dim tensor, which may meet what is on a device."""
         return (
             item.op is Op.ITEM
-            and _is_row(item.args[0])
-            and not any(_slices(one) or self.kinds.of(one) is Kind.TENSOR for one in item.args[1:])
+            and is_row(item.args[0])
+            and not any(slices(one) or self.kinds.of(one) is Kind.TENSOR for one in item.args[1:])
         )
 
     def _attr(self, node: Node) -> None:
@@ -131,7 +132,7 @@ class Constraints:
             if self.kinds.of(store.base) is Kind.TENSOR:
                 if store.index is not None and self.kinds.of(store.index) is Kind.TENSOR:  # a slice is copied into
                     self.graph.meets(store.value, store.base, "operation", store.guard, scalars=True)
-            elif _is_of_tensor(store.index):
+            elif is_of_tensor(store.index):
                 continue
             elif store.key is None or store.base.op is Op.MAPPING:
                 self.graph.flows(store.value, store.base, "element", store.guard)
@@ -180,9 +181,7 @@ class Constraints:
             if self.may_live(one):
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
-                own = (
-                    "operation-tested-operand" if own == "operation-unknown-operand" and _is_tested(one, node) else own
-                )
+                own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
                 self.graph.meets(one, node, own, node.guard, scalars=scalars)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
@@ -365,37 +364,6 @@ class Constraints:
         if found is None or found.rpartition(".")[2][:1].isupper() or found.partition(".")[0] in _READ_PACKAGES:
             return False
         return len(node.args) == 2 and self.may_live(node.args[1])
-
-
-def _is_item(index: Node) -> bool:
-    """`drawn[0]`: often a 0-dim tensor, which indexes tensors in any place."""
-    return index.op is Op.ITEM and isinstance(index.extra, int)
-
-
-def _is_row(node: Node) -> bool:
-    """`torch.tensor([1.0, 2.0])`: a tensor of one dimension."""
-    if node.op is not Op.CALL or not any(canonical(one) in rows.OF_DISPLAYS for one in names(node.args[0])):
-        return False
-    first = next(iter(node.args[1:]), None)
-    return first is not None and first.op is Op.SEQUENCE and all(one.op is Op.CONST for one in first.args)
-
-
-def _slices(index: Node) -> bool:
-    return index.extra == "slice" or index.op in {Op.SEQUENCE, Op.COMPREHENSION}
-
-
-def _is_tested(operand: Node, operation: Node) -> bool:
-    """`if p: x * p[0]`: what is true or false by itself is a number, or holds some, rather than a tensor."""
-    while operand.op is Op.ITEM:
-        operand = operand.args[0]
-    return (key(operand), True) in operation.guard
-
-
-def _is_of_tensor(index: Node | None) -> bool:
-    """`x[:, 2]`: what only tensors and arrays are indexed by, and what is stored there is copied."""
-    if index is None:
-        return False
-    return index.extra == "slice" or (index.op is Op.SEQUENCE and any(map(_is_of_tensor, index.args)))
 
 
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})

@@ -1,5 +1,6 @@
 """What chains of conversions, moves and choices start from: `x` in `Variable(x).float().to(device)`."""
 
+from collections.abc import Set
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
@@ -21,9 +22,9 @@ class Roots:
         self.called_with: dict[Node, Node] = {}
         """Each call of a function of this file that gives back, moved, what it gets; and what that is."""
 
-    def of(self, node: Node) -> set[Node]:
-        """The values that a chain of conversions, and of choices, starts from: `x` in `Variable(x).float()`."""
-        found: set[Node] = set()
+    def of(self, node: Node) -> Set[Node]:
+        """The values that a chain of conversions, and of choices, starts from, in one order: `x` in `Variable(x)`."""
+        found: dict[Node, None] = {}
         pending, seen = [node], set[Node]()
         while pending and len(seen) < MOST_STEPS:
             one = pending.pop()
@@ -36,11 +37,11 @@ class Roots:
             elif one.op is Op.PHI:
                 pending += one.args
             elif (display := self._display_of(one)) is not None:
-                found.add(one)
+                found[one] = None
                 pending += display.args
             else:
-                found.add(one)
-        return found
+                found[one] = None
+        return found.keys()
 
     def same_module(self, call: Node) -> Node | None:
         """What gets one module and gives one probably gives the same: `net = load_weights(net, path)`."""

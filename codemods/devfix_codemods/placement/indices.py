@@ -1,0 +1,37 @@
+"""What the indices and the operands of an operation say by their shape alone."""
+
+from devfix_codemods.catalogue import canonical
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import key, names
+
+
+def is_item(index: Node) -> bool:
+    """`drawn[0]`: often a 0-dim tensor, which indexes tensors in any place."""
+    return index.op is Op.ITEM and isinstance(index.extra, int)
+
+
+def is_row(node: Node) -> bool:
+    """`torch.tensor([1.0, 2.0])`: a tensor of one dimension."""
+    if node.op is not Op.CALL or not any(canonical(one) in rows.OF_DISPLAYS for one in names(node.args[0])):
+        return False
+    first = next(iter(node.args[1:]), None)
+    return first is not None and first.op is Op.SEQUENCE and all(one.op is Op.CONST for one in first.args)
+
+
+def slices(index: Node) -> bool:
+    return index.extra == "slice" or index.op in {Op.SEQUENCE, Op.COMPREHENSION}
+
+
+def is_tested(operand: Node, operation: Node) -> bool:
+    """`if p: x * p[0]`: what is true or false by itself is a number, or holds some, rather than a tensor."""
+    while operand.op is Op.ITEM:
+        operand = operand.args[0]
+    return (key(operand), True) in operation.guard
+
+
+def is_of_tensor(index: Node | None) -> bool:
+    """`x[:, 2]`: what only tensors and arrays are indexed by, and what is stored there is copied."""
+    if index is None:
+        return False
+    return index.extra == "slice" or (index.op is Op.SEQUENCE and any(map(is_of_tensor, index.args)))
