@@ -70,7 +70,8 @@ def test_nothing_is_claimed_where_the_files_are_not_here(devfix: Devfix, tree: P
 
 
 def test_nothing_is_claimed_that_the_source_does_not_decide(devfix: Devfix, tree: Path) -> None:
-    (tree / "train.py").write_text(PROGRAM.replace("nn.Linear(3, 2).to(device)", "build(config)"))
+    unread = PROGRAM.replace("nn.Linear(3, 2).to(device)", "build(config)").replace("x.to(device)", "prepare(x)")
+    (tree / "train.py").write_text(unread)
     ran = devfix("explain", "-", stdin=TRACEBACK.encode())
     assert ran.code == 1
     assert "devfix repair train.py" in ran.out
