@@ -210,8 +210,9 @@ class TestReading:
         for _ in range(2):
             page.locator("#theme").click()
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        page.get_by_role("link", name="good", exact=True).click()
-        assert page.inner_text("#theme") == "Theme: dark"
+        with page.expect_navigation():  # until its script has run
+            page.get_by_role("link", name="good", exact=True).click()
+        page.wait_for_function("document.querySelector('#theme').innerText === 'Theme: dark'", timeout=10_000)
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
     def test_folding(self, report: Path, view: Page) -> None:
