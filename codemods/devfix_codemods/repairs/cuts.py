@@ -385,18 +385,10 @@ def _wrapped_module(analysis: Analysis, source: Source, conflict: Conflict) -> I
     for suffix in suffixes(analysis, conflict, point):
         text = suffix.text.replace(", non_blocking=True", "")
         if suffix.test is not None:
-            yield from _module_behind(source, node, suffix)
+            yield from _behind_making(source, conflict, suffix)
             continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{text}")
         yield Cut((edit,), f"Move the module: `{text}`")
-
-
-def _module_behind(source: Source, node: Node, suffix: Suffix) -> Iterator[Cut]:
-    match node.statement:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if value is node.syntax:
-            name = ast.unparse(target)
-            edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
-            yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
 
 
 def _beside_sibling_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

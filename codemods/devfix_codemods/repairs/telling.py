@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
-from devfix_codemods.findings import Finding, Safety, Step
+from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
@@ -48,10 +48,10 @@ def findings(
         fix = repair(analysis, source, conflict)
         if fix is None:
             continue
-        yield _finding(source, conflict, code, name, fix.safety, fix=fix)
+        yield _finding(source, conflict, code, name, fix)
 
 
-def _finding(source: Source, conflict: Conflict, code: str, name: str, safety: Safety, **rest: object) -> Finding:
+def _finding(source: Source, conflict: Conflict, code: str, name: str, fix: Fix) -> Finding:
     birth, operation = conflict.birth.node, next(conflict.operations, None)
     origin = _span(source, birth)
     sink = birth if operation is None or conflict.birth.birth is Birth.READER else operation
@@ -68,7 +68,7 @@ def _finding(source: Source, conflict: Conflict, code: str, name: str, safety: S
         trail=tuple(trail),
         confidence=min(round(conflict.confidence, 3), 0.99),
         links=conflict.links,
-        **rest,  # type: ignore[arg-type]
+        fix=fix,
     )
 
 
