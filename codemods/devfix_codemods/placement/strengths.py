@@ -33,7 +33,6 @@ STRENGTHS: dict[str, float] = {
     "encoding": 0.93,
     "needs-host": 0.97,
     "kept-in-dataset": 0.8,
-    "attribute-not-moved": 0.97,
     # ends
     "move": 1.0,
     "move-by-name": 0.95,
@@ -41,7 +40,6 @@ STRENGTHS: dict[str, float] = {
     "module-place": 0.93,
     "forward-input": 0.9,
     "parameter": 0.5,
-    "parameter-device-asked": 0.9,
     # meetings
     "operation": 0.98,
     "operation-unknown-operand": 0.75,
@@ -64,7 +62,6 @@ STRENGTHS: dict[str, float] = {
     "call": 0.95,
     "global": 0.9,
     "view": 1.0,
-    "unknown-result": 0.55,
     "unknown-method": 0.7,
     "loop": 1.0,
     # families
