@@ -178,6 +178,8 @@ def _found(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], opti
     if is_replaced(program):
         return findings
     for rule in rules:
+        if rule.check is None:
+            continue
         try:
             found = [one for one in _honest(rule, rule.check(program)) if not _is_vain(program.source, one)]
             findings.shown.extend(_tenable(program, one) for one in found if options.shows(one))

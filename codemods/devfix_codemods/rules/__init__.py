@@ -26,17 +26,18 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: its code, its name, the bytes without which it cannot apply, and the function that decides.
+    """A rule: its code, its name, and what it finds: what `check` says of a file, or the conflicts that it `owns`.
 
     `triggers` is a choice of conjunctions: the rule can concern a file only if, for one of the tuples, all of its byte
     strings occur in the file. `looks` is a second, closer look at the bytes of such a file; it may only refuse files in
-    which the rule finds nothing. `owns` says which conflicts of the placement analysis the rule tells, without `check`.
+    which the rule finds nothing. `owns` says which conflicts of the placement analysis the rule tells: these need no
+    triggers, and no `check`.
     """
 
     code: str
     name: str
-    triggers: tuple[tuple[bytes, ...], ...]
-    check: Callable[[Program], Iterable[Finding]]
+    triggers: tuple[tuple[bytes, ...], ...] = ()
+    check: Callable[[Program], Iterable[Finding]] | None = None
     documentation: str = ""
     looks: Callable[[bytes], bool] | None = None
     owns: Callable[[Conflict], bool] | None = None
@@ -105,7 +106,9 @@ def _verify(rule: Rule, known: Iterable[Rule]) -> None:
         raise RuleError(f"{rule.code}: codes with {RESERVED} are devfix's own; take another prefix")
     if not _NAME.fullmatch(str(rule.name)) or rule.name == "all":
         raise RuleError(f"{rule.code}: {rule.name!r} is no name; write words in small letters, like no-such-thing")
-    if not _are_triggers(rule.triggers):
+    if rule.check is None and rule.owns is None:
+        raise RuleError(f"{rule.code}: a rule has a `check`, or says which conflicts it `owns`")
+    if rule.check is not None and not _are_triggers(rule.triggers):
         raise RuleError(f'{rule.code}: triggers are tuples of byte strings, like ((b".to(",), (b".cuda(",))')
 
 
