@@ -1,5 +1,7 @@
 """From a qualified name to its row."""
 
+from functools import lru_cache
+
 from devfix_codemods.catalogue import libraries, torch
 from devfix_codemods.catalogue.effects import Effect, Kind
 
@@ -17,7 +19,11 @@ _ALIASES = {
 }
 _NOT_MODULES = frozenset({"Parameter", "ParameterList", "ParameterDict", "Buffer", "Module"})
 
+_remembered = lru_cache(maxsize=1 << 14)
+"""The same few thousand names are asked for again and again."""
 
+
+@_remembered
 def canonical(qualified: str) -> str:
     """The public name of what is exported in several places."""
     found = _ALIASES.get(qualified)
@@ -29,12 +35,14 @@ def canonical(qualified: str) -> str:
     return qualified
 
 
+@_remembered
 def is_module_class(qualified: str) -> bool:
     """Whether the name is that of a class of torch whose objects are modules."""
     head, _, last = canonical(qualified).rpartition(".")
     return head == "torch.nn" and last[:1].isupper() and last not in _NOT_MODULES
 
 
+@_remembered
 def effect(qualified: str) -> Effect | None:
     """What calling `qualified` does; None where the catalogue does not know it."""
     name = canonical(qualified)
@@ -50,6 +58,7 @@ def effect(qualified: str) -> Effect | None:
     return next((row for prefix, row in libraries.PREFIXES if name.startswith(prefix)), None)
 
 
+@_remembered
 def method_effect(name: str) -> Effect | None:
     """What a method of a tensor or a module does, by its name."""
     found = torch.METHODS.get(name)
@@ -58,6 +67,7 @@ def method_effect(name: str) -> Effect | None:
     return found
 
 
+@_remembered
 def kind(qualified: str) -> Kind | None:
     """What calling `qualified`, or the name itself, gives."""
     name = canonical(qualified)

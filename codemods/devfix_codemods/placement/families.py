@@ -110,6 +110,8 @@ class Families:
         """Assignments near each other that differ in names and in the move alone."""
         births = self._births
         for function in self._module.functions:
+            if not any(births.is_move(node) and births.is_elsewhere(node) for node in function.nodes):
+                continue
             values = {node.syntax: node for node in function.nodes if isinstance(node.syntax, ast.expr)}
             for block in _blocks(function.syntax):
                 rows = [

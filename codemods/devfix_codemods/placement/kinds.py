@@ -23,6 +23,8 @@ class Kinds:
         self._facts: dict[Node, dict[Kind, int]] = defaultdict(lambda: defaultdict(int))
         self.module = module
         self.calls = calls
+        self._known: dict[Node, Kind | None] = {}
+        """What `of` has answered, as long as nothing is said."""
         self.instances: dict[Node, Class] = {}
         self.given: dict[Node, list[Node]] = defaultdict(list)
         """What the calls in this file give each parameter."""
@@ -38,7 +40,15 @@ class Kinds:
 
     def of(self, node: Node) -> Kind | None:
         """The kind of a value, None where nothing, or too much, is known."""
-        facts = self._facts.get(self.find(node))
+        root = self.find(node)
+        try:
+            return self._known[root]
+        except KeyError:
+            found = self._known[root] = self._of(root)
+            return found
+
+    def _of(self, root: Node) -> Kind | None:
+        facts = self._facts.get(root)
         if not facts:
             return None
         best = sorted(facts.items(), key=lambda one: -one[1])
@@ -102,6 +112,7 @@ class Kinds:
         if first is second:
             return
         self._parent[second] = first
+        self._known.clear()
         for kind_, count in self._facts.pop(second, {}).items():
             self._facts[first][kind_] += count
         if second in self.instances:
@@ -109,6 +120,7 @@ class Kinds:
 
     def say(self, node: Node, kind_: Kind, weight: int = 2) -> None:
         self._facts[self.find(node)][kind_] += weight
+        self._known.clear()
 
     # Evidence
 
