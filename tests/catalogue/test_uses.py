@@ -29,6 +29,7 @@ CONFLICTS = {
     "a distribution of numbers": "x + D.Normal(0.0, 1.0).sample((3, 3))",
     "a padded sequence": "x + torch.nn.utils.rnn.pad_sequence([h, h])",
     "gathered tensors": "import torch.distributed as dist\ndist.all_gather([h, h], x)",
+    "reduced tensors": "import torch.distributed as dist\ndist.all_reduce(h)",
     "boxes": "import torchvision\ntorchvision.ops.nms(x, h, 0.5)",
 }
 NONE = {
@@ -44,7 +45,8 @@ NONE = {
     "noise of the device": "x + torch.normal(x, x)",
     "made from elsewhere": "x + x.new_tensor(h)",
     "shapes broadcast": "torch.broadcast_tensors(x, h)",
-    "ranks": "import torch.distributed as dist\ndist.all_reduce(x)\ndist.broadcast(h, 0)",
+    "reduced on the device": "import torch.distributed as dist\ndist.all_reduce(x)",
+    "reduced by gloo": "import torch.distributed as dist\ndist.init_process_group('gloo')\ndist.broadcast(h, 0)",
     "a norm": "torch.nn.utils.clip_grad_norm_([x], 1.0) + x",
 }
 

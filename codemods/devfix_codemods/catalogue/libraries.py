@@ -65,6 +65,9 @@ MANAGING = frozenset(
 )
 """Packages whose import says that they may place what the file builds."""
 
+LAZY = frozenset({"gguf"})
+"""Packages for converters, whose tensors are on the host, or stand for those of files and have no place yet."""
+
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 

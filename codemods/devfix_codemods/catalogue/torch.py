@@ -153,6 +153,9 @@ for _effect, _prefix, _words in (
 ):
     FUNCTIONS.update(dict.fromkeys(_named(_prefix, _words), _effect))
 
+COLLECTIVES = frozenset(_named("torch.distributed.", "all_reduce all_gather broadcast reduce reduce_scatter"))
+"""What NCCL does with tensors of devices alone."""
+
 SECOND_IS_NUMBER = frozenset(
     _named(
         "torch.",
@@ -269,14 +272,14 @@ LOSSES = WEIGHTED_LOSSES | {name for name in BARE_MODULES if name.endswith("Loss
 
 OF_DISPLAYS = frozenset(_named("torch.", "tensor as_tensor Tensor FloatTensor DoubleTensor LongTensor IntTensor"))
 """What makes a tensor with the dimensions of the display that it gets."""
-_LENGTHS: frozenset[int | str] = frozenset({2, 3, "input_lengths", "target_lengths"})
+_LENGTHS: frozenset[int | str] = frozenset({1, 2, 3, "targets", "input_lengths", "target_lengths"})
 HOST_ARGUMENTS: dict[str, frozenset[int | str]] = {
     "torch.nn.functional.ctc_loss": _LENGTHS,
     "torch.ctc_loss": _LENGTHS,
     "torch.nn.CTCLoss": _LENGTHS,
     "torch.nn.utils.rnn.pack_padded_sequence": frozenset({1, "lengths"}),
 }
-"""Arguments, by position and by name, that may be on the host, or must be: lengths."""
+"""Arguments, by position and by name, that may be on the host, or must be: lengths, and what cuDNN takes from there."""
 
 CONTAINERS = frozenset(_named("torch.nn.", "Sequential ModuleList ModuleDict"))
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})

@@ -20,7 +20,7 @@ class Analysis:
     def __init__(self, tree: ast.Module, outside: Outside | None = None, file: File | None = None) -> None:
         self.module = lower(tree)
         self._file = file
-        self.constraints = Constraints(self.module, outside or Outside())
+        self.constraints = Constraints(self.module, outside or Outside(), file.path if file is not None else "")
         self.kinds = self.constraints.kinds
         self.graph = self.constraints.graph
         self._ends: dict[Source, list[Conflict]] = {}

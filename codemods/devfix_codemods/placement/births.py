@@ -1,6 +1,7 @@
 """Sources: where values are born, moved and wanted, and the families that they stand in."""
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device, keyword
@@ -13,12 +14,15 @@ from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.elements import CALLER, Elements
 from devfix_codemods.placement.factories import ROWS, Factories, is_encoding
 from devfix_codemods.placement.families import Families
+from devfix_codemods.placement.fitting import Fitting
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
+from devfix_codemods.placement.hosted import hosted
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
+from devfix_codemods.placement.naming import says_host
 from devfix_codemods.placement.operands import Operands, is_index
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.ownership import owned
@@ -26,6 +30,7 @@ from devfix_codemods.placement.places import CUDA, HOST, Place, Where
 from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.targets import Targets, is_typed_cuda
+from devfix_codemods.placement.unread import unread
 
 
 class Births:
@@ -36,7 +41,13 @@ class Births:
     is_encoding = staticmethod(is_encoding)
 
     def __init__(
-        self, module: Module, kinds: Kinds, graph: Graph, calls: dict[Node, Function], outside: Outside
+        self,
+        module: Module,
+        kinds: Kinds,
+        graph: Graph,
+        calls: dict[Node, Function],
+        outside: Outside,
+        path: str,
     ) -> None:
         self.module = module
         self.outside = outside
@@ -45,8 +56,9 @@ class Births:
         self.calls = calls
         self.used = _used(module)
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
+        self.hosted = hosted(module, kinds, calls)
         self.owned = owned(module, kinds, calls)
-        self.defaults = Defaults(module, kinds)
+        self.defaults = Defaults(module, kinds, path)
         # All parts are attributes, so that the analysis finds them when it lets go of all values.
         self._roots = Roots(module, kinds)
         self._targets = Targets(kinds)
@@ -92,6 +104,8 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER:
                     self._moves.after(node)
+                elif says_host(node):
+                    self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("named-for-host",)))
                 if node not in self.callees:
                     self._elements.born(node)
         for function in self.module.functions:
@@ -105,6 +119,8 @@ class Births:
         self._readers.flags()
         self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
+        Fitting(self).all()
+        unread(self)
 
     def function_of(self, node: Node) -> Function | None:
         """The function of this file that a value is."""
@@ -134,6 +150,8 @@ class Births:
         row = effect(qualified)
         if qualified.endswith("DataParallel"):
             self._modules.parallel(node)
+        elif canonical(qualified) in rows.COLLECTIVES:
+            self._collective(node)
         elif row in ROWS:
             self._factories.function(node, qualified)
         elif row is Effect.LIKE and has_device(node):
@@ -150,6 +168,14 @@ class Births:
             self._factories.kept(node)
         elif row is None and self.kinds.is_module(node):
             self._modules.of_library(node, qualified)
+
+    def _collective(self, node: Node) -> None:
+        """`dist.all_reduce(total)`: NCCL takes tensors of devices, as far as no other backend is spoken of."""
+        if self.defaults.exchanges_on_host or keyword(node, "group") is not None:
+            return
+        self.graph.add(Source(node, CUDA, Birth.MOVE, ("collective",)))
+        for one in node.args[1:2]:
+            self.graph.meets(one, node, "operation", node.guard)
 
     def _method(self, node: Node, base: Node, method: str) -> None:
         row = method_effect(method)
@@ -178,14 +204,15 @@ class Births:
         owner = function.owner if function.owner in self.kinds.module_classes else None
         for parameter in function.parameters.values():
             if parameter is function.self_node:
-                if owner is not None:
+                if owner is not None and "classmethod" not in function.decorators:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
             elif self._may_be_tensor(parameter):
                 is_input = owner is not None and function.name == "forward"
                 if owner is not None and is_input and not is_index(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 link = "forward-input" if is_input else "parameter"
-                self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
+                if function not in self.hosted and not self.defaults.is_test:
+                    self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
     def _may_be_tensor(self, parameter: Node) -> bool:
         if parameter in self.callees or str(parameter.extra).startswith("*"):

@@ -79,6 +79,25 @@ def _object(node: Node, module: Module, instances: dict[Node, Class]) -> Class |
     return None
 
 
+def constructing(calls: dict[Node, Function]) -> set[Function]:
+    """The methods that only constructors run, and the constructors: all that their object holds is on the host yet."""
+    callers: dict[Function, set[Function]] = {}
+    for call, called in calls.items():
+        callers.setdefault(called, set()).add(call.function)
+    found = {one for one in callers if one.name == "__init__"}
+    found |= {one for each in callers.values() for one in each if one.name == "__init__"}
+    growing = True
+    while growing:
+        more = {
+            one
+            for one, running in callers.items()
+            if one not in found and one.owner is not None and all(each in found for each in running)
+        }
+        growing = bool(more)
+        found |= more
+    return found
+
+
 def method(owner: Class, name: str, depth: int = 0) -> Function | None:
     """The method that objects of a class have under a name, its own or one of a base in this file."""
     found = owner.methods.get(name)

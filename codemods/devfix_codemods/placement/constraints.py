@@ -8,11 +8,11 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import local_calls, method
+from devfix_codemods.placement.calls import constructing, local_calls, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
-from devfix_codemods.placement.indices import is_item, is_of_tensor, is_row, is_tested, slices
+from devfix_codemods.placement.indices import is_asserted, is_item, is_of_tensor, is_row, is_tested, slices
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.scalars import is_scalar
@@ -26,12 +26,13 @@ _PLACELESS = frozenset(
 class Constraints:
     """Builds the graph of one file."""
 
-    def __init__(self, module: Module, outside: Outside) -> None:
+    def __init__(self, module: Module, outside: Outside, path: str = "") -> None:
         self.module = module
         self.calls = local_calls(module)
+        self._constructing = constructing(self.calls)
         self.kinds = Kinds(module, self.calls)
         self.graph = Graph()
-        self.births = Births(module, self.kinds, self.graph, self.calls, outside)
+        self.births = Births(module, self.kinds, self.graph, self.calls, outside, path)
         self.births.all()
         self.carried = Carried(self.births)
         for function in module.functions:
@@ -103,7 +104,7 @@ class Constraints:
         base = node.args[0]
         owner = self.births.class_of(base)
         if owner is not None:
-            if owner.sets(str(node.extra)):
+            if owner.sets(str(node.extra)) and not self._is_constructing(node, owner):
                 self.graph.same(owner.field_of(str(node.extra)), node, "field", node.guard)
             return
         if node in self.births.callees or name(node) is not None:
@@ -114,6 +115,14 @@ class Constraints:
             self.graph.same(base, node, "view", node.guard)
         else:
             self.graph.part(node, base, node.guard)
+
+    def _is_constructing(self, node: Node, owner: Class) -> bool:
+        """Whether the module that has an attribute is being made, so that no `.to` has moved it."""
+        return (
+            node.function in self._constructing
+            and owner in self.kinds.module_classes
+            and node.args[0] is node.function.self_node
+        )
 
     def _global(self, node: Node) -> None:
         found = self.module.top.finals.get(str(node.extra))
@@ -177,6 +186,7 @@ class Constraints:
     # Operations
 
     def _operands(self, node: Node, operands: tuple[Node, ...], link: str, *, scalars: bool) -> None:
+        link = "operation-in-assertion" if link == "operation" and is_asserted(node) else link
         for one in operands:
             if self.may_live(one):
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
@@ -198,6 +208,14 @@ class Constraints:
             return
         link = "operation" if known else "operation-of-unknowns"
         self._operands(node, node.args, link, scalars=node.extra != "MatMult")
+        if known and isinstance(node.syntax, ast.AugAssign):
+            self._in_place(node)
+
+    def _in_place(self, node: Node) -> None:
+        """`loss += x`: what is written to has to be where the other one is, though it be a 0-dim tensor."""
+        written, other = node.args
+        if self.kinds.of(written) is Kind.TENSOR and self.may_live(other):
+            self.graph.writes(written, other, node, "operation")
 
     def _compare(self, node: Node) -> None:
         operators = node.extra
@@ -259,7 +277,7 @@ class Constraints:
         elif row is Effect.ARITHMETIC:
             self._operands(node, args, "operation", scalars=True)
         elif row in {Effect.MEET, Effect.DRAW}:
-            self._operands(node, args, "operation", scalars=False)
+            self._operands(node, _spread(args), "operation", scalars=qualified == "torch.autograd.grad")
         elif row is Effect.SEQUENCE:
             self._elements(node, args[0])
         elif row is None:
@@ -292,12 +310,8 @@ class Constraints:
             self._method_of_module(node, base, method, owner)
             return
         if row is Effect.BACKWARD:
-            self._operands(
-                base,
-                tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR),
-                "operation",
-                scalars=False,
-            )
+            given = tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR)
+            self._operands(base, given, "operation", scalars=True)
         elif row in {Effect.SAME, Effect.LIKE, Effect.COPY_INTO}:
             if not self.births.has_device(node):
                 self.graph.same(base, node, "certain" if kind is Kind.TENSOR else "unknown-method", node.guard)
@@ -364,6 +378,11 @@ class Constraints:
         if found is None or found.rpartition(".")[2][:1].isupper() or found.partition(".")[0] in _READ_PACKAGES:
             return False
         return len(node.args) == 2 and self.may_live(node.args[1])
+
+
+def _spread(args: tuple[Node, ...]) -> tuple[Node, ...]:
+    """What a function gets, one by one where it stands in lists: `grad([loss], [x], [weight])`."""
+    return tuple(one for each in args for one in (each.args if each.op is Op.SEQUENCE else (each,)))
 
 
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})

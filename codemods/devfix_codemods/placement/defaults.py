@@ -1,5 +1,6 @@
 """What decides where things are made and given that are told no device."""
 
+import re
 from collections.abc import Set
 from functools import cached_property
 
@@ -12,9 +13,18 @@ from devfix_codemods.placement.kinds import Kinds
 class Defaults:
     """Default devices, and frameworks that place things by themselves, in one file."""
 
-    def __init__(self, module: Module, kinds: Kinds) -> None:
+    def __init__(self, module: Module, kinds: Kinds, path: str) -> None:
         self._module = module
         self._kinds = kinds
+        self._path = path.replace("\\", "/")
+
+    @cached_property
+    def is_test(self) -> bool:
+        """Whether the file is a test, or a benchmark: who runs it chose the machine."""
+        return _TEST_FILES.search(self._path) is not None or any(
+            one.op is Op.REF and str(one.extra).partition(".")[0] in _TEST_PACKAGES
+            for one in self._module.top.finals.values()
+        )
 
     @cached_property
     def managed(self) -> bool:
@@ -39,6 +49,18 @@ class Defaults:
             for one in self._module.nodes()
         )
 
+    @cached_property
+    def exchanges_on_host(self) -> bool:
+        """Whether processes exchange tensors of the host: by gloo, and by nothing else that the file names."""
+        named = {one.extra for one in self._module.nodes() if one.op is Op.CONST and isinstance(one.extra, str)}
+        return "gloo" in named and "nccl" not in named
+
     def is_under_device(self, node: Node) -> bool:
         """`with torch.device(d): …`"""
         return any(self._kinds.of(one) is Kind.DEVICE for one in self._module.managed.get(node, ()))
+
+
+_TEST_FILES = re.compile(
+    r"(^|/)(tests?|testing|benchmarks?|bench)/|(^|/)(test_|bench|conftest)[^/]*$|_(test|tests|bench)\.py$"
+)
+_TEST_PACKAGES = frozenset({"pytest", "unittest", "parameterized"})

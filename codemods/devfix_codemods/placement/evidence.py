@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Node
+from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.placement.arguments import keyword
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
 def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
     """What functions of torch get first, and second if they let the two meet, are tensors."""
     row = effect(qualified)
+    if row is Effect.SEQUENCE and len(call.args) > 1 and call.args[1].op is Op.SEQUENCE:
+        for one in call.args[1].args:
+            kinds.say(one, Kind.TENSOR)
+        return
     computes = row is Effect.ARITHMETIC and qualified.startswith("torch.nn.functional.")
     if (row not in _TAKING_TENSORS and not computes) or len(call.args) < 2:
         return

@@ -3,13 +3,13 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, effect
+from devfix_codemods.catalogue import Effect, Kind, effect, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.moves import Moves
-from devfix_codemods.placement.places import HOST
+from devfix_codemods.placement.places import HOST, Place, Where, place_of
 from devfix_codemods.placement.readers import is_of_tensors
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class Factories:
         if has_device(node):
             self._moves.placed(node)
             return
-        if self._is_elsewhere(node):
-            return
+        if self._is_elsewhere(node) or keyword(node, "generator") is not None:
+            return  # the generator has to be where the tensor is made: moving one alone fails
         link = "factory"
         scalar = False
         if converts:
@@ -72,12 +72,27 @@ class Factories:
         """`torch.from_numpy(x)`"""
         if self._is_elsewhere(node):
             return
+        device = keyword(node, "device")
+        place = place_of(device, self._kinds) if device is not None else None
+        if device is not None and place is not None and place != HOST:  # which it does not take
+            self._graph.add(Source(device, Place(Where.DEVICE, device), Birth.MOVE, ("certain",)))
+            self._graph.supports(node, device, "certain", node.guard)
         link = "array-of-tensors" if any(is_of_tensors(one, self._births) for one in node.args[1:2]) else "array-made"
         self._graph.add(Source(node, HOST, Birth.ARRAY, (link,)))
 
     def _is_elsewhere(self, node: Node) -> bool:
         """Whether something else than the call says where its result is."""
-        return self._defaults.is_under_device(node) or self._defaults.are_set
+        return (
+            self._defaults.is_under_device(node)
+            or self._defaults.are_set
+            or self._is_lazy
+            or node.function in self._births.hosted
+        )
+
+    @cached_property
+    def _is_lazy(self) -> bool:
+        """Whether the file converts models, whose tensors have no place."""
+        return self._defaults.imports(libraries.LAZY)
 
     def _is_number(self, node: Node) -> tuple[bool, str]:
         """Whether a conversion gives a 0-dim tensor, and how sure that is."""

@@ -117,6 +117,11 @@ class Graph:
             self.edges[operand].append(Edge(operation, Turn.MEET, link, guard, 0, scalars, COSTS[link] / 2))
             self.edges[operation].append(Edge(operand, Turn.MEET, link, guard, 0, scalars, COSTS[link] / 2))
 
+    def writes(self, written: Node, other: Node, operation: Node, link: str) -> None:
+        """`operation` leaves its result in `written`, which even as a 0-dim tensor must be where `other` is."""
+        self.edges[written].append(Edge(operation, Turn.MEET, link, operation.guard, cost=COSTS[link] / 2))
+        self.edges[operation].append(Edge(other, Turn.MEET, link, operation.guard, cost=COSTS[link] / 2))
+
     def supports(self, member: Node, move: Node, link: str, guard: Guard) -> None:
         """`member` probably belongs where `move` takes another one."""
         self.edges[member].append(Edge(move, Turn.MEET, link, guard, cost=COSTS[link]))

@@ -1,5 +1,7 @@
 """What the indices and the operands of an operation say by their shape alone."""
 
+import ast
+
 from devfix_codemods.catalogue import canonical
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
@@ -28,6 +30,16 @@ def is_tested(operand: Node, operation: Node) -> bool:
     while operand.op is Op.ITEM:
         operand = operand.args[0]
     return (key(operand), True) in operation.guard
+
+
+def is_asserted(operation: Node) -> bool:
+    """`assert torch.equal(x, y)`, `self.assertTrue(…)`: what is expected may be on the host, as all of it then is."""
+    match operation.statement:
+        case ast.Assert():
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=called) | ast.Name(id=called))):
+            return called.startswith("assert")
+    return False
 
 
 def is_of_tensor(index: Node | None) -> bool:

@@ -28,6 +28,8 @@ class Kinds:
         self.instances: dict[Node, Class] = {}
         self.given: dict[Node, list[Node]] = defaultdict(list)
         """What the calls in this file give each parameter."""
+        self.rows: set[Node] = set()
+        """Parameters that are annotated as containers of tensors, which count as tensors, but have no place to ask."""
         self.stateful: list[Node] = []
         self.losses: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
@@ -152,7 +154,7 @@ class Kinds:
             handler = _HANDLERS.get(node.op)
             if handler is not None:
                 handler(self, node)
-        if owner is not None and itself is not None:
+        if owner is not None and itself is not None and "classmethod" not in function.decorators:
             self.instances.setdefault(self.find(itself), owner)
             if owner in self.module_classes:
                 self.say(itself, Kind.MODULE, 4)
@@ -171,6 +173,8 @@ class Kinds:
         if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS and not last & _ANNOTATIONS[Kind.TENSOR]:
             self.say(node, Kind.SEQUENCE, 3)  # one of tensors counts as a tensor, which its elements are
             return
+        if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS | {"dict", "Dict", "Mapping"}:
+            self.rows.add(node)
         for kind_, found in _ANNOTATIONS.items():
             if last & found:
                 self.say(node, kind_, 3)
@@ -204,6 +208,8 @@ class Kinds:
             found = kind(qualified)
             if found is Kind.DTYPE:
                 self.say(node, found, 9)
+        if node.extra == "shape" and node.function.owner in self.module_classes and base.op in _UNKNOWN:
+            self.say(base, Kind.TENSOR, 1)  # modules seldom get arrays
         if node.extra == "device":
             self.say(node, Kind.DEVICE)
         elif node.extra == "dtype":
@@ -214,6 +220,11 @@ class Kinds:
 
     def _operation(self, node: Node) -> None:
         if any(self.of(one) is Kind.TENSOR for one in node.args):
+            self.say(node, Kind.TENSOR)
+
+    def _compare(self, node: Node) -> None:
+        element_wise = isinstance(node.extra, tuple) and not _IDENTITY.issuperset(node.extra)
+        if element_wise and any(self.of(one) is Kind.TENSOR for one in node.args):
             self.say(node, Kind.TENSOR)
 
     def _item(self, node: Node) -> None:
@@ -335,6 +346,9 @@ PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict",
 _LOSS_FUNCTIONS = frozenset(
     one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div"))
 )
+_IDENTITY = frozenset({"Is", "IsNot", "In", "NotIn"})
+"""Comparisons that give one truth value, whatever they compare."""
+_UNKNOWN = frozenset({Op.PARAM, Op.ITEM, Op.CALL})
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 """A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
 
@@ -355,6 +369,7 @@ _HANDLERS = {
     Op.ATTR: Kinds._attr,
     Op.AFTER: Kinds._after,
     Op.OPERATION: Kinds._operation,
+    Op.COMPARE: Kinds._compare,
     Op.ITEM: Kinds._item,
     Op.ITER: Kinds._iter,
     Op.SEQUENCE: Kinds._sequence,

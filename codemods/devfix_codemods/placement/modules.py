@@ -168,7 +168,7 @@ class Modules:
     def place_of(self, owner: Class) -> Node:
         """The value that stands for where the modules of a class are."""
         node = owner.field_of("")
-        if not self._graph.sources.get(node):
+        if not self._graph.sources.get(node) and not self._defaults.is_test:
             self._graph.add(Source(node, MODULE, Birth.PARAMETER, ("module-place",)))
         return node
 

@@ -3,12 +3,15 @@
 import ast
 import re
 
-from devfix_codemods.ir import Node
+from devfix_codemods.ir import Node, Op
 
 _RUNNER = re.compile(r"(Agent|Trainer|Runner|Engine|Manager|Pipeline|Solver|Learner|Estimator|Predictor)$")
 _OTHERWISE = re.compile(
     r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
     r"filename|filenames|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
+)
+_LENGTHS = frozenset(
+    ["length", "lengths", "len", "lens", "seqlen", "seqlens", "size", "sizes", "count", "counts", "num"]
 )
 
 
@@ -16,6 +19,20 @@ def sounds_otherwise(node: Node) -> bool:
     """Whether a value is called what texts, sizes and other things are called that stay on the host."""
     word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
     return isinstance(word, str) and _OTHERWISE.search(word) is not None and not re.search(r"(?i)input_?ids?$", word)
+
+
+def says_host(node: Node) -> bool:
+    """`counts_cpu`, `sizes.host`: a value that is called after its place."""
+    named = node.op in {Op.PARAM, Op.ATTR, Op.GLOBAL} or (node.op is Op.ITEM and isinstance(node.extra, str))
+    return named and not {"cpu", "host"}.isdisjoint(str(node.extra).lower().split("_"))
+
+
+def sounds_like_length(node: Node) -> bool:
+    """Whether a value is called what lengths are called, which packing needs on the host."""
+    match node.statement:
+        case ast.Assign(targets=[ast.Name(id=word)]):
+            return any(one in _LENGTHS or one.endswith("lens") for one in word.lower().strip("_").split("_"))
+    return False
 
 
 def sounds_like_runner(qualified: str) -> bool:

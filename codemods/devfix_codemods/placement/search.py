@@ -51,6 +51,16 @@ class Conflict:
         return any(step.node.op is Op.FIELD and step.edge.turn is Turn.UP for step in self.path)
 
     @property
+    def is_supported(self) -> bool:
+        """Whether it rests on what stands beside the value, and not on meetings alone."""
+        return any(one.startswith(_SUPPORTING) for one in self.links)
+
+    @property
+    def together(self) -> float:
+        """How sure it is that both belong in one place, wherever that is."""
+        return self.confidence * exp(sum(COSTS[link] for link in self.end.links))
+
+    @property
     def operations(self) -> Iterator[Node]:
         """The operations on the path, in each of which a value meets another one."""
         before = self.birth.node
@@ -72,7 +82,7 @@ class Conflict:
         return next((step for step in self.path if step.edge.turn is Turn.MEET), None)
 
 
-_SUPPORTING = ("family", "twin", "loop-", "factories", "made-beside", "other-path", "unused")
+_SUPPORTING = ("family", "twin", "loop-", "factories", "made-beside", "other-path", "unused", "fits")
 """Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
 """What may not follow."""

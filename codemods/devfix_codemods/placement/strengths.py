@@ -32,6 +32,8 @@ STRENGTHS: dict[str, float] = {
     "documented": 0.9,
     "encoding": 0.93,
     "needs-host": 0.97,
+    "named-for-host": 0.9,
+    "collective": 0.75,
     "kept-in-dataset": 0.8,
     # ends
     "move": 1.0,
@@ -40,11 +42,13 @@ STRENGTHS: dict[str, float] = {
     "module-place": 0.93,
     "forward-input": 0.9,
     "parameter": 0.5,
+    "unread": 0.45,
     # meetings
     "operation": 0.98,
     "operation-unknown-operand": 0.75,
     "operation-of-unknowns": 0.65,
     "operation-tested-operand": 0.4,
+    "operation-in-assertion": 0.3,
     "module-call": 0.95,
     "module-call-by-use": 0.93,
     "differentiable-call": 0.95,
@@ -66,6 +70,7 @@ STRENGTHS: dict[str, float] = {
     "loop": 1.0,
     # families
     "other-path": 0.6,
+    "fits": 0.75,
     "factories-one": 0.45,
     "factories-two": 0.5,
     "factories-many": 0.55,

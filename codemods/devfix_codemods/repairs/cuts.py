@@ -30,6 +30,10 @@ HARMLESS = 0.8, 0.42
 """The same for what changes nothing where the finding is none: following a tensor that is there, a copy for numpy."""
 
 
+TOGETHER = 0.9
+"""How surely two tensors meet of which one may follow the other, wherever that is: this changes nothing that works."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """Edits that move one value, and the words for it."""
@@ -45,7 +49,8 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:
         return None
-    safe, unsafe = HARMLESS if cut.harmless and not _is_asked_by_unread(conflict) else (SAFE, UNSAFE)
+    harmless = cut.harmless and not _is_asked_by_unread(conflict) and not conflict.is_supported
+    safe, unsafe = HARMLESS if harmless else (SAFE, UNSAFE)
     confidence = conflict.confidence
     if (
         _wanted_on_host(analysis, conflict)
@@ -53,7 +58,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         or not suits_callers(analysis, conflict)
     ):
         safety = Safety.SUGGESTION
-    elif confidence >= safe and cut.sure:
+    elif cut.sure and (confidence >= safe or (harmless and conflict.together >= TOGETHER)):
         safety = Safety.SAFE
     elif confidence >= unsafe:
         safety = Safety.UNSAFE
@@ -172,7 +177,23 @@ def _array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[C
     if buffer is not None:
         yield buffer
         return
+    legacy = _without_device(source, conflict.birth.node.syntax)
+    if legacy is not None:
+        yield legacy
+        return
     yield from _wrapped(analysis, source, conflict)
+
+
+def _without_device(source: Source, call: ast.AST | None) -> Cut | None:
+    """`torch.Tensor([1.0]).to(d)` for `torch.Tensor([1.0], device=d)`, which takes no device but the host."""
+    given = [one for one in call.keywords if one.arg == "device"] if isinstance(call, ast.Call) else []
+    if not given or not isinstance(call, ast.Call):
+        return None
+    kept = [*call.args, *(one for one in call.keywords if one is not given[0])]
+    texts = [source.segment(source.span(one)) for one in kept]
+    function, device = (source.segment(source.span(one)) for one in (call.func, given[0].value))
+    edit = ReplaceExpression(source.span(call), f"{function}({', '.join(texts)}).to({device})")
+    return Cut((edit,), f"Move it behind the constructor, which takes no device: `.to({device})`")
 
 
 def _wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

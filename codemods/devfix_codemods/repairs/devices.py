@@ -14,6 +14,7 @@ from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
 
@@ -79,6 +80,9 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     yield from _of_sibling(analysis, conflict, point)
     yield from _in_scope(analysis, conflict, point)
     yield from _of_tensors(analysis, conflict, point)
+    if conflict.end.links == ("collective",):
+        text = '"cuda" if torch.cuda.is_available() else "cpu"'
+        yield Suffix(f".to({text})", text)
 
 
 def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
@@ -201,21 +205,17 @@ def _is_self(node: Node) -> bool:
 def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """A name bound here to a device; `self.device`, where the class sets it."""
     guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
-    names: dict[str, Node] = {}
-    function = point.node.function.parent
-    bound = [point.environment]
-    while function is not None:
-        bound.append(function.finals)
-        function = function.parent
-    for environment in bound:
-        for one, node in environment.items():
-            if isinstance(one, str):
-                names.setdefault(one, node)
+    side = device_side(conflict)
+    names = _visible(point)
     for text in sorted(names, key=lambda one: (one != "device", "device" not in one, len(one))):
         if guarded and is_accelerator(analysis, names[text]):
             continue  # it fails where the program moves nothing
+        if _may_be_none(names[text]):
+            continue
         if "device" in text and "devices" not in text and _is_device(analysis, names[text]):
             yield Suffix(f".to({text})", text)
+        elif _followed(analysis, names[text]) in side:
+            yield Suffix(f".to({text})", text, follows=True)
     itself = point.node.function.self_node
     owner = point.node.function.owner
     if itself is not None and owner is not None and point.binds(str(itself.extra)) is itself:
@@ -227,21 +227,58 @@ def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
                 yield Suffix(f".to({text})", text)
 
 
+def _visible(point: Point) -> dict[str, Node]:
+    """What all names mean at a point, in the function or around it."""
+    names: dict[str, Node] = {}
+    function = point.node.function.parent
+    bound = [point.environment]
+    while function is not None:
+        bound.append(function.finals)
+        function = function.parent
+    for environment in bound:
+        for one, node in environment.items():
+            if isinstance(one, str):
+                names.setdefault(one, node)
+    return names
+
+
+def _may_be_none(device: Node) -> bool:
+    """Whether a parameter is None where the caller says nothing: a factory that gets it stays on the host."""
+    default = device.function.defaults.get(str(device.extra)) if device.op is Op.PARAM else None
+    return default is not None and default.op is Op.CONST and default.extra is None
+
+
 def _is_device(analysis: Analysis, node: Node) -> bool:
     place = place_of(node, analysis.kinds)
     return place is not None and place.where is Where.DEVICE and analysis.kinds.of(node) in {Kind.DEVICE, None}
 
 
+def _followed(analysis: Analysis, node: Node) -> Node | None:
+    """The tensor of which a value is the device: `x` of `device = x.device`."""
+    asked = node.op is Op.ATTR and node.extra == "device"
+    place = place_of(node, analysis.kinds) if asked else None
+    return place.node if place is not None and place.where is Where.FOLLOWS else None
+
+
 def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """`x.device` of a tensor here that must be where the value has to go."""
-    side = device_side(conflict)
-    for bound, node in point.environment.items():
-        if not isinstance(bound, str) or node not in side or not bound.isidentifier():
+    names = {node: one for one, node in point.environment.items() if isinstance(one, str) and one.isidentifier()}
+    for node in (each for one in device_side(conflict) for each in (one, *analysis.kinds.given.get(one, ()))):
+        bound = names.get(node)
+        if bound is None or bound == "_" or _is_born_on_host(analysis, node):
             continue
         if _is_tensor(analysis, node) and _is_given(node, point):
-            yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=analysis.kinds.of(node) is Kind.TENSOR)
+            known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
+            yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
 
     yield from _of_module(analysis, conflict, point)
+
+
+def _is_born_on_host(analysis: Analysis, node: Node) -> bool:
+    """Whether a value that the path goes through is misplaced as well, so that it tells no device."""
+    births = analysis.constraints.births
+    sources = (one for root in births.roots(node) for one in analysis.graph.sources.get(root, ()))
+    return any(one.place.where is Where.HOST and one.birth is not Birth.CHOSEN_HOST for one in sources)
 
 
 def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
@@ -268,27 +305,54 @@ def _enters(analysis: Analysis, node: Node) -> bool:
     if kind is not None:
         return kind is Kind.TENSOR
     return any(
-        one.op is Op.CALL and one.args[1:2] == (node,) and analysis.kinds.is_module(one.args[0])
+        one.op is Op.CALL
+        and one.args[1:2] == (node,)
+        and (analysis.kinds.is_module(one.args[0]) or _is_part(analysis, one.args[0]))
         for one in node.function.nodes
     )
 
 
+def _is_part(analysis: Analysis, callee: Node) -> bool:
+    """`self.features`, where the class of modules keeps what it calls."""
+    if callee.op is not Op.ATTR or callee.args[0] is not callee.function.self_node:
+        return False
+    owner = callee.function.owner
+    return owner in analysis.kinds.module_classes and owner.sets(str(callee.extra))
+
+
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
+    if node in analysis.kinds.rows or str(node.extra).startswith("*"):
+        return False
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def _is_asked(node: Node) -> bool:
+    """Whether the program itself asks a value for its device."""
+    return any(one.op is Op.ATTR and one.extra == "device" and one.args[0] is node for one in node.function.nodes)
 
 
 def _is_given(node: Node, point: Point) -> bool:
     """Whether a parameter is a tensor at the point: where each use is under a condition, it may be None."""
     if node.op is not Op.PARAM:
         return True
-    uses = [one for one in node.function.nodes if node in one.args and one.op not in {Op.PHI, Op.COMPARE}]
-    return any(one.guard <= point.guard for one in uses)
+    uses = [one.guard for one in node.function.nodes if node in one.args and not _asks_for_none(one)]
+    uses += [one.guard for one in node.function.stores if one.base is node]
+    return any(one <= point.guard for one in uses)
 
 
-def device_side(conflict: Conflict) -> set[Node]:
-    """The values of the path from the meeting on, which all live where the conflict ends."""
+def _asks_for_none(user: Node) -> bool:
+    return user.op is Op.PHI or (user.op is Op.COMPARE and any(one.extra is None for one in user.args[1:]))
+
+
+def device_side(conflict: Conflict) -> dict[Node, None]:
+    """The values of the path from the meeting on, which all live where the conflict ends: that which is met, the last
+    one, and those between."""
     nodes = [step.node for step in conflict.path]
     meeting = conflict.meeting
-    start = nodes.index(meeting.node) + 1 if meeting is not None else 0
-    return {*nodes[start:], conflict.end.node}
+    start = 0
+    if meeting is not None:
+        operand = meeting.before.node if meeting.before is not None else conflict.birth.node
+        start = nodes.index(meeting.node) + (operand in meeting.node.args)
+    side = nodes[start:]
+    return dict.fromkeys((*side[:1], conflict.end.node, *side[1:]))

@@ -1,8 +1,11 @@
 """Findings of conflicts: the path from birth to meeting is the trail that the user reads."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 
+from devfix_codemods.catalogue import Effect
+from devfix_codemods.catalogue.torch import FUNCTIONS
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.ir import Node
@@ -13,12 +16,16 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cuts import SUGGESTION, repair
 from devfix_codemods.source import Source, Span
 
-_POSSIBLE = (b".to(", b".cuda(", b"device=")
+_MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
+_MOVED = (b".to(", b".cuda(", b"device=", b".sample(", b".rsample(")
+_MADE = re.compile(
+    rb"\b(?:" + b"|".join(one.rpartition(".")[2].encode() for one, row in FUNCTIONS.items() if row in _MAKING) + rb")\("
+)
 
 
 def may_conflict(data: bytes) -> bool:
-    """Whether the bytes of a file allow for a conflict: something of torch, and something that is moved."""
-    return b"torch" in data and any(word in data for word in _POSSIBLE)
+    """Whether the bytes of a file allow for a conflict: something of torch, and something that is moved or made."""
+    return b"torch" in data and (any(word in data for word in _MOVED) or _MADE.search(data) is not None)
 
 
 def same_cause(one: Finding, other: Finding) -> bool:
@@ -102,6 +109,8 @@ def _stops(source: Source, conflict: Conflict) -> Iterator[Step]:
 
 def _end(conflict: Conflict) -> str:
     match conflict.end.place.where:
+        case Where.CALLER if conflict.end.links == ("unread",):
+            return f"`{_text(conflict.end.node)}` comes from elsewhere, and lives where that put it"
         case Where.CALLER:
             return f"`{_text(conflict.end.node)}` lives where the caller put it"
         case Where.MODULE:

@@ -1,0 +1,47 @@
+"""Functions whose values are on the host by convention: what loaders run in their workers, and tests."""
+
+from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.calls import function_of, method
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.targets import Targets
+
+_DATA = ("Dataset", "Transform", "DataProcessor")
+"""How the names of classes end whose objects prepare data for loaders."""
+
+
+def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Function]:
+    """The functions that get and make tensors of the host, unless one of their class moves something itself."""
+    found = {one for one in module.functions if one.name.startswith("test_")}
+    for owner in module.classes:
+        if _prepares_data(owner):
+            found |= set(owner.methods.values())
+    for node in module.nodes():
+        collate = keyword(node, "collate_fn") if node.op is Op.CALL else None
+        if collate is not None:
+            found |= _run_by(collate, module, kinds)
+    targets = Targets(kinds)
+    placing = {one.function for one in module.nodes() if targets.given(one) is not None}
+    placing |= {one for each in placing if each.owner is not None for one in each.owner.methods.values()}
+    found -= placing
+    return found | _only_called_by(found, calls)
+
+
+def _prepares_data(owner: Class) -> bool:
+    return any(one.endswith(_DATA) for each in owner.lineage() for base in each.bases for one in names(base))
+
+
+def _run_by(collate: Node, module: Module, kinds: Kinds) -> set[Function]:
+    """What a loader calls to make a batch of items: a function, or an object of a class of this file."""
+    owner = kinds.class_of(collate)
+    called = function_of(collate, module) if owner is None else method(owner, "__call__")
+    return {called} if called is not None else set()
+
+
+def _only_called_by(found: set[Function], calls: dict[Node, Function]) -> set[Function]:
+    """The functions that nothing else calls."""
+    callers: dict[Function, set[Function]] = {}
+    for call, called in calls.items():
+        callers.setdefault(called, set()).add(call.function)
+    return {one for one, running in callers.items() if running <= found}

@@ -1,0 +1,64 @@
+"""Tensors that code gives which is not read: wherever that put them."""
+
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.places import Place, Where
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+MOST_STEPS = 40
+"""How many values are looked at to see what a result is made of."""
+
+
+def unread(births: "Births") -> None:
+    """Add what is used as a tensor, and comes out of an object or a call that is not read, to the graph."""
+    for function in births.module.functions:
+        if function in births.hosted or births.defaults.is_test:
+            continue
+        for node in function.nodes:
+            if _is_unread(node, births) and not births.graph.sources.get(node) and not _is_of_host(node, births):
+                births.graph.add(Source(node, _ANYWHERE, Birth.PARAMETER, ("unread",)))
+
+
+def _is_unread(node: Node, births: "Births") -> bool:
+    kinds = births.kinds
+    if node.op not in _GIVING or node in births.callees or kinds.of(node) is not Kind.TENSOR:
+        return False
+    base = node.args[0]
+    if node.op is Op.CALL:
+        return node not in births.calls and not _is_known(node) and kinds.of(base) is not Kind.MODULE
+    owner = kinds.class_of(base)
+    if node.op is Op.ATTR and (name(node) is not None or (owner is not None and owner.sets(str(node.extra)))):
+        return False
+    return kinds.of(base) is None
+
+
+def _is_known(call: Node) -> bool:
+    """Whether the catalogue says what a call does, or a class makes its result."""
+    callee = call.args[0]
+    if found := names(callee):
+        return effect(canonical(found[0])) is not None or found[0].rpartition(".")[2][:1].isupper()
+    return callee.op is Op.CLASS or (callee.op is Op.ATTR and method_effect(str(callee.extra)) is not None)
+
+
+def _is_of_host(node: Node, births: "Births") -> bool:
+    """Whether any of what a value is made of was born on the host, or is wanted there."""
+    pending, seen = list(node.args), set[Node]()
+    while pending and len(seen) < MOST_STEPS:
+        one = pending.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if any(source.place.where is Where.HOST for source in births.graph.sources.get(one, ())):
+            return True
+        pending += one.args
+    return False
+
+
+_GIVING = frozenset({Op.CALL, Op.ATTR, Op.ITEM})
+_ANYWHERE = Place(Where.CALLER)
