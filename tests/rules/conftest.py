@@ -1,8 +1,10 @@
 """A rule under test: a module names its code in `CODE`, and asks for `rule`."""
 
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
+from devfix_codemods import engine, rules
 from devfix_codemods.engine import Accept, check, rewrite
 from devfix_codemods.findings import Finding, Safety
 from devfix_codemods.outcomes import Changed, Checked, Clean, Options
@@ -52,3 +54,11 @@ def _source(program: str | bytes) -> Source:
 @pytest.fixture
 def rule(request: pytest.FixtureRequest) -> RuleUnderTest:
     return RuleUnderTest(request.module.CODE)
+
+
+@pytest.fixture(autouse=True)
+def _conflicts_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a module says `CONFLICTS_ALONE`, rules find nothing but the conflicts that they own."""
+    if getattr(request.module, "CONFLICTS_ALONE", False):
+        owners = tuple(replace(one, check=None) if one.owns else one for one in rules.all_rules())
+        monkeypatch.setattr(engine, "all_rules", lambda: owners)

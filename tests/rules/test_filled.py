@@ -4,6 +4,7 @@ import pytest
 from devfix_codemods.findings import Safety
 
 CODE = "DVF104"
+CONFLICTS_ALONE = True
 
 FUNCTION = """
 import torch
@@ -23,7 +24,6 @@ SILENT = {
     "its parts come back to the host": program("out[i] = model(x[i].to(device)).cpu()"),
     "some of its parts come back": program("out[i] = model(i).to(x.device)", "out[i, 0] = model(i).to('cpu')"),
     "the parts go where it is": program("out[i] = model(i).to(out.device)"),
-    "the parts go to two devices": program("out[i] = model(i).to(x.device)", "out[-i] = model(i).to(device)"),
     "the parts get another dtype": program("out[i] = model(i).to(x.dtype)"),
     "it is moved as a whole": program("out[i] = model(i).to(x.device)", result="out.to(x.device)"),
     "numpy reads it": program("out[i] = model(i).to(x.device)", result="out.numpy()"),
@@ -37,19 +37,19 @@ SILENT = {
 
 @pytest.mark.parametrize("text", SILENT.values(), ids=SILENT)
 def test_is_left_alone(rule, text: str) -> None:
-    assert all("parts" not in one.message for one in rule.findings(text))
+    assert rule.findings(text) == ()
 
 
 FIXED = {
-    "a move": ("out[i] = torch.tensor(model(i)).to(x.device)", "x.device"),
-    "a move by keyword": ("out[i, :2] = model(i).float().to(device=x.device, dtype=torch.float)", "x.device"),
-    "a factory": ("out[i] = torch.tensor(model(i), device=x.device)", "x.device"),
-    "a device of its own": ("out[:, i] = model(i).to(device, non_blocking=True)", "device"),
+    "a move": "out[i] = torch.tensor(model(i)).to(device)",
+    "a move by keyword": "out[i, :2] = model(i).float().to(device=device, dtype=torch.float)",
+    "a factory": "out[i] = torch.tensor(model(i), device=device)",
+    "not to be waited for": "out[:, i] = model(i).to(device, non_blocking=True)",
 }
 
 
-@pytest.mark.parametrize(("line", "device"), FIXED.values(), ids=FIXED)
-def test_what_is_filled_is_made_where_its_parts_are_moved(rule, line: str, device: str) -> None:
+@pytest.mark.parametrize("line", FIXED.values(), ids=FIXED)
+def test_what_is_filled_is_made_where_its_parts_are_moved(rule, line: str) -> None:
     text = program(line)
-    assert rule.safeties(text)[:1] == [Safety.UNSAFE]
-    assert f"out = torch.zeros(count, 3, device={device})" in rule.fixed(text, unsafe=True)
+    assert rule.safeties(text) == [Safety.UNSAFE]
+    assert "out = torch.zeros(count, 3, device=device)" in rule.fixed(text, unsafe=True)

@@ -3,6 +3,7 @@
 import pytest
 
 CODE = "DVF104"
+CONFLICTS_ALONE = True
 
 SCORES = """
 import numpy as np
@@ -31,20 +32,6 @@ def test_what_is_read_as_it_is(rule, read: str) -> None:
     assert rule.safeties(SCORES.format(read=read)) == []
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        "return pd.DataFrame({'total': total.to('cpu')})",
-        "return np.mean(total)",
-        "if model.shows:\n        return pd.DataFrame({'total': total})\n    return total",
-        "total = total.to('cpu')\n    return pd.DataFrame({'total': total})",
-        "return pd.DataFrame({'total': float(total.sum())})",
-    ],
-)
-def test_what_is_brought_to_the_host_or_read_on_some_paths(rule, read: str) -> None:
-    assert len(rule.safeties(SCORES.format(read=read))) == 1
-
-
 PAINTED = """
 import torch
 def painted(labels, colors):
@@ -63,9 +50,13 @@ def test_parts_are_filled_of_what_numpy_reads(rule) -> None:
     assert rule.findings(PAINTED.format(read=".numpy()")) == ()
 
 
-@pytest.mark.parametrize("read", [".cpu().numpy()", "", ".numpy() if colors else None"])
-def test_parts_are_filled_of_what_is_copied_or_may_not_be_read(rule, read: str) -> None:
-    assert "device=labels.device" in rule.fixed(PAINTED.format(read=read))
+@pytest.mark.parametrize("read", [".cpu().numpy()", ""])
+def test_parts_are_filled_of_what_is_copied_or_not_read(rule, read: str) -> None:
+    assert "device=labels.device" in rule.fixed(PAINTED.format(read=read), unsafe=True)
+
+
+def test_numpy_reads_it_on_one_path(rule) -> None:
+    assert rule.findings(PAINTED.format(read=".numpy() if colors else None")) == ()
 
 
 def test_numpy_reads_what_was_added_to_another(rule) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 CODE = "DVF104"
+CONFLICTS_ALONE = True
 
 CACHE = """
 import torch
@@ -28,7 +29,7 @@ def levels(x: torch.Tensor):
 )
 def test_a_global_is_moved_where_it_is_used(rule, made: str, used: str, moved: str) -> None:
     program = CACHE.format(made=made, used=used)
-    outcome = rule.fixed(program) if any(one.fix for one in rule.findings(program)) else None
+    outcome = rule.fixed(program, unsafe=True) if any(one.fix for one in rule.findings(program)) else None
     assert outcome in {None, CACHE.format(made=made, used=moved)}
 
 
@@ -39,4 +40,6 @@ def test_an_entry_of_a_global_table(rule) -> None:
 
 def test_a_name_of_the_function_is_made_where_it_belongs(rule) -> None:
     made = "levels = torch.tensor([0.5, 1.5, 2.5])"
-    assert "torch.tensor([0.5, 1.5, 2.5], device=x.device)" in rule.fixed(CACHE.format(made=made, used="levels"))
+    assert "torch.tensor([0.5, 1.5, 2.5], device=x.device)" in rule.fixed(
+        CACHE.format(made=made, used="levels"), unsafe=True
+    )

@@ -196,7 +196,7 @@ for _effect, _words in (
         (
             "matmul mm bmm mv dot outer addcdiv addcdiv_ set_ addmm baddbmm masked_select gather scatter scatter_ "
             "scatter_add scatter_add_ scatter_reduce scatter_reduce_ index_select index_add index_add_ index_copy "
-            "index_copy_ take take_along_dim equal cross kron masked_scatter masked_scatter_"
+            "index_copy_ index_reduce index_reduce_ take take_along_dim equal cross kron masked_scatter masked_scatter_"
         ),
     ),
     (Effect.COPY_INTO, "copy_"),

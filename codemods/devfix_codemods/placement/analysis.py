@@ -83,7 +83,15 @@ class Analysis:
         if birth.birth is Birth.READER and any(_is_host(one) for one in found[:1]):
             return None
         elsewhere = [one for one in found if not _is_host(one)]
+        if self._is_read_as_it_is(birth):  # so what it meets is on the host as well, unless the code moves that
+            elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
         return elsewhere[0] if elsewhere else None
+
+    def _is_read_as_it_is(self, birth: Source) -> bool:
+        """Whether numpy reads a value wherever it is made."""
+        return birth.birth is not Birth.READER and any(
+            one.birth is Birth.READER and one.under <= birth.guard for one in self.graph.sources[birth.node]
+        )
 
 
 def _is_host(conflict: Conflict) -> bool:

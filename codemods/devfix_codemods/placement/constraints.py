@@ -15,6 +15,7 @@ from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.indices import is_asserted, is_item, is_of_tensor, is_row, is_tested, slices
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.scalars import is_scalar
 
 _PLACELESS = frozenset(
@@ -139,6 +140,10 @@ class Constraints:
                     self._attribute_of_module(store.base, store.value)
                 continue
             if self.kinds.of(store.base) is Kind.TENSOR:
+                if self._is_moved(store.value) and not self._is_moved_later(
+                    store.base
+                ):  # a move in order to be stored says where the whole is
+                    self.graph.supports(store.base, store.value, "filled-with-moved", store.guard)
                 if store.index is not None and self.kinds.of(store.index) is Kind.TENSOR:  # a slice is copied into
                     self.graph.meets(store.value, store.base, "operation", store.guard, scalars=True)
             elif is_of_tensor(store.index):
@@ -146,6 +151,14 @@ class Constraints:
             elif store.key is None or store.base.op is Op.MAPPING:
                 self.graph.flows(store.value, store.base, "element", store.guard)
         self._fields(function)
+
+    def _is_moved(self, value: Node) -> bool:
+        """Whether a value is moved to a device, or made there, on the spot."""
+        place = self.births.moves.get(value)
+        return place is not None and place.where is not Where.HOST
+
+    def _is_moved_later(self, whole: Node) -> bool:
+        return any(self.births.moves_of(one) for one in self.births.roots(whole))
 
     def _fields(self, function: Function) -> None:
         """What a method leaves in attributes is what others find there."""

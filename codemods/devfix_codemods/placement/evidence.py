@@ -47,6 +47,8 @@ def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
 def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
     """What functions of torch get first, and second if they let the two meet, are tensors."""
     row = effect(qualified)
+    if row is Effect.FACTORY:
+        _sizes(kinds, call)
     if row is Effect.SEQUENCE and len(call.args) > 1 and call.args[1].op is Op.SEQUENCE:
         for one in call.args[1].args:
             kinds.say(one, Kind.TENSOR)
@@ -58,6 +60,13 @@ def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
     meets = (row is Effect.MEET and canonical(qualified) not in rows.SECOND_IS_NUMBER) or computes
     if meets and len(call.args) > 2 and call.extra[1] is None:  # type: ignore[index]
         kinds.say(call.args[2], Kind.TENSOR)
+
+
+def _sizes(kinds: "Kinds", call: Node) -> None:
+    """What factories get are sizes and bounds: numbers, as far as nothing else is known of them."""
+    for one, word in zip(call.args[1:], call.extra if isinstance(call.extra, tuple) else ()):
+        if word is None and one.op in _NAMED:
+            kinds.say(one, Kind.NUMBER, 1)
 
 
 def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
@@ -112,6 +121,8 @@ _MAKING_TENSORS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Eff
 )
 _MAKING_MODULES = frozenset({Effect.MODULE, Effect.BARE, Effect.WRAP})
 _TAKING_TENSORS = frozenset({Effect.LIKE, Effect.MEET, Effect.SAME})
+_NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
+"""What says nothing of its kind by itself."""
 _KEYWORDS: dict[object, Kind] = {"device": Kind.DEVICE, "dtype": Kind.DTYPE}
 _STATEFUL = frozenset({"parameters", "named_parameters", "state_dict", "load_state_dict"})
 """Methods that ask for the parameters, or the state, of modules."""

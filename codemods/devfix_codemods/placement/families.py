@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.graph import Birth
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 NEAR = 8
 """How many statements apart twins may be."""
+MOST_JOINED = 4
+"""How often what is joined may be joined again before it is moved."""
 
 
 class Families:
@@ -27,6 +29,10 @@ class Families:
         self._graph = births.graph
         self._kinds = births.kinds
         self._module = births.module
+        self._users: dict[Node, list[Node]] = defaultdict(list)
+        for node in births.module.nodes():
+            for one in node.args:
+                self._users[one].append(node)
 
     def all(self) -> None:
         for base, row in self._rows():
@@ -84,7 +90,7 @@ class Families:
         moved = {one: moves for one, moves in moved.items() if one not in modules}
         for one in rest if moved else ():
             kind = self._kinds.of(one)
-            if kind in {None, Kind.TENSOR} and self._comes_from_outside(one):
+            if kind in {None, Kind.TENSOR} and self._comes_from_outside(one) and not self._joins_moved(one):
                 lonely = one.op is Op.PARAM and len(moved) == 1
                 self._births.beside_moved(one, base, "parameter-beside-moved" if lonely else "unpacked-beside-moved")
                 if kind is Kind.TENSOR:
@@ -100,6 +106,13 @@ class Families:
         if not names(callee) and callee.op not in {Op.FUNCTION, Op.GLOBAL}:
             return False
         return all(self._kinds.of(one) not in {Kind.TENSOR, Kind.MODULE, Kind.DEVICE} for one in node.args[1:])
+
+    def _joins_moved(self, node: Node, depth: int = 0) -> bool:
+        """Whether all that is done with a value is to join it with others to what is moved as a whole."""
+        users = [one for one in self._users[node] if one is not node]
+        if depth == MOST_JOINED or not users:
+            return node.op is Op.PHI
+        return all(self._births.moves_of(one) or (_joins(one) and self._joins_moved(one, depth + 1)) for one in users)
 
     def _is_member(self, node: Node) -> bool:
         return node in self._births.used and not isinstance(node.syntax, ast.Starred) and node.op is not Op.CONST
@@ -280,6 +293,13 @@ class Families:
             beside = told.get(function)
             for one in members if beside else ():
                 self._supports(one, {each: [each] for each in beside or ()}, "factories")
+
+
+def _joins(node: Node) -> bool:
+    """`torch.cat`, `torch.stack`, and what hands values to them."""
+    if node.op in {Op.SEQUENCE, Op.PHI}:
+        return True
+    return node.op is Op.CALL and any(effect(canonical(one)) is Effect.SEQUENCE for one in names(node.args[0]))
 
 
 def _callee(node: Node) -> str | None:

@@ -82,7 +82,10 @@ class Conflict:
         return next((step for step in self.path if step.edge.turn is Turn.MEET), None)
 
 
-_SUPPORTING = ("family", "twin", "loop-", "factories", "made-beside", "other-path", "unused", "fits")
+_SUPPORTING = (
+    *("family", "twin", "loop-", "factories", "filled-with"),
+    *("made-beside", "other-path", "unused", "fits"),
+)
 """Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
 """What may not follow."""
@@ -95,6 +98,13 @@ def _is_itself(source: Source, step: Step | None) -> bool:
         return False
     edge = step.edge
     return edge.site > 0 or (edge.turn is Turn.IN and source.links != ("forward-input",))
+
+
+def _ends_path(source: Source, guard: Guard) -> bool:
+    """Whether what stands at a source has no place but that one, wherever the path leads."""
+    if source.place.where is Where.CALLER or source.birth is Birth.SIBLING:
+        return False
+    return source.under <= guard
 
 
 def ends(graph: Graph, birth: Source) -> list[Conflict]:
@@ -163,7 +173,7 @@ class _Search:
                 continue
             if state.step is None and not (source.birth is Birth.MOVE and source.place.sure):
                 continue  # what numpy reads may itself be the move
-            ended = ended or (source.place.where is not Where.CALLER and source.birth is not Birth.SIBLING)
+            ended = ended or _ends_path(source, state.guard)
             if source in self._found or source is self._birth or _is_itself(source, state.step):
                 continue
             cost = state.cost + sum(COSTS[link] for link in source.links)

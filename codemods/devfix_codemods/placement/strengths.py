@@ -71,6 +71,7 @@ STRENGTHS: dict[str, float] = {
     # families
     "other-path": 0.6,
     "fits": 0.75,
+    "filled-with-moved": 0.7,
     "factories-one": 0.45,
     "factories-two": 0.5,
     "factories-many": 0.55,

@@ -21,6 +21,8 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.devices import Suffix, suffixes
+from devfix_codemods.repairs.halves import leaves_half
+from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.source import Source
 
@@ -57,6 +59,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         _wanted_on_host(analysis, conflict)
         or not _is_surely_tensor(analysis, conflict)
         or not suits_callers(analysis, conflict)
+        or leaves_half(analysis, conflict, lambda one: next(_cuts(analysis, source, one), None) is not None)
     ):
         safety = Safety.SUGGESTION
     elif cut.sure and (confidence >= safe or (harmless and conflict.together >= TOGETHER)):
@@ -122,6 +125,9 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     buffer = _buffer(analysis, source, conflict)
     if buffer is not None:
         yield buffer
+        return
+    if is_kept_for_all(analysis, node):
+        yield from _at_meeting(analysis, source, conflict)
         return
     point = before(node)
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():

@@ -255,7 +255,7 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         if _is_tensor(analysis, node) and _is_given(node, point):
             known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
-
+    yield from _of_attributes(analysis, conflict, point)
     yield from _of_module(analysis, conflict, point)
 
 
@@ -264,6 +264,20 @@ def _is_born_on_host(analysis: Analysis, node: Node) -> bool:
     births = analysis.constraints.births
     sources = (one for root in births.roots(node) for one in analysis.graph.sources.get(root, ()))
     return any(one.place.where is Where.HOST and one.birth is not Birth.CHOSEN_HOST for one in sources)
+
+
+def _of_attributes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """`self.table.device`, of a tensor that another method has left there."""
+    function = point.node.function
+    itself, owner = function.self_node, function.owner
+    if itself is None or owner is None or point.binds(str(itself.extra)) is not itself:
+        return
+    for one in device_side(conflict):
+        if one.op is Op.ATTR and one.args[0] is itself and owner.sets(str(one.extra)):
+            rebound = point.environment.get((itself, str(one.extra)), None if function.name == "__init__" else one)
+            if analysis.kinds.of(one) is Kind.TENSOR and rebound in {one, owner.field_of(str(one.extra))}:
+                text = f"{itself.extra}.{one.extra}.device"
+                yield Suffix(f".to({text})", text, follows=True)
 
 
 def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

@@ -1,0 +1,36 @@
+"""What a function makes for itself, and nothing here can place, says that its callers are on the host."""
+
+from collections.abc import Callable
+
+from devfix_codemods.ir import Node
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import Turn
+from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.search import Conflict
+
+SURE = 0.35
+"""From which confidence on a conflict is evidence against another one."""
+
+
+def leaves_half(analysis: Analysis, conflict: Conflict, is_cut: Callable[[Conflict], bool]) -> bool:
+    """Whether another value stays on the host, and meets the same tensor of a caller where it does.
+
+    A move of the first alone would repair nothing; that the code works at all says where its caller is.
+    """
+    if conflict.end.place.where is not Where.CALLER:
+        return False
+    meetings = _meetings(conflict)
+    return any(
+        one.birth is not conflict.birth
+        and one.confidence >= SURE
+        and not is_cut(one)
+        and any(
+            each.end is conflict.end and not meetings.isdisjoint(_meetings(each)) for each in analysis.ends(one.birth)
+        )
+        for one in analysis.conflicts
+    )
+
+
+def _meetings(conflict: Conflict) -> set[Node]:
+    """The operations that a path goes through, upwards or down."""
+    return {step.node for step in conflict.path if step.edge.turn is Turn.MEET}
