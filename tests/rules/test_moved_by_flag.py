@@ -3,7 +3,6 @@
 import pytest
 
 CODE = "DVF104"
-CONFLICTS_ALONE = True
 
 PROGRAM = """
 import torch

@@ -3,7 +3,6 @@
 import pytest
 
 CODE = "DVF104"
-CONFLICTS_ALONE = True
 
 MODULE = """
     import numpy as np

@@ -10,7 +10,6 @@ from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
 
 CODE = "DVF104"
-CONFLICTS_ALONE = True
 
 MATRIX = """
 import torch

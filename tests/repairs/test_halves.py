@@ -1,0 +1,54 @@
+"""Repairs that would do half of it, or bind what is kept to the device of one call."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+RATES = """
+class Rates:
+    def __init__(self, index):
+        self.index = index.long()
+    def counted(self, n):
+        counts = {counts}
+        counts.scatter_add_(0, self.index, torch.ones(8))
+        return counts
+def start(n):
+    return torch.zeros(n)
+"""
+
+
+def test_a_tensor_that_the_object_keeps_is_followed(repairs) -> None:
+    added = repairs.added(RATES.format(counts="torch.zeros(n)"), Safety.UNSAFE)
+    assert added == [
+        "counts = torch.zeros(n, device=self.index.device)",
+        "counts.scatter_add_(0, self.index, torch.ones(8, device=self.index.device))",
+    ]
+
+
+def test_nothing_goes_there_where_another_one_has_to_stay(repairs) -> None:
+    assert repairs.added(RATES.format(counts="start(n)"), Safety.UNSAFE) == []
+
+
+KEPT = """
+LEVELS = None
+KNOWN = {{}}
+def levels(x: torch.Tensor):
+    global LEVELS
+    {made}
+    return torch.bucketize(x, {used})
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "used"),
+    [
+        ("if LEVELS is None:\n        LEVELS = torch.tensor([0.5, 1.5])", "LEVELS"),
+        ("if 3 not in KNOWN:\n        KNOWN[3] = torch.tensor([0.5, 1.5])", "KNOWN[3]"),
+    ],
+)
+def test_what_all_calls_share_is_made_on_the_host(repairs, made: str, used: str) -> None:
+    assert "device=" not in repairs.written(KEPT.format(made=made, used=used), Safety.UNSAFE)
+
+
+def test_what_one_call_makes_is_made_there(repairs) -> None:
+    made = "levels = torch.tensor([0.5, 1.5])"
+    assert "device=x.device" in repairs.written(KEPT.format(made=made, used="levels"), Safety.UNSAFE)
