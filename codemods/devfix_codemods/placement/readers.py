@@ -1,7 +1,7 @@
 """Readers: numpy and its like want what they are given on the host. What they are told, and where that says more."""
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -31,7 +31,7 @@ class Readers:
         """`np.asarray(x)`. `np.mean(x)` asks the tensor's own method, which works anywhere."""
         if qualified in METHODS_OF_TENSORS:
             return
-        for one in call.args[1:]:
+        for one in (each for given in call.args[1:] for each in _shown(given)):
             if self._kinds.of(one) is Kind.TENSOR:
                 self._wanted(one, call)
 
@@ -60,6 +60,15 @@ class Readers:
                         continue
                     if any((atom, not holds) in copied for copied in self._copied.get(origin, ())):
                         self._graph.host_only.add((atom, holds))
+
+
+def _shown(node: Node) -> Iterator[Node]:
+    """A value, or what stands in a display: `DataFrame({"total": [total]})`."""
+    if node.op in {Op.SEQUENCE, Op.MAPPING}:
+        for one in node.args:
+            yield from _shown(one)
+    else:
+        yield node
 
 
 def _asks_about_tensor(atom: Hashable) -> bool:
