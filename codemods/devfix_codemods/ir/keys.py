@@ -16,7 +16,8 @@ def key(node: Node) -> Hashable:
             owner = node.function.owner
             if owner is not None and node is node.function.self_node:
                 return ("self", owner.name, owner.syntax.lineno)
-            return ("param", node.index)
+            kept = _kept_as(node) if owner is not None and node.function.name == "__init__" else None
+            return ("param", node.index) if kept is None else kept
         case Op.ATTR:
             return ("attr", key(node.args[0]), node.extra)
         case Op.COMPARE:
@@ -28,6 +29,15 @@ def key(node: Node) -> Hashable:
         case Op.CALL if (called := name(node.args[0])) is not None and _answers_again(node, called):
             return ("call", ("REF", called), *(key(one) for one in node.args[1:]))
     return ("node", node.index)
+
+
+def _kept_as(parameter: Node) -> Hashable | None:
+    """The attribute that a constructor keeps a parameter in as it is, by which the other methods know it."""
+    itself = parameter.function.self_node
+    for store in parameter.function.stores:
+        if store.value is parameter and store.base is itself and itself is not None:
+            return ("attr", key(itself), store.key)
+    return None
 
 
 def _answers_again(call: Node, called: str) -> bool:

@@ -417,7 +417,7 @@ class Lowering(Expressions):
         return function
 
     def _classdef(self, one: ast.ClassDef) -> None:
-        bases = tuple(self.value(base) for base in one.bases)
+        bases = tuple(map(_unsubscripted, (self.value(base) for base in one.bases)))
         for part in (*one.decorator_list, *(keyword.value for keyword in one.keywords)):
             self.value(part)
         made = Class(one.name, one, bases, self.function)
@@ -505,6 +505,11 @@ def _is_read(node: Node, name: Key) -> bool:
     if isinstance(name, str) or node.op not in {Op.ATTR, Op.ITEM} or node.args != (name[0],):
         return False
     return node.extra == unkeyed(name[1])
+
+
+def _unsubscripted(base: Node) -> Node:
+    """The class that is told the types of its parameters: `Base` of `Base[int]`."""
+    return base.args[0] if base.op is Op.ITEM and base.args else base
 
 
 def _receiver(one: ast.stmt) -> ast.expr | None:

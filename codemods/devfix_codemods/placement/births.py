@@ -6,6 +6,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.asked import host_tests
+from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
 from devfix_codemods.placement.calls import function_of
 from devfix_codemods.placement.datasets import Datasets
@@ -59,6 +60,7 @@ class Births:
         self.hosted = hosted(module, kinds, calls)
         self.owned = owned(module, kinds, calls)
         self.defaults = Defaults(module, kinds, path)
+        self.attributes = Attributes(module, kinds)
         # All parts are attributes, so that the analysis finds them when it lets go of all values.
         self._roots = Roots(module, kinds)
         self._targets = Targets(kinds)

@@ -17,7 +17,7 @@ class Carried:
         self._births = births
         self._fields: set[Node] = set()
         self._names: set[str] = set()
-        for attribute in _moved(births):
+        for attribute in (*_moved(births), *_placed_by_helpers(births)):
             owner = births.class_of(attribute.args[0])
             if owner is not None:
                 self._fields |= {one.field_of(str(attribute.extra)) for one in owner.lineage()}
@@ -26,7 +26,11 @@ class Carried:
 
     def holds(self, owner: Class, attribute: str) -> bool:
         """Whether an attribute of the objects of a class is moved by hand somewhere."""
-        return owner.field_of(attribute) in self._fields or attribute in self._names
+        field = owner.field_of(attribute)
+        if field in self._fields or attribute in self._names:
+            return True
+        attributes = self._births.attributes
+        return field in attributes.asked or attributes.carries_all(owner)
 
 
 def _moved(births: "Births") -> Iterator[Node]:
@@ -40,6 +44,16 @@ def _moved(births: "Births") -> Iterator[Node]:
     for root, moves in births.movers.items():
         if root.op is Op.ATTR and any((one, root.extra) in kept or _is_thrown_away(one) for one in moves):
             yield root
+
+
+def _placed_by_helpers(births: "Births") -> Iterator[Node]:
+    """`self.t = place(self.t, device)`"""
+    for function in births.module.functions:
+        for store in function.stores:
+            if store.is_attribute and store.value.op is Op.CALL:
+                given = store.value.args[1:]
+                if any(one.op is Op.PARAM and one.extra == "device" for one in given):
+                    yield from (one for one in given if one.op is Op.ATTR and one.extra == store.key)
 
 
 def _is_thrown_away(move: Node) -> bool:

@@ -10,9 +10,10 @@ from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import constructing, local_calls, method
 from devfix_codemods.placement.carried import Carried
+from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
-from devfix_codemods.placement.indices import is_asserted, is_item, is_of_tensor, is_row, is_tested, slices
+from devfix_codemods.placement.indices import is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
@@ -36,6 +37,7 @@ class Constraints:
         self.births = Births(module, self.kinds, self.graph, self.calls, outside, path)
         self.births.all()
         self.carried = Carried(self.births)
+        self.dimensions = Dimensions(self.kinds, self.births.attributes)
         for function in module.functions:
             for node in list(function.nodes):
                 handler = _HANDLERS.get(node.op)
@@ -58,7 +60,8 @@ class Constraints:
         assert isinstance(guards, tuple)
         for one, guard in zip(node.args, guards):
             if self.may_live(one):
-                self.graph.flows(one, node, "certain", guard)
+                chosen = any(self.births.is_move(other) and one in self.births.roots(other) for other in node.args)
+                self.graph.flows(one, node, "moved-on-condition" if chosen else "certain", guard)
         if node.syntax is None or isinstance(node.syntax, ast.IfExp):
             self._alternatives(node, [one for one in node.args if self.may_live(one)])
 
@@ -84,7 +87,7 @@ class Constraints:
         if not self.may_live(base) or self.births.is_of_batch(node):
             return
         if self.kinds.of(base) is Kind.TENSOR:
-            if not self._is_scalar(node):
+            if not self.dimensions.is_element(node):
                 self.graph.same(base, node, "view", node.guard)
             for index in node.args[1:]:
                 if self.kinds.of(index) is Kind.TENSOR:
@@ -92,14 +95,6 @@ class Constraints:
                     self.graph.only_from(node, index, link, node.guard)
         else:
             self.graph.part(node, base, node.guard)
-
-    def _is_scalar(self, item: Node) -> bool:
-        """Whether one element is read from a row of numbers: a 0-dim tensor, which may meet what is on a device."""
-        return (
-            item.op is Op.ITEM
-            and is_row(item.args[0])
-            and not any(slices(one) or self.kinds.of(one) is Kind.TENSOR for one in item.args[1:])
-        )
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]
@@ -173,11 +168,26 @@ class Constraints:
             if value.op is Op.ATTR and value.args[0] is base and value.extra == attribute:
                 continue
             field = owner.field_of(attribute)
+            if not self._is_kept(owner, attribute, function):
+                continue
             others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
-            others = others or self.carried.holds(owner, attribute)
-            self.graph.flows(value, field, "field-rewritten" if others else "certain", value.guard)
+            link = "field-rewritten" if others else "certain"
+            if self.carried.holds(owner, attribute):
+                link = "field-carried"
+            self.graph.flows(value, field, link, value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
+
+    def _is_kept(self, owner: Class, attribute: str, function: Function) -> bool:
+        """Whether what a method leaves in an attribute stays there as it is: a buffer that is set up moves."""
+        attributes = self.births.attributes
+        if not attributes.is_plain(owner, attribute):
+            return False
+        field = owner.field_of(attribute)
+        if field not in attributes.registered:
+            return True
+        self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
+        return function.name != "__init__"
 
     def _attribute_of_module(self, base: Node, value: Node) -> None:
         if self.kinds.is_module(base) and self.kinds.is_module(value):
@@ -376,7 +386,8 @@ class Constraints:
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
             self.graph.meets(callee, node, link, node.guard)
         else:
-            link = self._strength_of_call(node, "unknown-call")
+            by_module = callee.op is Op.ATTR and self._is_part_of_module(callee)
+            link = self._strength_of_call(node, "module-call-by-use" if by_module else "unknown-call")
             if callee.op is Op.ATTR and name(callee) is None and self._lends(callee.args[0]):
                 self.graph.meets(callee.args[0], node, link, node.guard)
             elif callee.op not in {Op.REF, Op.ATTR} and node in self.kinds.differentiable:
@@ -384,6 +395,12 @@ class Constraints:
             if self._only_transforms(node, callee):
                 link = "unread-function"
         self._operands(node, self.births.unmoved_arguments(node), link, scalars=False)
+
+    def _is_part_of_module(self, callee: Node) -> bool:
+        """Whether a module calls, when it is called itself, what it keeps: another module, or a function like one."""
+        owner = self.births.class_of(callee.args[0])
+        kept = owner is not None and owner in self.kinds.module_classes and owner.sets(str(callee.extra))
+        return kept and callee.function.name == "forward" and callee.args[0] is callee.function.self_node
 
     def _only_transforms(self, node: Node, callee: Node) -> bool:
         """Whether a function of another file makes something of one value: it may well move it, nothing meets there."""

@@ -7,7 +7,9 @@ from devfix_codemods.catalogue import Effect, Kind, effect, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.indices import slices
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
 from devfix_codemods.placement.readers import is_of_tensors
@@ -63,6 +65,8 @@ class Factories:
             if len(node.args) < 2 or self._kinds.of(node.args[1]) is Kind.TENSOR:
                 return
             scalar, link = self._is_number(node.args[1])
+            if node in self._shaped:
+                scalar, link = False, "conversion"
         elif qualified.rpartition(".")[2] in _SIZED and len(node.args) > 1:
             first = node.args[1]
             scalar = first.op is Op.SEQUENCE and not first.args
@@ -98,11 +102,19 @@ class Factories:
         """Whether a conversion gives a 0-dim tensor, and how sure that is."""
         if node.op is Op.CONST or (node.op is Op.OPERATION and all(one.op is Op.CONST for one in node.args)):
             return True, "conversion"
+        if node.op is Op.PHI and any(self._kinds.of(one) is Kind.NUMBER or one.op is Op.CONST for one in node.args):
+            return False, "maybe-scalar"
+        if node.op is Op.ITEM and not any(slices(one) for one in node.args[1:]):
+            return False, "maybe-scalar"
         if node.op in {Op.SEQUENCE, Op.COMPREHENSION} or self._kinds.of(node) in {Kind.ARRAY, Kind.SEQUENCE}:
             return False, "conversion"
         if self._kinds.of(node) is Kind.NUMBER:
             return True, "conversion"
         return False, "maybe-scalar"
+
+    @cached_property
+    def _shaped(self) -> set[Node]:
+        return shaped(self._module, self._births.attributes)
 
     # Distributions
 

@@ -11,6 +11,7 @@ from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.plain import PlainAttributes
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -43,7 +44,7 @@ class Families:
         self._made_together()
         self._factories_together()
         self._unused_devices()
-        self._plain_attributes()
+        PlainAttributes(self._births).all()
         self._copied_to_host()
 
     def _supports(self, member: Node, moved: dict[Node, list[Node]], sort: str) -> None:
@@ -195,33 +196,6 @@ class Families:
             field = owner.field_of(attribute)
             self._births.beside_moved(field, None)
             self._supports(field, {node: [node] for node in moved.values()}, "family")
-
-    def _plain_attributes(self) -> None:
-        """A tensor that a module keeps belongs where the module is; all the more beside buffers."""
-        for owner in self._kinds.module_classes:
-            made = owner.methods.get("__init__")
-            if made is None:
-                continue
-            registers = any(
-                node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "register_buffer"
-                for node in made.nodes
-            )
-            for key, value in made.finals.items():
-                if isinstance(key, str) or key[0] is not made.self_node or not self._is_plain_tensor(value):
-                    continue
-                if any(one.scalar for one in self._graph.sources.get(value, ())) and not registers:
-                    continue
-                if not self._graph.sources.get(value):
-                    self._births.made_on_host(value)
-                link = "beside-buffers" if registers else "plain-attribute"
-                field = owner.field_of(key[1])
-                self._graph.supports(field, self._births.place_of_module(owner), link, field.guard)
-
-    def _is_plain_tensor(self, value: Node) -> bool:
-        """A tensor made in the constructor, that no `.to` of the module moves."""
-        if value.op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
-            return False
-        return not self._births.is_registered(value) and not self._births.is_move(value)
 
     def _copied_to_host(self) -> None:
         """What is copied to the host was on a device, and so was what numpy reads beside it."""

@@ -2,23 +2,13 @@
 
 import ast
 
-from devfix_codemods.catalogue import canonical
-from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import key, names
+from devfix_codemods.ir.keys import key
 
 
 def is_item(index: Node) -> bool:
     """`drawn[0]`: often a 0-dim tensor, which indexes tensors in any place."""
     return index.op is Op.ITEM and isinstance(index.extra, int)
-
-
-def is_row(node: Node) -> bool:
-    """`torch.tensor([1.0, 2.0])`: a tensor of one dimension."""
-    if node.op is not Op.CALL or not any(canonical(one) in rows.OF_DISPLAYS for one in names(node.args[0])):
-        return False
-    first = next(iter(node.args[1:]), None)
-    return first is not None and first.op is Op.SEQUENCE and all(one.op is Op.CONST for one in first.args)
 
 
 def slices(index: Node) -> bool:

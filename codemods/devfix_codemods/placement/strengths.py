@@ -10,7 +10,7 @@ STRENGTHS: dict[str, float] = {
     # births
     "factory": 1.0,
     "conversion": 0.97,
-    "maybe-scalar": 0.75,
+    "maybe-scalar": 0.72,
     "loader-item": 0.97,
     "unpacked-beside-moved": 0.9,
     "module-made": 0.97,
@@ -27,6 +27,7 @@ STRENGTHS: dict[str, float] = {
     "parameter-beside-moved": 0.5,
     "moved-by-call": 0.8,
     "field-rewritten": 0.6,
+    "field-carried": 0.4,
     "array-made": 0.97,
     "array-of-tensors": 0.65,
     "documented": 0.9,
@@ -60,7 +61,7 @@ STRENGTHS: dict[str, float] = {
     "index": 0.9,
     "index-maybe-scalar": 0.35,
     # flow
-    "field": 0.9,
+    "field": 0.93,
     "element": 0.93,
     "part": 0.9,
     "call": 0.95,
@@ -68,6 +69,7 @@ STRENGTHS: dict[str, float] = {
     "view": 1.0,
     "unknown-method": 0.7,
     "loop": 1.0,
+    "moved-on-condition": 0.7,
     # families
     "other-path": 0.6,
     "fits": 0.75,
@@ -81,6 +83,8 @@ STRENGTHS: dict[str, float] = {
     "unused-device": 0.7,
     "plain-attribute": 0.5,
     "beside-buffers": 0.6,
+    "alike-buffers": 0.75,
+    "followed-attribute": 0.75,
     "copied-one": 0.5,
     "copied-two": 0.6,
     "copied-many": 0.66,

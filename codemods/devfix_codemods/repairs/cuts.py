@@ -10,7 +10,6 @@ from devfix_codemods.edits.operations import (
     Edit,
     InsertStatement,
     ReplaceExpression,
-    ReplaceStatement,
     RewriteCall,
 )
 from devfix_codemods.findings import Fix, Safety
@@ -19,11 +18,13 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.attributes import as_buffer, kept
 from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.devices import Suffix, suffixes
 from devfix_codemods.repairs.halves import leaves_half
 from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.points import Point, after, before
+from devfix_codemods.repairs.uses import moved_at_uses
 from devfix_codemods.source import Source
 
 SAFE, UNSAFE, SUGGESTION = 0.86, 0.6, 0.35
@@ -36,6 +37,9 @@ HARMLESS = 0.8, 0.42
 TOGETHER = 0.9
 """How surely two tensors meet of which one may follow the other, wherever that is: this changes nothing that works."""
 
+BUFFERS = (1, 6)
+"""The torch that brought `persistent=` to `register_buffer`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -45,6 +49,7 @@ class Cut:
     title: str
     sure: bool = True
     harmless: bool = False
+    since: tuple[int, int] | None = None
 
 
 def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None:
@@ -68,7 +73,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         safety = Safety.UNSAFE
     else:
         safety = Safety.SUGGESTION
-    return Fix(safety, cut.title, cut.edits)
+    return Fix(safety, cut.title, cut.edits, since=cut.since)
 
 
 def _is_asked_by_unread(conflict: Conflict) -> bool:
@@ -122,10 +127,7 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     call = node.syntax
     if not isinstance(call, ast.Call):
         return
-    buffer = _buffer(analysis, source, conflict)
-    if buffer is not None:
-        yield buffer
-        return
+    yield from _attribute(analysis, source, conflict)
     if is_kept_for_all(analysis, node):
         yield from _at_meeting(analysis, source, conflict)
         return
@@ -161,29 +163,27 @@ def _with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
     return RewriteCall(source.span(call), arguments=(*plain, Argument(device, "device"), *stars))
 
 
-def _buffer(analysis: Analysis, source: Source, conflict: Conflict) -> Cut | None:
-    """`self.table = torch.arange(3)` in the constructor of a module: a buffer, which moves with it."""
-    statement, owner = conflict.birth.node.statement, conflict.birth.node.function.owner
-    if owner not in analysis.kinds.module_classes or conflict.birth.node.function.name != "__init__":
-        return None
-    if conflict.end.place.where not in {Where.MODULE, Where.CALLER}:
-        return None
-    match statement:
-        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=itself), attr=name)], value=value):
-            first = conflict.birth.node.function.self_node
-            if first is None or itself != first.extra or not any(one.node.op is Op.FIELD for one in conflict.path):
-                return None
-            text = source.segment(source.span(value))
-            code = f'{itself}.register_buffer("{name}", {text}, persistent=False)'
-            return Cut((ReplaceStatement(source.span(statement), code),), f"Register `{name}` as a buffer", sure=False)
-    return None
+def _attribute(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """A tensor that an object keeps: a buffer, which moves with its module; else a move where it is used."""
+    found = kept(analysis, conflict)
+    if found is None or conflict.end.place.where not in {Where.MODULE, Where.CALLER}:
+        return
+    buffer = as_buffer(analysis, source, found)
+    if buffer is not None:
+        title = f"Register `{buffer.name}` as a buffer that no checkpoint holds"
+        harmless = buffer.whole and conflict.confidence >= UNSAFE
+        yield Cut(buffer.edits, title, sure=buffer.whole, harmless=harmless, since=BUFFERS)
+        return
+    if not analysis.constraints.births.defaults.managed:
+        moved = moved_at_uses(analysis, source, found, conflict)
+        if moved is not None:
+            edits, device = moved
+            of_module = found.owner in analysis.kinds.module_classes
+            yield Cut(edits, f"Move `{found.name}` to `{device}` where it is used", harmless=of_module)
 
 
 def _array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    buffer = _buffer(analysis, source, conflict)
-    if buffer is not None:
-        yield buffer
-        return
+    yield from _attribute(analysis, source, conflict)
     legacy = _without_device(source, conflict.birth.node.syntax)
     if legacy is not None:
         yield legacy

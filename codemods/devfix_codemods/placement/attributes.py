@@ -1,0 +1,97 @@
+"""Attributes of the objects of a file: where each is read, which are registered, and which its class looks after."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Class, Module, Node, Op
+from devfix_codemods.placement.kinds import Kinds
+
+
+class Attributes:
+    """What one file does with the attributes of its objects."""
+
+    def __init__(self, module: Module, kinds: Kinds) -> None:
+        self._kinds = kinds
+        self.reads: dict[Node, list[Node]] = defaultdict(list)
+        """Each attribute, and where it is read."""
+        self.registered: set[Node] = set()
+        """Those that move with their modules, as buffers that are registered under a constant name do."""
+        self.asked: set[Node] = set()
+        """Those that the program asks where they are, to compare it: it looks after them."""
+        self.followed: set[Node] = set()
+        """Those whose device the program takes for that of their module."""
+        self.stored: dict[Node, list[Node]] = defaultdict(list)
+        """Each attribute, and what is stored in it."""
+        for function in module.functions:
+            for store in function.stores:
+                owner = kinds.class_of(store.base) if store.is_attribute else None
+                if owner is not None and owner.sets(str(store.key)):
+                    self.stored[owner.field_of(str(store.key))].append(store.value)
+        for node in module.nodes():
+            if node.op is Op.ATTR and (field := self.field(node)) is not None:
+                self.reads[field].append(node)
+            elif node.op is Op.CALL and (field := self._registered(node)) is not None:
+                self.registered.add(field)
+        for node in module.nodes():
+            if node.op is Op.COMPARE:
+                self.asked |= set(self._asked_in(node))
+        self.followed = set(self._followed(module)) - self.asked
+
+    def field(self, read: Node) -> Node | None:
+        """The attribute of a class of this file that is read."""
+        owner = self._kinds.class_of(read.args[0])
+        if owner is None or not owner.sets(str(read.extra)):
+            return None
+        return owner.field_of(str(read.extra))
+
+    def is_plain(self, owner: Class, name: str) -> bool:
+        """Whether what is stored under a name stays as it is: no property, and nothing that registers all tensors."""
+        lineage = list(owner.lineage())
+        if any("property" in one.methods[name].decorators for one in lineage if name in one.methods):
+            return False
+        setters = [one.methods["__setattr__"] for one in lineage if "__setattr__" in one.methods]
+        return not any(_registers(node) for one in setters for node in one.nodes)
+
+    def carries_all(self, owner: Class) -> bool:
+        """Whether a class moves whatever it holds: its own `to`, or `_apply`, goes over all attributes."""
+        return any(
+            node.op is Op.CALL and node.args[0].extra in {"builtins.vars", "builtins.setattr", "__setattr__"}
+            for one in owner.lineage()
+            for name in _CARRYING & one.methods.keys()
+            for node in one.methods[name].nodes
+        )
+
+    def _registered(self, call: Node) -> Node | None:
+        """`self.register_buffer("t", …)`, and what classes have of that sort."""
+        if not _registers(call) or len(call.args) < 2 or call.args[1].op is not Op.CONST:
+            return None
+        owner = self._kinds.class_of(call.args[0].args[0])
+        name = str(call.args[1].extra)
+        return owner.field_of(name) if owner is not None and owner.sets(name) else None
+
+    def _asked_in(self, comparison: Node) -> Iterator[Node]:
+        for one in comparison.args:
+            if one.op is Op.ATTR and one.extra in {"type", "index"}:
+                one = one.args[0]
+            if one.op is Op.ATTR and one.extra == "device" and one.args[0].op is Op.ATTR:
+                field = self.field(one.args[0])
+                if field is not None:
+                    yield field
+
+    def _followed(self, module: Module) -> Iterator[Node]:
+        for node in module.nodes():
+            base = node.args[0] if node.op is Op.ATTR and node.extra == "device" else None
+            if base is not None and base.op is Op.ATTR and self._kinds.of(base) is Kind.TENSOR:
+                field = self.field(base)
+                if field is not None and not isinstance(node.statement, ast.Expr):
+                    yield field
+
+
+def _registers(call: Node) -> bool:
+    callee = call.args[0] if call.op is Op.CALL else None
+    return callee is not None and callee.op is Op.ATTR and str(callee.extra).startswith("register_")
+
+
+_CARRYING = frozenset({"to", "_apply", "cuda", "__setattr__"})

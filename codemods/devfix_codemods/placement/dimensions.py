@@ -1,0 +1,103 @@
+"""How many dimensions tensors have, as far as what makes them says so: one element of a row is a number."""
+
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Module, Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.attributes import Attributes
+from devfix_codemods.placement.indices import slices
+from devfix_codemods.placement.kinds import Kinds
+
+DEEPEST = 8
+
+
+class Dimensions:
+    """Counts the dimensions of the values of one file."""
+
+    def __init__(self, kinds: Kinds, attributes: Attributes) -> None:
+        self._kinds = kinds
+        self._attributes = attributes
+
+    def of(self, node: Node, depth: int = 0) -> int | None:
+        """The number of dimensions of a tensor, None where it is not known."""
+        if depth > DEEPEST:
+            return None
+        if node.op is Op.CALL:
+            return self._of_call(node, depth + 1)
+        if node.op is Op.ITEM:
+            whole = self.of(node.args[0], depth + 1)
+            if whole is None or self._is_range(node):
+                return None
+            return whole - 1
+        if node.op is Op.ATTR:
+            field = self._attributes.field(node)
+            values = self._attributes.stored.get(field, []) if field is not None else []
+            return self.of(values[0], depth + 1) if len(values) == 1 else None
+        return None
+
+    def _is_range(self, item: Node) -> bool:
+        return any(slices(one) or self._kinds.of(one) is Kind.TENSOR for one in item.args[1:])
+
+    def is_element(self, item: Node) -> bool:
+        """Whether an item of a tensor is a 0-dim tensor, which may meet what is on a device."""
+        return item.op is Op.ITEM and not self._is_range(item) and self.of(item.args[0]) == 1
+
+    def _of_call(self, call: Node, depth: int) -> int | None:
+        callee = call.args[0]
+        for one in names(callee)[:1]:
+            return _of_display(call) if canonical(one) in rows.OF_DISPLAYS else self._of_factory(call, one)
+        if callee.op is not Op.ATTR:
+            return None
+        if callee.extra == "flatten" and len(call.args) == 1:
+            return 1
+        return self.of(callee.args[0], depth) if callee.extra in _KEEPING else None
+
+    def _of_factory(self, call: Node, qualified: str) -> int | None:
+        if effect(canonical(qualified)) is not Effect.FACTORY or not isinstance(call.extra, tuple):
+            return None
+        made = qualified.rpartition(".")[2]
+        if made in _ROWS:
+            return 1
+        given = [one for one, word in zip(call.args[1:], call.extra) if word is None]
+        if made not in _SIZED or not given:
+            return 1 if made in _SIZED and "*" in call.extra else None  # it may be a row
+        if given[0].op is Op.SEQUENCE:
+            return len(given[0].args)
+        sizes = [one for one in given if name(one) is None]
+        return len(sizes) if len(sizes) > 1 or self._kinds.of(sizes[0]) is not Kind.SEQUENCE else None
+
+
+def _of_display(call: Node) -> int | None:
+    """The depth of `[[1.0, 2.0], [3.0, 4.0]]`."""
+    first = next(iter(call.args[1:]), None)
+    depth = 0
+    while first is not None and first.op is Op.SEQUENCE and first.args:
+        depth, first = depth + 1, first.args[0]
+    return depth if depth and first is not None and first.op is Op.CONST else None
+
+
+def shaped(module: Module, attributes: Attributes) -> set[Node]:
+    """Tensors that the program gives dimensions, or that have some: no numbers, whatever they are made of."""
+    found: set[Node] = set()
+    pending = [one.args[0] for one in module.nodes() if one.op is Op.ITEM and one.args]
+    pending += [
+        one.args[0].args[0]
+        for one in module.nodes()
+        if one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in _SHAPING and len(one.args) > 1
+    ]
+    for one in pending:  # grows
+        if one in found:
+            continue
+        found.add(one)
+        callee = one.args[0] if one.op is Op.CALL else None
+        if callee is not None and callee.op is Op.ATTR and callee.extra in _KEEPING:
+            pending.append(callee.args[0])
+        elif one.op is Op.ATTR and (field := attributes.field(one)) is not None:
+            pending += attributes.stored.get(field, [])
+    return found
+
+
+_SHAPING = frozenset({"view", "reshape", "unsqueeze", "expand", "repeat", "tile"})
+_ROWS = frozenset({"arange", "linspace", "logspace", "randperm", "hann_window", "hamming_window", "kaiser_window"})
+_SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
+_KEEPING = frozenset({"float", "long", "double", "half", "int", "bool", "detach", "clone", "contiguous", "to", "cuda"})

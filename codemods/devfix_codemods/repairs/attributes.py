@@ -1,0 +1,185 @@
+"""Attributes that keep tensors: where they are stored, as what they can be registered, and where they are used."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods.catalogue import Kind, canonical
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.edits.operations import Edit, ReplaceStatement
+from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.nodes import Store, contradictory
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.graph import Turn
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.numbers import is_whole
+from devfix_codemods.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An attribute, of which class, and all that is stored in it."""
+
+    owner: Class
+    name: str
+    stores: tuple[tuple[Function, Store], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """The edits that register an attribute, and whether it holds whole numbers, which nothing converts."""
+
+    name: str
+    edits: tuple[Edit, ...]
+    whole: bool
+
+
+def kept(analysis: Analysis, conflict: Conflict) -> Kept | None:
+    """The attribute in which the value of a conflict is kept before it meets another one."""
+    for step in conflict.path:
+        if step.edge.turn is Turn.MEET and step.node.op is not Op.FIELD:
+            return None
+        if step.node.op is Op.FIELD and step.edge.turn is Turn.UP:
+            return _kept_in(analysis, step.node)
+    return None
+
+
+def _kept_in(analysis: Analysis, field: Node) -> Kept | None:
+    name = str(field.extra)
+    owner = next((one for one in analysis.module.classes if one.fields.get(name) is field), None)
+    if owner is None:
+        return None
+    stores = tuple(
+        (function, store)
+        for function in analysis.module.functions
+        for store in function.stores
+        if store.is_attribute and store.key == name and _is_of(analysis, store, field)
+    )
+    return Kept(owner, name, stores)
+
+
+def _is_of(analysis: Analysis, store: Store, field: Node) -> bool:
+    owner = analysis.kinds.class_of(store.base)
+    return owner is not None and owner.sets(str(store.key)) and owner.field_of(str(store.key)) is field
+
+
+# Buffers
+
+
+def as_buffer(analysis: Analysis, source: Source, attribute: Kept) -> Buffer | None:
+    """The attribute as a buffer that no checkpoint holds; None where it cannot be one, or may become another thing."""
+    owner = attribute.owner
+    if not is_surely_module(analysis, owner) or _is_taken(owner, attribute.name):
+        return None
+    tensors = [one for one in attribute.stores if not _is_parameter(one[1].value)]
+    others = [store for _, store in attribute.stores if _is_parameter(store.value)]
+    made = [one for one in tensors if not isinstance(one[1].statement, ast.AugAssign)]
+    here = [one for one in made if one[0].name == "__init__"] or [one for one in made if _is_begun(analysis, one[0])]
+    if not here or not all(_gives_tensor(analysis, store) for _, store in tensors):
+        return None
+    if not all(contradictory(store.guard, other.guard) for _, store in tensors for other in others):
+        return None
+    edits = [_registered(source, function, store) for function, store in here if not _is_behind(store, here)]
+    if any(one is None for one in edits):
+        return None
+    whole = all(is_whole(store.value) for _, store in made)
+    return Buffer(attribute.name, tuple(one for one in edits if one is not None), whole)
+
+
+def is_surely_module(analysis: Analysis, owner: Class) -> bool:
+    """Whether a class is one of modules for certain: by its bases, or because it registers what it holds."""
+    if owner not in analysis.kinds.module_classes:
+        return False
+    if any(one.startswith(_MODULES) or one.endswith(_OF_LIBRARIES) for one in _bases(owner)):
+        return True
+    return any(
+        node.op is Op.CALL
+        and ((node.args[0].op is Op.ATTR and node.args[0].extra in _REGISTERING) or _is_parameter(node))
+        for each in owner.lineage()
+        for function in each.methods.values()
+        for node in function.nodes
+    )
+
+
+def _bases(owner: Class) -> Iterator[str]:
+    return (canonical(one) for each in owner.lineage() for base in each.bases for one in names(base)[:1])
+
+
+def _is_taken(owner: Class, name: str) -> bool:
+    """Whether the class has a thing of this name already, or Python mangles the name."""
+    return name.startswith("__") or any(name in one.methods or name in one.members for one in owner.lineage())
+
+
+def _is_begun(analysis: Analysis, function: Function) -> bool:
+    """Whether a method is one that the constructor of its class calls."""
+    return any(
+        called is function and call.function.name == "__init__" and call.function.owner is not None
+        for call, called in analysis.constraints.calls.items()
+    )
+
+
+def _is_behind(store: Store, others: list[tuple[Function, Store]]) -> bool:
+    """Whether the attribute is registered whenever a statement sets it, so that it may do that as it does."""
+    return any(
+        one is not store and one.guard < store.guard and one.value.index < store.value.index for _, one in others
+    )
+
+
+def _is_parameter(value: Node) -> bool:
+    return value.op is Op.CALL and any(canonical(one) in rows.PARAMETERS for one in names(value.args[0]))
+
+
+def _gives_tensor(analysis: Analysis, store: Store) -> bool:
+    """Whether a tensor is stored for certain, one that is no leaf, which an optimizer may know."""
+    value = store.value
+    if value.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.CONST}:
+        return False
+    if any(one.op is Op.CONST for one in _choices(value)) or keyword(value, "requires_grad") is not None:
+        return False
+    return analysis.kinds.of(value) is Kind.TENSOR
+
+
+def _choices(value: Node) -> Iterator[Node]:
+    if value.op is not Op.PHI:
+        yield value
+        return
+    for one in value.args:
+        if one.op is not Op.PHI:
+            yield one
+
+
+def _registered(source: Source, function: Function, store: Store) -> Edit | None:
+    """The statement that registers what another one stores; None before the module is set up."""
+    itself = function.self_node
+    if itself is None or store.base is not itself or not _is_set_up(function, store):
+        return None
+    match store.statement:
+        case ast.Assign(targets=[ast.Attribute()], value=value) | ast.AnnAssign(value=ast.expr() as value):
+            text = source.segment(source.span(value))
+        case _:
+            return None
+    assert store.statement is not None
+    code = f'{itself.extra}.register_buffer("{store.key}", {text}, persistent=False)'
+    return ReplaceStatement(source.span(store.statement), code)
+
+
+def _is_set_up(function: Function, store: Store) -> bool:
+    """Whether the constructor of the base has run: before it, nothing can be registered."""
+    if function.name != "__init__":
+        return True
+    return any(
+        node.op is Op.CALL
+        and node.args[0].op is Op.ATTR
+        and node.args[0].extra == "__init__"
+        and node.statement is not None
+        and store.statement is not None
+        and node.statement.lineno < store.statement.lineno
+        for node in function.nodes
+    )
+
+
+_MODULES = ("torch.nn.", "pytorch_lightning.", "lightning.")
+_OF_LIBRARIES = ("LightningModule", "PreTrainedModel", "ModelMixin", "MessagePassing")
+_REGISTERING = frozenset({"register_buffer", "register_parameter"})
