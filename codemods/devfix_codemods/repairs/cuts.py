@@ -123,11 +123,11 @@ def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
 
 
 def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    yield from _attribute(analysis, source, conflict)
     node = conflict.birth.node
     call = node.syntax
     if not isinstance(call, ast.Call):
         return
-    yield from _attribute(analysis, source, conflict)
     if is_kept_for_all(analysis, node):
         yield from _at_meeting(analysis, source, conflict)
         return

@@ -1,0 +1,105 @@
+"""Attributes that keep tensors: registered as buffers, or moved where they are used."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+from tests.repairs.conftest import Repairs
+
+MODULE = """
+class A(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        {init}
+    def forward(self, x: torch.Tensor):
+        {forward}
+"""
+
+
+def module(init: str, forward: str = "return x + self.t", more: str = "") -> str:
+    return MODULE.format(init=init, forward=forward) + more
+
+
+@pytest.mark.parametrize(
+    ("init", "buffer"),
+    [
+        ("self.t = torch.arange(n)", "torch.arange(n)"),
+        ("self.t = torch.arange(n).unsqueeze(0)", "torch.arange(n).unsqueeze(0)"),
+        ("self.t: torch.Tensor = torch.zeros(n, dtype=torch.long)", "torch.zeros(n, dtype=torch.long)"),
+    ],
+)
+def test_whole_numbers_become_a_buffer(repairs: Repairs, init: str, buffer: str) -> None:
+    assert repairs.added(module(init), Safety.SAFE) == [f'self.register_buffer("t", {buffer}, persistent=False)']
+
+
+@pytest.mark.parametrize("value", ["torch.zeros(3)", "torch.arange(n) / 2", "table(n)", "torch.tensor([1.0, 2.0])"])
+def test_other_numbers_become_one_by_choice(repairs: Repairs, value: str) -> None:
+    program = module(f"self.t = {value}", more="def table(n):\n    return torch.zeros(n).cos() * torch.ones(n)\n")
+    assert repairs.written(program) == program.removeprefix("\n")
+    assert repairs.added(program, Safety.UNSAFE) == [f'self.register_buffer("t", {value}, persistent=False)']
+
+
+def test_a_value_with_another_name_becomes_one_where_it_is_kept(repairs: Repairs) -> None:
+    program = module("t = torch.zeros(3) + torch.ones(3)\n        self.t = t")
+    assert repairs.added(program, Safety.UNSAFE) == ['self.register_buffer("t", t, persistent=False)']
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        "self.t = None\n        self.t = torch.arange(3)",
+        "self.t = self.u = torch.arange(3)",
+        "self.t = torch.ones(3, requires_grad=True)",
+    ],
+)
+def test_what_cannot_be_registered_is_moved_at_its_use(repairs: Repairs, init: str) -> None:
+    assert repairs.added(module(init), Safety.SAFE) == ["return x + self.t.to(x.device)"]
+
+
+def test_each_use_is_moved(repairs: Repairs) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", "y = self.layer(x)\n        return x * self.t, self.t[:2] - y")
+    assert repairs.added(program, Safety.SAFE) == ["return x * self.t.to(x.device), self.t[:2].to(x.device) - y"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        module("self.t = torch.zeros(3)", "return x + self.t.to(x.device)"),
+        module("self.register_empty_buffer('t')\n        self.t = torch.zeros(3)"),
+        module("self.t = torch.zeros(3)", more="    def place(self, device):\n        self.t = self.t.to(device)\n"),
+        module("self.t = torch.zeros(3)", more="    def ask(self, x):\n        return self.t.device == x.device\n"),
+        module("self.t = torch.zeros(n)", "return x + self.t[0]"),
+        module("self.t = torch.zeros(n)", "return x + self.layer(x)"),
+    ],
+    ids=["moved at its use", "registered", "moved by the class", "looked after", "an element", "never used"],
+)
+def test_what_needs_no_repair(repairs: Repairs, program: str) -> None:
+    assert repairs.findings(program, suggestions=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("init", "more", "link"),
+    [
+        ("self.register_buffer('u', torch.ones(n))\n        self.t = torch.zeros(n)", "", "alike-buffers"),
+        (
+            "self.t = torch.zeros(1)",
+            "    def empty(self):\n        return torch.zeros(2, device=self.t.device)\n",
+            "followed-attribute",
+        ),
+    ],
+)
+def test_what_belongs_with_its_module(repairs: Repairs, init: str, more: str, link: str) -> None:
+    more += "    def reset(self):\n        self.t.zero_()\n"
+    finding = repairs.finding(module(init, "return self.layer(x)", more))
+    assert link in finding.links
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.UNSAFE
+
+
+def test_a_parameter_and_the_attribute_that_keeps_it_are_one_condition(repairs: Repairs) -> None:
+    branches = ("if n:", "    self.t = torch.zeros(3)", "else:", "    self.t = nn.Parameter(torch.zeros(3))")
+    init = "\n        ".join(("self.n = n", *branches))
+    assert repairs.findings(module(init, "return x if self.n else x + self.t")) == ()
+    assert repairs.added(module(init, "return x + self.t if self.n else x"), Safety.UNSAFE) == [
+        'self.register_buffer("t", torch.zeros(3), persistent=False)'
+    ]
