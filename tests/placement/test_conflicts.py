@@ -815,7 +815,7 @@ class TestTheUseCudaExample:
     def test_it_starts_at_what_stays_and_ends_at_a_move(self, placed, told) -> None:
         conflict = placed(self.PROGRAM).of("y")
         assert (conflict.birth.birth, conflict.birth.place.where) == (Birth.SIBLING, Where.HOST)
-        assert (told(conflict.end.node), conflict.end.place.where) == ("x.cuda()", Where.DEVICE)
+        assert (told(conflict.end.node), conflict.end.place.where) == ("model.cuda()", Where.DEVICE)
 
     def test_it_meets_in_the_loss(self, placed, told) -> None:
         meeting = placed(self.PROGRAM).of("y").meeting

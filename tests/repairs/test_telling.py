@@ -128,7 +128,7 @@ class TestWords:
 
     def test_numpy(self, repairs) -> None:
         one = repairs.finding("def main(x: torch.Tensor):\n    y = x.cuda()\n    return y.mul(2).numpy()")
-        assert one.message == "`y.mul(2)` is needed on the host, but meets what is on CUDA"
+        assert one.message == "`y.mul(2)` may be on a device, but is read on the host"
         assert one.span.line == HEAD + 3
 
     @pytest.mark.parametrize(

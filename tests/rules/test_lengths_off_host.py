@@ -163,7 +163,7 @@ def run(rnn, frames, lengths: torch.Tensor | None = None):
 
 @pytest.mark.parametrize("program", REPAIRED.values(), ids=REPAIRED)
 def test_copied_to_the_host(rule, program):
-    assert "lengths.cpu()" in rule.fixed(HEAD + program)
+    assert "lengths.cpu()" in rule.fixed(HEAD + program, unsafe=True)
 
 
 ENTRIES = {
@@ -181,11 +181,6 @@ def run(rnn, sample, device):
     moved = {name: one.to(device) for name, one in sample.items()}
     return rnn(pack_padded_sequence(moved["frames"], moved["lengths"]))
 """,
-    'sample["steps"].cpu()': """
-def run(rnn, sample):
-    mask = torch.ones(3, 4) < sample["steps"].unsqueeze(1)
-    return rnn(pack_padded_sequence(sample["frames"], sample["steps"])), mask
-""",
     "sample.steps.cpu()": """
 def run(rnn, sample, device):
     ends = sample.steps.to(device) - 1
@@ -200,4 +195,4 @@ def run(rnn, frames, steps: torch.Tensor):
 
 @pytest.mark.parametrize(("repaired", "program"), ENTRIES.items(), ids=ENTRIES)
 def test_entries_and_attributes(rule, repaired, program):
-    assert repaired in rule.fixed(HEAD + program)
+    assert repaired in rule.fixed(HEAD + program, unsafe=True)

@@ -47,7 +47,7 @@ WHOLE = {
 def test_the_whole_statement_is_repaired(rule, name: str) -> None:
     body, parts = WHOLE[name]
     head = "import numpy as np\nimport torch\nDEVICE = torch.device('cuda')\n"
-    fixed = rule.fixed(head + "def f(model, criterion, x, target, names_cpu, rows, place):" + body)
+    fixed = rule.fixed(head + "def f(model, criterion, x, target, names_cpu, rows, place):" + body, unsafe=True)
     assert all(one in fixed for one in parts)
 
 

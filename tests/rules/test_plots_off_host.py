@@ -91,14 +91,14 @@ def test_nothing_to_say(rule, program: str) -> None:
 
 
 REPAIRED = {
-    "one.grad.norm().cpu()": """
+    "plt.plot([one.detach().cpu() for one in norms])": """
 def show(net):
     norms = []
     for one in net.parameters():
         norms.append(one.grad.norm())
     plt.plot(norms)
 """,
-    "one.grad.abs().max().cpu()": """
+    "[one.detach().cpu() for one in highest]": """
 def show(named):
     highest = [one.grad.abs().max() for _, one in named if one.grad is not None]
     figure, ax = plt.subplots()
@@ -118,17 +118,12 @@ class Net(nn.Module):
     def show(self, sample: dict[str, torch.Tensor], axes):
         axes[0].plot(torch.cat([sample["past"], sample["future"]]), label="seen")
 """,
-    'sample["past"][0].mean(-1).cpu()': """
-class Net(Forecaster):
-    def show(self, sample: dict[str, torch.Tensor], ax):
-        ax.plot(sample["past"][0].mean(-1))
-""",
 }
 
 
 @pytest.mark.parametrize(("repaired", "program"), REPAIRED.items(), ids=REPAIRED)
 def test_copied_to_the_host(rule, repaired: str, program: str) -> None:
-    assert repaired in rule.fixed(HEAD + program)
+    assert repaired in rule.fixed(HEAD + program, unsafe=True)
 
 
 SHOWN = (
@@ -152,10 +147,9 @@ class Show(L.Callback):
     [
         ('batch["pixels"] = batch["pixels"].detach().cpu().numpy()', False),
         ('batch["pixels"] = batch["pixels"].cpu()', False),
-        ('batch["pixels"] = batch["pixels"].float()', True),
         ("pixels = pixels.cpu().numpy()", True),
     ],
 )
 def test_an_entry_that_got_its_array(rule, line: str, copied: bool) -> None:
     findings = rule.findings(SHOWN.replace("@", line))
-    assert any("imshow" in one.message for one in findings) is copied
+    assert bool(findings) is copied

@@ -16,9 +16,16 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("scipy.", Effect.ARRAY),
     ("sklearn.", Effect.ARRAY),
     ("matplotlib.", Effect.ARRAY),
+    ("seaborn.", Effect.ARRAY),
+    ("skimage.", Effect.ARRAY),
     ("cv2.", Effect.ARRAY),
     ("PIL.", Effect.ARRAY),
+    ("imageio.", Effect.ARRAY),
+    ("librosa.", Effect.ARRAY),
+    ("soundfile.", Effect.ARRAY),
     ("pandas.", Effect.ARRAY),
+    ("wandb.Histogram", Effect.ARRAY),
+    ("wandb.plot.", Effect.ARRAY),
     ("math.", Effect.READ),
     ("random.", Effect.READ),
     ("os.", Effect.READ),
@@ -34,6 +41,8 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("torchvision.models.", Effect.MODULE),
     ("torchvision.ops.", Effect.MEET),
     ("torchvision.transforms.", Effect.OTHER),
+    ("torchvision.utils.draw_", Effect.MEET),
+    ("torchvision.utils.make_grid", Effect.SAME),
     ("torchvision.utils.", Effect.OTHER),
     ("torchvision.datasets.", Effect.OTHER),
     ("timm.create_model", Effect.MODULE),
@@ -75,6 +84,36 @@ LISTS_IN_ROWS = {"dgl": 2}
 """Packages whose loaders give rows with a list: (input nodes, output nodes, blocks)."""
 
 METHODS_OF_TENSORS = frozenset(
-    f"numpy.{one}" for one in "mean sum std var max min amax amin prod any all ndim shape size".split()
+    f"numpy.{one}"
+    for one in "mean sum std var max min amax amin prod any all ndim shape size ptp copy round nonzero squeeze".split()
 )
-"""Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing."""
+"""Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing. Of a
+list they make an array."""
+
+SIZED = frozenset(f"numpy.{one}" for one in "zeros ones empty full eye arange linspace".split()) | frozenset(
+    f"numpy.{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8, 16, 32, 64)
+)
+"""Functions of numpy that take numbers, and tensors that can tell theirs."""
+
+PLOTS = frozenset(
+    "imshow matshow plot scatter hist hist2d bar barh boxplot violinplot stackplot errorbar semilogx semilogy loglog "
+    "quiver contour contourf pcolormesh fill_between".split()
+)
+"""Methods of the axes of matplotlib, which read what they are given as arrays."""
+
+OTHER_FRAMEWORKS = frozenset(
+    {"tensorflow", "paddle", "jax", "mindspore", "mxnet", "oneflow", "flax", "tinygrad", "keras"}
+)
+"""Packages whose tensors have `.numpy()` as well."""
+
+AROUND_TORCH = frozenset(
+    "torch torchvision torchaudio torch_geometric pytorch_lightning lightning ignite accelerate transformers diffusers "
+    "sentence_transformers timm monai kornia fastai dgl pyro gpytorch botorch".split()
+)
+"""Packages whose import says that the tensors of a file are those of torch."""
+
+ON_DEVICE = ("sentence_transformers.util.",)
+"""Functions that work where their models are, which choose CUDA by themselves."""
+
+ON_HOST = ("torchio.",)
+"""Packages whose objects keep, and change, their tensors on the host."""

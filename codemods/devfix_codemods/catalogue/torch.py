@@ -236,6 +236,9 @@ MODULE_ONLY = frozenset(
 )
 """Methods that modules have, and tensors have not. (`eval`, `state_dict` and `zero_grad` others have, too.)"""
 
+STATES = frozenset("parameters named_parameters buffers named_buffers state_dict".split())
+"""Methods of modules that give what lives where they do."""
+
 REDUCTIONS = frozenset("sum mean std var prod norm max min any all median item argmax argmin".split())
 """Functions and methods that give a 0-dim tensor where they are told no dimension."""
 
@@ -280,6 +283,8 @@ HOST_ARGUMENTS: dict[str, frozenset[int | str]] = {
     "torch.nn.utils.rnn.pack_padded_sequence": frozenset({1, "lengths"}),
 }
 """Arguments, by position and by name, that may be on the host, or must be: lengths, and what cuDNN takes from there."""
+READ_ON_HOST = frozenset({"torch.nn.utils.rnn.pack_padded_sequence"})
+"""Functions that fail for such an argument on a device."""
 
 CONTAINERS = frozenset(_named("torch.nn.", "Sequential ModuleList ModuleDict"))
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})

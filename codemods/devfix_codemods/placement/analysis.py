@@ -2,15 +2,18 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.ir.nodes import forget
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict, ends
+from devfix_codemods.placement.strengths import STRENGTHS
 from devfix_codemods.source import Source as File
 
 
@@ -75,16 +78,14 @@ class Analysis:
 
     def _strongest(self, birth: Source) -> Conflict | None:
         """The best path to a device; none where the host is nearer."""
-        if birth.birth is Birth.READER and any(
-            one.birth is Birth.CHOSEN_HOST for one in self.graph.sources[birth.node]
-        ):
+        if birth.birth is Birth.READER and any(map(_is_chosen, self.graph.sources[birth.node])):
             return None
         found = self.ends(birth)
-        if birth.birth is Birth.READER and any(_is_host(one) for one in found[:1]):
-            return None
         elsewhere = [one for one in found if not _is_host(one)]
         if self._is_read_as_it_is(birth):  # so what it meets is on the host as well, unless the code moves that
             elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
+        if birth.birth is Birth.READER:
+            elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         return elsewhere[0] if elsewhere else None
 
     def _is_read_as_it_is(self, birth: Source) -> bool:
@@ -92,6 +93,32 @@ class Analysis:
         return birth.birth is not Birth.READER and any(
             one.birth is Birth.READER and one.under <= birth.guard for one in self.graph.sources[birth.node]
         )
+
+    def _weighed(self, conflict: Conflict) -> Conflict:
+        """The conflict of a reader, which proves less in files of tests and of data."""
+        if self._file is None or not is_for_tests_or_data(self._file.path):
+            return conflict
+        weaker = conflict.confidence * STRENGTHS["read-in-tests"]
+        return replace(conflict, confidence=weaker, links=(*conflict.links, "read-in-tests"))
+
+    def _is_settled(self, conflict: Conflict, found: list[Conflict]) -> bool:
+        """Whether what is read is on the host after all: by another path to it that makes no further choice, or as all
+        callers of the function bring it there."""
+        if self.constraints.kinds.is_given(conflict.end.node):
+            return True
+        return any(
+            _is_host(one) and one.confidence >= HOST_WINS * conflict.confidence and one.callers <= conflict.callers
+            for one in found
+        )
+
+
+HOST_WINS = 0.6
+"""How much weaker a path to the host may be that settles where something is."""
+
+
+def _is_chosen(source: Source) -> bool:
+    """Whether a program takes a value to the host, or to where it is told, which may be the host."""
+    return source.birth is Birth.CHOSEN_HOST or (source.birth is Birth.MOVE and not source.place.sure)
 
 
 def _is_host(conflict: Conflict) -> bool:

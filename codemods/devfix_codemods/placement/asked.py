@@ -6,7 +6,7 @@ from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.nodes import Literal
-from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.kinds import Kinds, is_device_text
 from devfix_codemods.placement.places import HOST, place_of
 
 
@@ -15,11 +15,17 @@ def host_tests(module: Module, kinds: Kinds) -> Iterator[Literal]:
     for node in module.nodes():
         if node.op is Op.ATTR and node.extra == "is_cpu":
             yield key(node), True
-        elif node.op is Op.COMPARE and len(node.args) == 2 and _asks_for_host(*node.args, kinds):
-            yield comparison(node)
+        elif node.op is Op.COMPARE and len(node.args) == 2 and _asks_for_place(node.args[0], kinds):
+            if place_of(node.args[1], kinds) == HOST:
+                yield comparison(node)
+            elif node.args[1].op is Op.CONST and is_device_text(node.args[1].extra):
+                atom, holds = comparison(node)
+                yield atom, not holds
 
 
-def _asks_for_host(left: Node, right: Node, kinds: Kinds) -> bool:
-    """`x.device.type == "cpu"`, `x.device == torch.device("cpu")`, and their negations."""
+def _asks_for_place(left: Node, kinds: Kinds) -> bool:
+    """`x.device.type`, `x.device`, `device.type`"""
     asked = left.args[0] if left.op is Op.ATTR and left.extra == "type" else left
-    return asked.op is Op.ATTR and asked.extra == "device" and place_of(right, kinds) == HOST
+    if asked is not left and place_of(asked, kinds) is not None:
+        return True
+    return asked.op is Op.ATTR and asked.extra == "device"

@@ -75,6 +75,7 @@ class Births:
         self._elements = Elements(self, self._datasets, self.loaders, self._batches)
 
         self.roots = self._roots.of
+        self.mapped = self._roots.mapped
         self.class_of = kinds.class_of
         self.imports = self.defaults.imports
 
@@ -118,7 +119,7 @@ class Births:
         self._moves.by_functions()
         self._modules.wrappers()
         flags(self)
-        self._readers.flags()
+        self._readers.all()
         self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
         Fitting(self).all()
@@ -133,13 +134,17 @@ class Births:
     def _call(self, node: Node) -> None:
         callee = node.args[0]
         found = names(callee)
-        if (not found or effect(canonical(found[0])) is None) and self._moves.unread(node):
-            return
+        if not found or effect(canonical(found[0])) is None:
+            if self._moves.unread(node):
+                return
+            self._moves.told_host(node)
         if is_encoding(node):
             if node not in self._elements.replaced:
                 self.graph.add(Source(node, HOST, Birth.ENCODING, ("encoding",)))
-        elif found:
+        elif found and not self._readers.function(node, canonical(found[0])):
             self._api(node, canonical(found[0]))
+        elif callee.op is Op.CALL and (made := names(callee.args[0])) and made[0].startswith(libraries.ON_HOST):
+            self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
         elif callee.op is Op.CLASS and isinstance(callee.extra, Class):
             self._modules.of_class(node, callee.extra)
         elif callee.op is Op.GLOBAL or (callee.op is Op.ATTR and node not in self.calls):
@@ -162,8 +167,10 @@ class Births:
             self._modules.of_torch(node, qualified)
         elif row is Effect.LOAD:
             self._moves.loaded(node)
-        elif row is Effect.ARRAY:
-            self._readers.function(node, canonical(qualified))
+        elif qualified.startswith(libraries.ON_DEVICE):
+            self.graph.add(Source(node, CUDA, Birth.MOVE, ("placed-by-library",)))
+        elif qualified.startswith(libraries.ON_HOST):
+            self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
         elif qualified.startswith("torch.cuda.") and qualified.endswith("Tensor"):
             self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
         elif self.kinds.of(node) is Kind.DATASET:
@@ -197,6 +204,8 @@ class Births:
             self._moves.typed_as(node, base)
         elif method in {"sample", "rsample"}:
             self._factories.sampled(node, base)
+        elif method in libraries.PLOTS:
+            self._readers.plot(node, base)
         elif row is None and method in libraries.MODULE_MAKERS and self.kinds.is_module(node):
             self._modules.of_maker(node)
 
@@ -208,7 +217,7 @@ class Births:
             if parameter is function.self_node:
                 if owner is not None and "classmethod" not in function.decorators:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
-            elif self._may_be_tensor(parameter):
+            elif parameter not in self.mapped and self._may_be_tensor(parameter):
                 is_input = owner is not None and function.name == "forward"
                 if owner is not None and is_input and not is_index(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)

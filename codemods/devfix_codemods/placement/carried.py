@@ -42,7 +42,7 @@ def _moved(births: "Births") -> Iterator[Node]:
         if store.is_attribute
     }
     for root, moves in births.movers.items():
-        if root.op is Op.ATTR and any((one, root.extra) in kept or _is_thrown_away(one) for one in moves):
+        if root.op is Op.ATTR and any((one, root.extra) in kept or is_thrown_away(one) for one in moves):
             yield root
 
 
@@ -56,5 +56,6 @@ def _placed_by_helpers(births: "Births") -> Iterator[Node]:
                     yield from (one for one in given if one.op is Op.ATTR and one.extra == store.key)
 
 
-def _is_thrown_away(move: Node) -> bool:
+def is_thrown_away(move: Node) -> bool:
+    """Whether a statement moves, or copies, a value and keeps nothing of it."""
     return isinstance(move.statement, ast.Expr) and move.statement.value is move.syntax

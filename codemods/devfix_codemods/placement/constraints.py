@@ -45,6 +45,8 @@ class Constraints:
                     handler(self, node)
             self._stores(function)
             self._returns(function)
+        for parameter, iterable in self.births.mapped.items():
+            self.graph.flows(iterable, parameter, "element", parameter.guard)
         Escapes(self.births).all()
 
     def may_live(self, node: Node) -> bool:
@@ -245,7 +247,7 @@ class Constraints:
         assert isinstance(operators, tuple)
         if set(operators) <= {"Is", "IsNot", "In", "NotIn"}:
             return
-        if any(self.kinds.of(one) is Kind.TENSOR for one in node.args):
+        if any(self.kinds.of(one) is Kind.TENSOR for one in (node, *node.args)):
             self._operands(node, node.args, "operation", scalars=True)
 
     def _call(self, node: Node) -> None:
@@ -287,6 +289,8 @@ class Constraints:
         row = effect(qualified)
         lengths = self.births.host_arguments(node)
         args = tuple(one for one in node.args[1:] if one not in lengths)
+        if args and qualified in _COPYING and self.may_live(args[0]):
+            self.graph.same(args[0], node, "element", node.guard)
         if not args or row in _NO_FLOW:
             return
         if row in {Effect.SAME, Effect.FIRST, Effect.PASS, Effect.WRAP}:
@@ -329,7 +333,9 @@ class Constraints:
         if owner is not None and method not in owner.methods and (kind is not Kind.MODULE or owner.sets(method)):
             self._unknown(node, callee)
             return
-        if kind is Kind.MODULE and row not in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST, Effect.READ}:
+        if kind is Kind.MODULE and method in rows.STATES:
+            self.graph.same(base, node, "certain", node.guard)
+        elif kind is Kind.MODULE and row not in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST, Effect.READ}:
             self._method_of_module(node, base, method, owner)
             return
         if row is Effect.BACKWARD:
@@ -417,6 +423,9 @@ def _spread(args: tuple[Node, ...]) -> tuple[Node, ...]:
 
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
 """Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
+
+_COPYING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.sorted", "collections.OrderedDict"})
+"""What gives the elements of what it gets."""
 
 _GIVING_ITSELF = frozenset({"eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"})
 """Methods of modules that give the module back."""

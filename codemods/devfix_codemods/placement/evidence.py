@@ -1,5 +1,6 @@
 """Evidence of what sort of thing values are, from calls: of functions and classes that are known, and of methods."""
 
+import re
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, libraries, method_effect
@@ -32,7 +33,7 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
 
 def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
     row = effect(qualified)
-    if row in _MAKING_TENSORS or qualified == "torch.normal":
+    if row in _MAKING_TENSORS or qualified == "torch.normal" or qualified.startswith(libraries.ON_DEVICE):
         kinds.say(call, Kind.TENSOR, 3)
     elif row in _MAKING_MODULES:
         kinds.say(call, Kind.MODULE, 3)
@@ -102,13 +103,20 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
         kinds.say(base, Kind.OPTIMIZER, 1)
     if method == "backward":
         kinds.say(base, Kind.TENSOR, 3)
+    words = call.extra if isinstance(call.extra, tuple) else ()
+    if not _DIMENSIONS.isdisjoint(words) or (method == "sort" and words[:1] == (None,)):
+        kinds.say(base, Kind.TENSOR)  # lists are sorted by keywords alone
 
 
 def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     row = method_effect(method)
     if row is Effect.MOVE and len(call.args) > 1:
         kinds.say(call.args[1], Kind.DEVICE, 1)
-    if row in {Effect.READ, Effect.SYNC}:
+        if call.args[1].op is Op.CONST and _TYPE.fullmatch(str(call.args[1].extra)):
+            kinds.say(base, Kind.OTHER, 9)  # what takes text for a type is no tensor of torch
+    if method in rows.STATES:
+        kinds.say(call, Kind.SEQUENCE, 1)
+    elif row in {Effect.READ, Effect.SYNC}:
         kinds.say(call, Kind.NUMBER, 1)
     elif row is Effect.NEEDS_HOST:
         kinds.say(call, Kind.ARRAY, 2)
@@ -116,6 +124,9 @@ def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> No
         kinds.say(call, Kind.TENSOR)
 
 
+_TYPE = re.compile(r"(?:b?float|u?int|bool|half|double|complex)\d*")
+_DIMENSIONS = frozenset({"dim", "keepdim"})
+"""What tensors call what arrays call `axis` and `keepdims`."""
 _MAKING_TENSORS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.LIKE, Effect.MEET}) | frozenset(
     {Effect.ARITHMETIC, Effect.SEQUENCE, Effect.FIRST, Effect.SAME}
 )

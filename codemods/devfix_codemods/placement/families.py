@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain import PlainAttributes
@@ -200,11 +201,8 @@ class Families:
     def _copied_to_host(self) -> None:
         """What is copied to the host was on a device, and so was what numpy reads beside it."""
         for function in self._module.functions:
-            copied = [
-                node.args[0].args[0]
-                for node in function.nodes
-                if node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "cpu"
-            ]
+            calls = [one for one in function.nodes if one.op is Op.CALL and not is_thrown_away(one)]
+            copied = [one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR and one.args[0].extra == "cpu"]
             link = f"copied-{('one', 'two', 'many')[min(len(copied), 3) - 1]}" if copied else ""
             for node in function.nodes if copied else ():
                 if any(one.birth is Birth.READER for one in self._graph.sources.get(node, ())):

@@ -79,6 +79,8 @@ class Source:
     scalar: bool = False
     under: Guard = ALWAYS
     """Under which condition it is said, where that is not when the value is made: a reader's own."""
+    by: Node | None = None
+    """The call that reads it."""
 
     @property
     def guard(self) -> Guard:

@@ -35,6 +35,7 @@ class Kinds:
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
         for function in module.functions:
             self._function(function)
+        self._moved_callables()
         self.differentiable = self._differentiable()
         self._called_models()
 
@@ -71,6 +72,18 @@ class Kinds:
         """Whether the parameters, or the state, of a module are asked for."""
         return self.find(node) in {self.find(one) for one in self.stateful}
 
+    def is_given(self, parameter: Node) -> bool:
+        """Whether all that a parameter may get stands in this file: its function is called, and nowhere else named."""
+        called = self.all_calls(parameter.function) if parameter.op is Op.PARAM else []
+        return bool(called) and len(self.given.get(parameter, ())) >= len(called)
+
+    def all_calls(self, function: Function) -> list[Node]:
+        """The calls of a function that is named nowhere else in this file."""
+        called = [call for call, one in self.calls.items() if one is function]
+        callees = {call.args[0] for call in called}
+        named = (node for node in self.module.nodes() if _names(node, function.name)) if called else ()
+        return called if all(node in callees for node in named) else []
+
     def is_loss(self, node: Node) -> bool:
         """Whether a callee is a loss of torch, a function or a module of which all that it gets are tensors."""
         return any(
@@ -87,6 +100,15 @@ class Kinds:
 
     def is_module(self, node: Node) -> bool:
         return self.of(node) is Kind.MODULE
+
+    def _moved_callables(self) -> None:
+        """What is called, and moved, is a module."""
+        calls = [node for node in self.module.nodes() if node.op is Op.CALL]
+        called = {self.find(node.args[0]) for node in calls}
+        for node in calls:
+            callee = node.args[0]
+            if callee.op is Op.ATTR and callee.extra in {"to", "cuda", "cpu"} and self.find(callee.args[0]) in called:
+                self.say(callee.args[0], Kind.MODULE, 1)
 
     def _called_models(self) -> None:
         """What is made by a class, and computes what reaches `backward`, is a module."""
@@ -150,6 +172,8 @@ class Kinds:
             annotation = getattr(node.syntax, "annotation", None)
             if annotation is not None:
                 self._annotated(node, annotation)
+            elif node.extra == "dtype":
+                self.say(node, Kind.DTYPE, 1)
         for node in function.nodes:
             handler = _HANDLERS.get(node.op)
             if handler is not None:
@@ -168,6 +192,9 @@ class Kinds:
 
     def _annotated(self, node: Node, annotation: object) -> None:
         text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
+        if _LISTS.search(text) and _TENSORS.search(text):
+            return
+        text = _KEYS.sub("", text)
         words = set(text.replace("|", " ").replace("[", " ").replace("]", " ").replace(",", " ").split())
         last = {one.rpartition(".")[2] for one in words}
         if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS and not last & _ANNOTATIONS[Kind.TENSOR]:
@@ -187,6 +214,11 @@ class Kinds:
         return function.owner if function.self_node is base else None
 
     def _phi(self, node: Node) -> None:
+        if node.syntax is node.function.syntax:  # one name for several things, as functions inside see it
+            known = {kind_ for one in node.args if (kind_ := self.of(one)) is not None}
+            for kind_ in known if len(known) == 1 else ():
+                self.say(node, kind_, 1)
+            return
         for one in node.args:
             if one.op is Op.CONST and one.extra is None:
                 continue
@@ -214,11 +246,16 @@ class Kinds:
             self.say(node, Kind.DEVICE)
         elif node.extra == "dtype":
             self.say(node, Kind.DTYPE)
+        elif node.extra == "grad" and not names(node):
+            self.say(node, Kind.TENSOR)
 
     def _after(self, node: Node) -> None:
         self.unify(node, node.args[0])
 
     def _operation(self, node: Node) -> None:
+        for one in node.args:
+            if one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in {"to", "cuda"}:
+                self.say(one, Kind.TENSOR)
         if any(self.of(one) is Kind.TENSOR for one in node.args):
             self.say(node, Kind.TENSOR)
 
@@ -274,14 +311,14 @@ class Kinds:
                 self.unify(node, value)
 
     def _differentiable(self) -> set[Node]:
-        """Values that reach `backward`, through calls and arithmetic: what made them are models and losses."""
+        """Values that reach `backward`, or are detached, through calls and arithmetic: models and losses made them."""
         found: set[Node] = set()
         pending = [
             node.args[0].args[0]
             for node in self.module.nodes()
             if node.op is Op.CALL
             and node.args[0].op is Op.ATTR
-            and node.args[0].extra == "backward"
+            and node.args[0].extra in {"backward", "detach"}
             and name(node.args[0]) is None
         ]
         pending += [node.args[1] for node in self.module.nodes() if _scales_loss(node)]
@@ -301,6 +338,10 @@ class Kinds:
                 if called is not None:
                     pending += [value for value, _ in called.returns]
         return found
+
+
+def _names(node: Node, function: str) -> bool:
+    return node.op in {Op.ATTR, Op.GLOBAL} and node.extra == function
 
 
 def _is_unread(base: Node) -> bool:
@@ -362,6 +403,10 @@ _ANNOTATIONS = {
     Kind.ARRAY: {"ndarray", "array"},
     Kind.OPTIMIZER: {"Optimizer"},
 }
+_LISTS = re.compile(r"(?i)\b(?:list|sequence|tuple)\[(?:int|float|bool|str)")
+_KEYS = re.compile(r"(?i)^(?:\w+\.)*(?:dict|mapping|mutablemapping)\[\w+,\s*")
+"""Of a mapping, what is told is what its values are."""
+_TENSORS = re.compile(r"\bTensor\b")
 _CONTAINERS = frozenset({"Sequence", "List", "list", "Tuple", "tuple", "Iterable", "Set", "set", "Collection"})
 _HANDLERS = {
     Op.PHI: Kinds._phi,

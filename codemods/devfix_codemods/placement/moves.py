@@ -183,6 +183,12 @@ class Moves:
         self._graph.add(Source(call, CUDA, Birth.MOVE, ("moved-by-call",)))
         return True
 
+    def told_host(self, call: Node) -> None:
+        """`net = load(path, device="cpu")`, of which nothing is read."""
+        device = keyword(call, "device")
+        if call not in self._calls and device is not None and place_of(device, self._kinds) == HOST:
+            self._graph.add(Source(call, HOST, Birth.CHOSEN_HOST, ("moved-by-call",)))
+
     def by_functions(self) -> None:
         """A call moves what it gets, if that is what the function does with it: `batch = to_cuda(batch)`."""
         for call, called in self._calls.items():

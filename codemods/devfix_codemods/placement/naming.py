@@ -3,7 +3,7 @@
 import ast
 import re
 
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 
 _RUNNER = re.compile(r"(Agent|Trainer|Runner|Engine|Manager|Pipeline|Solver|Learner|Estimator|Predictor)$")
 _OTHERWISE = re.compile(
@@ -13,6 +13,15 @@ _OTHERWISE = re.compile(
 _LENGTHS = frozenset(
     ["length", "lengths", "len", "lens", "seqlen", "seqlens", "size", "sizes", "count", "counts", "num"]
 )
+
+_DATA = re.compile(
+    r"(?i)dataset|transform|augment|collat|datamodule|preprocess|sampler|tokeniz|(?:^|_)(?:load|read|save|write)"
+)
+_FILES = re.compile(
+    r"(?i)(?:^|/)(?:tests?|testing|data|datasets|loaders?|transforms)/[^/]*$|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
+    r"|(?:process(?:ing|or)|transform|dataset|loader|image|audio|video|seriali[sz])[^/]*$"
+)
+_OF_HOST = re.compile(r"(?i)(^|_)(cpu|host)(_|$)")
 
 
 def sounds_otherwise(node: Node) -> bool:
@@ -38,3 +47,31 @@ def sounds_like_length(node: Node) -> bool:
 def sounds_like_runner(qualified: str) -> bool:
     """Whether a class is called as those whose objects have modules, and often place them, rather than are modules."""
     return _RUNNER.search(qualified.rpartition(".")[2]) is not None
+
+
+def _last(node: Node) -> str:
+    return node.extra.rpartition(".")[2] if isinstance(node.extra, str) else ""
+
+
+def sounds_like_data(function: Function) -> bool:
+    """Whether a function, or its class, is called as what makes and reads data, which is on the host."""
+    called = [function.name]
+    for one in function.owner.lineage() if function.owner is not None else ():
+        called += [one.name, *(_last(base) for base in one.bases)]
+    return function.name == "__getitem__" or any(map(_DATA.search, called))
+
+
+def sounds_like_host(node: Node) -> bool:
+    """Whether a value is called as what is on the host: `groups_cpu`."""
+    word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
+    return isinstance(word, str) and speaks_of_host(word)
+
+
+def speaks_of_host(word: str) -> bool:
+    """`sample_cpu`"""
+    return _OF_HOST.search(word) is not None
+
+
+def is_for_tests_or_data(path: str) -> bool:
+    """Whether a file is one of tests, whose machine is known, or one that makes and reads data on the host."""
+    return _FILES.search(path.replace("\\", "/")) is not None

@@ -1,70 +1,302 @@
 """Readers: numpy and its like want what they are given on the host. What they are told, and where that says more."""
 
+import ast
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
-from devfix_codemods.catalogue.libraries import METHODS_OF_TENSORS
-from devfix_codemods.catalogue.torch import PLAIN_ATTRIBUTES
-from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Class, Function, Guard, Node, Op
+from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.nodes import ALWAYS
+from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.graph import Birth, Source
-from devfix_codemods.placement.places import HOST
+from devfix_codemods.placement.naming import sounds_like_data, sounds_like_host, speaks_of_host
+from devfix_codemods.placement.places import CUDA, HOST
+from devfix_codemods.placement.views import chain, wholes
+from devfix_codemods.placement.written import Written
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
+_DEVICE = re.compile(r"(?i)^(to|cuda|\w*device\w*|\w*gpus?)$")
+_AXES = re.compile(r"(?i)^(ax|axs|axes|axis|plt|fig|figure)\d*$|^(subplots?|add_subplot|gca|subplot_mosaic)$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call that may read `values`: tensors, and what lists of them hold."""
+
+    call: Node
+    values: tuple[Node, ...]
+    tensors: bool = True
+    holds: bool = True
+
 
 class Readers:
-    """Adds to the graph of a file what is wanted on the host."""
+    """Adds to the graph of a file what is wanted on the host, and what readers believe to be elsewhere."""
 
     def __init__(self, births: "Births") -> None:
+        self._births = births
         self._graph = births.graph
         self._kinds = births.kinds
-        self._read: dict[Node, list[Guard]] = defaultdict(list)
-        """Under which conditions each value is read without a copy."""
-        self._copied: dict[Node, list[Guard]] = defaultdict(list)
-        """Under which conditions each is copied to the host first."""
+        self._wanted: list[tuple[Node, Node]] = []
+        """What is read, by which call."""
+        self._calls: list[_Call] = []
+        self._plots: set[Node] = set()
+        self._copies: list[Node] = []
+        """The calls of `.cpu()`."""
 
-    def function(self, call: Node, qualified: str) -> None:
-        """`np.asarray(x)`. `np.mean(x)` asks the tensor's own method, which works anywhere."""
-        if qualified in METHODS_OF_TENSORS:
-            return
-        for one in (each for given in call.args[1:] for each in _shown(given)):
-            if self._kinds.of(one) is Kind.TENSOR:
-                self._wanted(one, call)
+    # What reads
+
+    def function(self, call: Node, qualified: str) -> bool:
+        """`np.asarray(x)`, `pack_padded_sequence(x, lengths)`; whether it is such a call.
+
+        `np.mean(x)` asks the tensor's own method, which works anywhere; of a list it does not.
+        """
+        if qualified in rows.READ_ON_HOST:
+            self._calls.append(_Call(call, tuple(self._births.host_arguments(call)), holds=False))
+        elif effect(qualified) is not Effect.ARRAY:
+            return False
+        elif qualified not in libraries.SIZED:
+            own = qualified in libraries.METHODS_OF_TENSORS
+            self._calls.append(_Call(call, call.args[1:], tensors=not own, holds=qualified[:7] != "pandas."))
+            if qualified.startswith("matplotlib."):
+                self._plots.add(call)
+        return True
+
+    def plot(self, call: Node, axes: Node) -> None:
+        """`axes.imshow(x)`"""
+        if any(map(_AXES.search, _words(axes))):
+            self._calls.append(_Call(call, call.args[1:]))
+            self._plots.add(call)
 
     def method(self, call: Node, base: Node) -> None:
         """`x.numpy()`; with `force=True` it copies by itself."""
         forced = isinstance(call.extra, tuple) and "force" in call.extra
-        if not forced and self._kinds.of(base) in {Kind.TENSOR, None}:
-            self._wanted(base, call)
+        if forced or self._kinds.of(base) not in {Kind.TENSOR, None}:
+            return
+        if (self._kinds.of(base) is Kind.TENSOR and not self._is_own(base)) or self._is_of_torch(base):
+            self._wanted.append((base, call))
 
     def copied(self, call: Node) -> None:
         """`x.cpu()`"""
-        self._copied[_origin(call)].append(call.guard)
+        self._copies.append(call)
 
-    def _wanted(self, value: Node, call: Node) -> None:
+    def _is_own(self, value: Node) -> bool:
+        """Whether a parameter is annotated with a class of the project, which is called like that of torch."""
+        annotation = getattr(value.syntax, "annotation", None)
+        if value.op is not Op.PARAM or not isinstance(annotation, ast.Name):
+            return False
+        named = value.function.module.top.finals.get(annotation.id)
+        return named is not None and isinstance(self._births.outside.definition(named), Class)
+
+    def _is_of_torch(self, value: Node) -> bool:
+        """Whether what has `.numpy()` can only be a tensor of torch, by what the file imports."""
+        imports = self._births.imports
+        return not self._is_own(value) and imports(libraries.AROUND_TORCH) and not imports(libraries.OTHER_FRAMEWORKS)
+
+    def _read_by(self, one: "_Call") -> Iterator[Node]:
+        for value in (each for given in one.values for each in _shown(given)):
+            if self._holds_tensors(value):
+                if one.holds:
+                    yield value
+            elif (one.tensors or value not in one.values) and self._is_tensor(value, one.call):
+                yield value
+
+    def _is_tensor(self, value: Node, call: Node) -> bool:
+        """Whether a value is a tensor, by its kind, or by what else the program does with it."""
+        kind = self._kinds.of(value)
+        if kind is not None:
+            return kind is Kind.TENSOR
+        if value.op is Op.CALL and not names(value.args[0]) and self._kinds.is_module(value.args[0]):
+            return True
+        if value.op is Op.CONST:
+            return False
+        parts = list(chain(value))
+        if any(self._is_moved(one) or self._is_given_by_model(one) for one in parts):
+            return True
+        return self._is_of_torch(value) and any(
+            one.guard <= call.guard and not is_thrown_away(one) for one in self._copies_of(value)
+        )
+
+    def _is_given_by_model(self, node: Node) -> bool:
+        """`net.forward(x).data`"""
+        if node.op is not Op.ATTR or not self._is_of_tensor(node):
+            return False
+        base = node.args[0]
+        return any(
+            one.op is Op.CALL and (one.args[0].extra == "forward" or self._kinds.is_module(one.args[0]))
+            for one in (base.args if base.op is Op.PHI else (base,))
+        )
+
+    def _is_moved(self, value: Node) -> bool:
+        """`x.to(device)[0]`, `[one.to(device) for one in batch][0]`, and what is moved somewhere else."""
+        if value.op in {Op.ITEM, Op.ATTR} and value in self._births.movers:
+            return True
+        return any(map(self._births.is_move, wholes(value)))
+
+    def _holds_tensors(self, value: Node) -> bool:
+        """Whether a list was filled with tensors."""
+        if value.op is Op.COMPREHENSION:
+            return value.extra != "dict" and self._kinds.of(value.args[0]) is Kind.TENSOR
+        return self._kinds.of(value) is Kind.SEQUENCE and any(
+            not store.is_attribute
+            and self._kinds.find(store.base) is self._kinds.find(value)
+            and self._kinds.of(store.value) is Kind.TENSOR
+            for store in value.function.stores
+        )
+
+    def _copies_of(self, value: Node) -> Iterator[Node]:
+        """The copies of a tensor on the host."""
+        parts = set(chain(value))
+        for one in self._copies:
+            if not parts.isdisjoint(chain(one.args[0].args[0])):
+                yield one
+
+    # What it says
+
+    def all(self) -> None:
+        """Add what is wanted on the host, and what that says of flags and of other values."""
+        self._wanted += [(value, one.call) for one in self._calls for value in self._read_by(one)]
+        for value, call in self._wanted:
+            self._add(value, call)
+        self._flags()
+        if self._wanted:
+            self._trained()
+            self._together()
+
+    def _add(self, value: Node, call: Node) -> None:
         if (("isinstance", key(value), "torch.Tensor"), False) in call.guard:
             return
-        self._read[_origin(value)].append(call.guard)
-        self._graph.add(Source(value, HOST, Birth.READER, ("needs-host",), under=call.guard))
+        under = joined(call.guard, self._entry(call.function))
+        self._graph.add(Source(value, HOST, Birth.READER, tuple(self._links(value, call)), under=under, by=call))
+        for one in self._copies_of(value):
+            if one.guard <= call.guard and not is_thrown_away(one):
+                self._graph.add(Source(one.args[0].args[0], CUDA, Birth.COPIED, ("copied-itself",)))
 
-    def flags(self) -> None:
+    def _links(self, value: Node, call: Node) -> Iterator[str]:
+        """How surely what a call reads should be copied for it."""
+        function = value.function
+        yield "plotted" if call in self._plots and function.owner not in self._kinds.module_classes else "needs-host"
+        if sounds_like_data(function):
+            yield "read-in-data"
+        if any(map(sounds_like_host, chain(value))) or any(map(speaks_of_host, _called_as(function))):
+            yield "read-for-host"
+        if any(map(is_thrown_away, self._copies_of(value))):
+            yield "copy-discarded"  # which another rule tells
+        if call.statement in self._written:
+            yield "written-through"
+
+    @cached_property
+    def _written(self) -> set[ast.stmt | None]:
+        """The statements that write into the memory of a tensor by its array, which a copy would swallow."""
+        written = Written(self._births)
+        return {call.statement for value, call in self._wanted if written.through(value, call)}
+
+    def _together(self) -> None:
+        """What one statement reads is all in one place."""
+        read: dict[ast.stmt | None, list[tuple[Node, Node]]] = defaultdict(list)
+        for value, call in self._wanted:
+            read[call.statement].append((value, call))
+        for wanted in read.values():
+            shown = [one for value, _ in wanted for one in chain(value) if self._is_shown(one)]
+            for value, call in wanted if shown else ():
+                if self._births.is_move(value):
+                    continue  # to where the program says
+                self._graph.supports(value, shown[0], "read-together", call.guard)
+
+    def _is_shown(self, node: Node) -> bool:
+        return any(one.birth is Birth.COPIED for one in self._graph.sources.get(node, ()))
+
+    def _entry(self, function: Function) -> Guard:
+        """Under what condition a function of this file is always called."""
+        calls = self._kinds.all_calls(function)
+        always = calls[0].guard.intersection(*(one.guard for one in calls)) if calls else ALWAYS
+        made = next((one for one in _made_as(function) if one.op is Op.FUNCTION), None)
+        return joined(always, made.guard) if made is not None else always
+
+    def _flags(self) -> None:
         """One branch copies a value to the host for numpy, the other does not: there, all is on the host already."""
-        for origin, guards in self._read.items():
+        read: dict[Node, list[Guard]] = defaultdict(list)
+        for value, call in self._wanted:
+            read[_origin(value)].append(call.guard)
+        copied: dict[Node, list[Guard]] = defaultdict(list)
+        for call in self._copies:
+            copied[_origin(call)].append(call.guard)
+        for origin, guards in read.items():
             for guard in guards:
                 for atom, holds in guard:
                     if _asks_about_tensor(atom):
                         continue
-                    if any((atom, not holds) in copied for copied in self._copied.get(origin, ())):
+                    if any((atom, not holds) in one for one in copied.get(origin, ())):
                         self._graph.host_only.add((atom, holds))
+
+    def _trained(self) -> None:
+        """What is detached takes part in training, as what is computed with parameters does, and gradients."""
+        aware = any(self._speaks_of_device(one) for one in self._births.module.nodes())
+        link = "detached" if aware else "detached-unaware"
+        for node in self._births.module.nodes():
+            if (node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "detach") or (
+                node.op is Op.ATTR and self._is_of_tensor(node)
+            ):
+                self._graph.add(Source(node, CUDA, Birth.COPIED, (link,)))
+
+    def _speaks_of_device(self, node: Node) -> bool:
+        return self._kinds.of(node) is Kind.DEVICE or (isinstance(node.extra, str) and bool(_DEVICE.search(node.extra)))
+
+    def _is_of_tensor(self, attribute: Node) -> bool:
+        """`x.grad`, `x.data`, as against those of other objects."""
+        base = attribute.args[0]
+        if names(attribute) or attribute.extra not in _TRAINED:
+            return False
+        return attribute.extra == "grad" or self._kinds.of(base) is Kind.TENSOR or base.op in _COMPUTED
+
+
+_COMPUTED = frozenset({Op.CALL, Op.ITER, Op.ITEM, Op.PHI, Op.AFTER})
+_TRAINED = frozenset({"data", "grad"})
+
+
+def _made_as(function: Function) -> Iterator[Node]:
+    """The value that a function is, and those that hold it."""
+    made: Node | None = None
+    for node in function.parent.nodes if function.parent is not None else ():
+        if node.extra is function:
+            made = node
+            yield node
+        elif made is not None and made in node.args:
+            yield node
+
+
+def _called_as(function: Function) -> Iterator[str]:
+    """The name of a function; of a lambda those of what it is assigned to, and given as."""
+    yield function.name
+    for node in _made_as(function) if function.name == "<lambda>" else ():
+        if isinstance(node.statement, ast.Assign):
+            yield from (one.id for one in node.statement.targets if isinstance(one, ast.Name))
+        if node.op in {Op.MAPPING, Op.CALL} and isinstance(node.extra, tuple):
+            held = node.args if node.op is Op.MAPPING else node.args[1:]
+            yield from (str(word) for one, word in zip(held, node.extra) if one.extra is function)
+
+
+def _words(node: Node) -> Iterator[str]:
+    """`axs` of `axs[0].twinx()`, and what those are made by."""
+    for _ in range(6):
+        if isinstance(node.extra, str):
+            yield node.extra.rpartition(".")[2]
+        if not node.args:
+            return
+        node = node.args[0]
 
 
 def _shown(node: Node) -> Iterator[Node]:
     """A value, or what stands in a display: `DataFrame({"total": [total]})`."""
-    if node.op in {Op.SEQUENCE, Op.MAPPING}:
+    if node.op in {Op.SEQUENCE, Op.MAPPING} and node.args:
         for one in node.args:
             yield from _shown(one)
     else:
@@ -73,7 +305,7 @@ def _shown(node: Node) -> Iterator[Node]:
 
 def _asks_about_tensor(atom: Hashable) -> bool:
     """`x.requires_grad`: what says nothing of the place."""
-    return isinstance(atom, tuple) and atom[0] == "attr" and atom[2] in PLAIN_ATTRIBUTES - {"is_cuda", "device"}
+    return isinstance(atom, tuple) and atom[0] == "attr" and atom[2] in rows.PLAIN_ATTRIBUTES - {"is_cuda", "device"}
 
 
 def is_of_tensors(value: Node, births: "Births") -> bool:

@@ -71,11 +71,11 @@ class Roots:
 
     def _display_of(self, node: Node) -> Node | None:
         """The display of which a value is any element: `(x, y)` for `t` in `[t.cuda() for t in (x, y)]`."""
-        iterable = node.args[0] if node.op is Op.ITER else self._mapped.get(node)
+        iterable = node.args[0] if node.op is Op.ITER else self.mapped.get(node)
         return iterable if iterable is not None and iterable.op is Op.SEQUENCE else None
 
     @cached_property
-    def _mapped(self) -> dict[Node, Node]:
+    def mapped(self) -> dict[Node, Node]:
         """The parameter of each function that is given to `map`, and what that is called with the elements of."""
         found: dict[Node, Node] = {}
         for node in self._module.nodes():

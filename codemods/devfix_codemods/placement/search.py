@@ -61,6 +61,11 @@ class Conflict:
         return self.confidence * exp(sum(COSTS[link] for link in self.end.links))
 
     @property
+    def callers(self) -> frozenset[int]:
+        """The calls that the path leaves functions by, which it did not enter them by: one of several."""
+        return frozenset(step.edge.site for step in self.path if step.edge.site < 0 and step.edge.turn is Turn.DOWN)
+
+    @property
     def operations(self) -> Iterator[Node]:
         """The operations on the path, in each of which a value meets another one."""
         before = self.birth.node
@@ -90,6 +95,8 @@ _SUPPORTING = (
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
 """What may not follow."""
 _PARTS = frozenset({Birth.LOADER, Birth.SIBLING})
+_SUPPOSED = frozenset({Birth.SIBLING, Birth.COPIED})
+"""What others say of where a value comes from: its own making may say otherwise."""
 
 
 def _is_itself(source: Source, step: Step | None) -> bool:
@@ -102,7 +109,7 @@ def _is_itself(source: Source, step: Step | None) -> bool:
 
 def _ends_path(source: Source, guard: Guard) -> bool:
     """Whether what stands at a source has no place but that one, wherever the path leads."""
-    if source.place.where is Where.CALLER or source.birth is Birth.SIBLING:
+    if source.place.where is Where.CALLER or source.birth in _SUPPOSED:
         return False
     return source.under <= guard
 
@@ -169,12 +176,11 @@ class _Search:
             return False
         ended = False
         for source in self._graph.sources.get(state.node, ()):
-            if source.birth is Birth.COPIED and not self._reads:
+            if source.birth is (Birth.READER if self._reads else Birth.COPIED):
                 continue
-            if state.step is None and not (source.birth is Birth.MOVE and source.place.sure):
-                continue  # what numpy reads may itself be the move
             ended = ended or _ends_path(source, state.guard)
-            if source in self._found or source is self._birth or _is_itself(source, state.step):
+            itself = _is_itself(source, state.step) and (not self._reads or source.birth is not Birth.PARAMETER)
+            if source in self._found or source is self._birth or itself:
                 continue
             cost = state.cost + sum(COSTS[link] for link in source.links)
             if cost <= FARTHEST and not contradictory(source.guard, state.guard):

@@ -24,6 +24,7 @@ from devfix_codemods.repairs.devices import Suffix, suffixes
 from devfix_codemods.repairs.halves import leaves_half
 from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.points import Point, after, before
+from devfix_codemods.repairs.readers import copies
 from devfix_codemods.repairs.uses import moved_at_uses
 from devfix_codemods.source import Source
 
@@ -85,7 +86,7 @@ def _is_asked_by_unread(conflict: Conflict) -> bool:
 
 def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether the moved value would meet what needs it on the host: then the cut breaks what works."""
-    return any(
+    return conflict.birth.birth is not Birth.READER and any(
         one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
         for one in analysis.ends(conflict.birth)
     )
@@ -441,27 +442,8 @@ def _beside_sibling_module(analysis: Analysis, source: Source, conflict: Conflic
 
 def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """A copy on the host for numpy."""
-    node = conflict.birth.node
-    syntax = node.syntax
-    reader = next((one for one in node.function.nodes if one.op is Op.CALL and _reads(one, node)), None)
-    if reader is None or not isinstance(reader.syntax, ast.Call):
-        return
-    func = reader.syntax.func
-    if isinstance(func, ast.Attribute) and func.attr == "numpy" and reader.args[0].args[0] is node:
-        syntax = func.value
-    else:
-        given = [*reader.syntax.args, *(one.value for one in reader.syntax.keywords)]
-        syntax = next((one for one, value in zip(given, reader.args[1:]) if value is node), None)
-    if isinstance(syntax, ast.expr):
-        edit = ReplaceExpression(source.span(syntax), "__node__.cpu()")
-        yield Cut((edit,), "Copy it to the host first")
-
-
-def _reads(call: Node, node: Node) -> bool:
-    callee = call.args[0]
-    if callee.op is Op.ATTR and callee.extra == "numpy" and callee.args[0] is node:
-        return True
-    return node in call.args[1:]
+    for edit, title in copies(analysis, source, conflict):
+        yield Cut((edit,), title, harmless=True)
 
 
 _BY_BIRTH = {

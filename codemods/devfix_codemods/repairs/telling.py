@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from devfix_codemods.catalogue import Effect
 from devfix_codemods.catalogue.torch import FUNCTIONS
-from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
+from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
@@ -15,16 +15,20 @@ from devfix_codemods.repairs import wording
 from devfix_codemods.repairs.cuts import SUGGESTION, repair
 from devfix_codemods.source import Source, Span
 
+_OF_TORCH = (b"torch", b"sentence_transformers", b".detach().numpy()")
 _MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
-_MOVED = (b".to(", b".cuda(", b"device=", b".sample(", b".rsample(")
+_MOVED = (b".to(", b".cuda(", b"device=", b".sample(", b".rsample(", b".detach()")
+_READ = (b".numpy()", b".cpu()", b"_padded_seq", b"matplotlib", b"np.")
 _MADE = re.compile(
     rb"\b(?:" + b"|".join(one.rpartition(".")[2].encode() for one, row in FUNCTIONS.items() if row in _MAKING) + rb")\("
 )
 
 
 def may_conflict(data: bytes) -> bool:
-    """Whether the bytes of a file allow for a conflict: something of torch, and something that is moved or made."""
-    return b"torch" in data and (any(word in data for word in _MOVED) or _MADE.search(data) is not None)
+    """Whether the bytes of a file allow for a conflict: something of torch that is moved, made, or read on the host."""
+    if not any(word in data for word in _OF_TORCH):
+        return False
+    return any(word in data for word in (*_MOVED, *_READ)) or _MADE.search(data) is not None
 
 
 def same_cause(one: Finding, other: Finding) -> bool:
@@ -61,19 +65,27 @@ def _finding(analysis: Analysis, source: Source, conflict: Conflict, code: str, 
     birth, operation = conflict.birth.node, next(conflict.operations, None)
     origin = _span(source, birth)
     sink = birth if operation is None or conflict.birth.birth is Birth.READER else operation
+    read = _read_at(conflict, fix)
     trail = [Step(origin, wording.born(conflict))] if origin is not None else []
     trail += _stops(analysis, source, conflict)
     return Finding(
         code=code,
         name=name,
-        message=wording.message(analysis, conflict),
-        span=_span(source, sink) or origin or Span(1, 0, 1, 0),
+        message=wording.message(analysis, conflict) if read is None else wording.reading(source.segment(read)),
+        span=read or _span(source, sink) or origin or Span(1, 0, 1, 0),
         origin=origin,
         trail=tuple(trail),
         confidence=min(round(conflict.confidence, 3), 0.99),
         links=conflict.links,
         fix=fix,
     )
+
+
+def _read_at(conflict: Conflict, fix: Fix) -> Span | None:
+    """Where numpy reads what may be a parameter, whose definition says nothing of that."""
+    if conflict.birth.birth is not Birth.READER:
+        return None
+    return next((one.span for one in fix.edits if isinstance(one, ReplaceExpression)), None)
 
 
 def birth_of(finding: Finding) -> str | None:

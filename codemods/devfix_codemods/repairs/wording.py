@@ -20,12 +20,15 @@ def message(analysis: Analysis, conflict: Conflict) -> str:
     """`y` stays on the host, but meets `model(x)` on `device` in `criterion`."""
     value = f"`{text(conflict.birth.node)}`"
     operation = next(conflict.operations, None)
-    if conflict.birth.birth is Birth.READER:
-        return f"{value} is needed on the host, but meets {_where(analysis, conflict, None)}"
     if operation is None:
         return f"{value} stays on the host, but belongs with {_where(analysis, conflict, None)}"
     other = _met(conflict, operation)
     return f"{value} stays on the host, but meets {_met_where(analysis, conflict, operation, other)}"
+
+
+def reading(value: str) -> str:
+    """`y.mul(2)` may be on a device, but is read on the host."""
+    return f"`{value}` may be on a device, but is read on the host"
 
 
 def born(conflict: Conflict) -> str:

@@ -142,32 +142,3 @@ def _closing(data: bytes, start: int) -> int:
 
 
 _BRACKETS = re.compile(rb"[()\[\]{}]")
-
-
-LIBRARIES = (b"sklearn", b"scipy", b"skimage", b"cv2", b"imageio", b"librosa", b"soundfile", b"pandas", b"wandb")
-"""What reads the host's memory beside numpy and matplotlib."""
-
-
-def reads_on_host(data: bytes) -> bool:
-    """A `.numpy()` without a move to the host on its line; or numpy and plots where a loop's values are moved."""
-    for found in _CONVERSION.finditer(data):
-        start = data.rfind(b"\n", 0, found.start()) + 1
-        if not _TO_HOST.search(data, start, found.start()):
-            return True
-    return (
-        _ARGUMENT.search(data) is not None
-        or b"sentence_transformers" in data
-        or b"pack_padded_sequence(" in data
-        or may_plot_tensors(data)
-        or (any(one in data for one in (b"numpy", b"matplotlib", *LIBRARIES)) and moves_loop_items(data))
-    )
-
-
-def may_plot_tensors(data: bytes) -> bool:
-    """Plots stand beside gradients, or beside the word for what they may be given."""
-    return b"matplotlib" in data and (b".grad." in data or b"Tensor" in data)
-
-
-_ARGUMENT = re.compile(rb"\bnp\.\w+\([^()\n]*\.(?:detach\(|data\b)")
-_CONVERSION = re.compile(rb"\.numpy\(\)")
-_TO_HOST = re.compile(rb"\.cpu\(\)\s*$|\.cpu\(\)\.\w+\(\)$")

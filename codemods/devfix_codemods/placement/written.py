@@ -1,0 +1,59 @@
+"""Arrays that are written to: they share the memory of their tensors, and a copy would swallow what is written."""
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.views import chain
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+_FILLING = frozenset({"fill", "sort", "put", "partition"})
+"""Methods of arrays that change them."""
+_INTO = frozenset({"out", "dst"})
+"""What functions call the array that gets their result."""
+
+
+class Written:
+    """What the arrays of one file are used for."""
+
+    def __init__(self, births: "Births") -> None:
+        self._births = births
+        self._users: dict[Node, list[Node]] = defaultdict(list)
+        for node in births.module.nodes():
+            for one in node.args:
+                self._users[one].append(node)
+        self._stored = {store.base for function in births.module.functions for store in function.stores}
+
+    def through(self, value: Node, call: Node) -> bool:
+        """Whether the array that `call` makes of a tensor, which may be on a device, is written to."""
+        if call.args[0].op is not Op.ATTR or call.args[0].args[0] is not value:
+            return False
+        written = call in self._stored or any(self._writes(one, call, value) for one in self._users[call])
+        return written and not any(self._is_made_here(one) for one in self._births.roots(value))
+
+    def _is_made_here(self, node: Node) -> bool:
+        return any(one.birth in {Birth.FACTORY, Birth.ARRAY} for one in self._births.graph.sources.get(node, ()))
+
+    def _writes(self, user: Node, array: Node, tensor: Node) -> bool:
+        if user.op is Op.ATTR:
+            return user.extra in _FILLING and user in self._births.callees
+        if user.op is not Op.CALL or not isinstance(user.extra, tuple):
+            return False
+        called = name(user.args[0]) or str(user.args[0].extra)
+        if called == "numpy.copyto":
+            return user.args[1:2] == (array,)
+        if any(one is array and word in _INTO for one, word in zip(user.args[1:], user.extra)):
+            return True
+        return "inplace" in called or (user not in self._births.used and self._is_used_after(tensor, user))
+
+    def _is_used_after(self, tensor: Node, call: Node) -> bool:
+        """`kernel(x.numpy())`, which gives nothing, and then `x`."""
+        parts = set(chain(tensor))
+        returned = {value for value, _ in call.function.returns}
+        return not parts.isdisjoint(returned) or any(
+            one.index > call.index and one.op is not Op.AFTER for part in parts for one in self._users[part]
+        )

@@ -1,0 +1,52 @@
+"""Copies on the host for what numpy and its like read."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.source import Source
+
+
+def copies(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[tuple[Edit, str]]:
+    """The copy of what a reader gets, and the words for it."""
+    node = conflict.birth.node
+    reader = conflict.birth.by
+    syntax = _operand(reader, node) if reader is not None else None
+    while isinstance(syntax, ast.UnaryOp):
+        syntax = syntax.operand
+    if syntax is None:
+        return
+    if node.op is Op.COMPREHENSION or analysis.kinds.of(node) is Kind.SEQUENCE:
+        edit = ReplaceExpression(source.span(syntax), "[one.detach().cpu() for one in __node__]")
+        yield edit, "Copy what it holds to the host first"
+    else:
+        yield ReplaceExpression(source.span(syntax), "__node__.cpu()"), "Copy it to the host first"
+
+
+def _operand(reader: Node, node: Node) -> ast.expr | None:
+    """The expression of a value inside of the call that reads it."""
+    call = reader.syntax
+    if not isinstance(call, ast.Call):
+        return None
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and reader.args[0].args[0] is node:
+        return call.func.value
+    given = [*call.args, *(one.value for one in call.keywords)]
+    found = (_inside(one, value, node) for one, value in zip(given, reader.args[1:]))
+    return next((one for one in found if one is not None), None)
+
+
+def _inside(syntax: ast.expr, value: Node, node: Node) -> ast.expr | None:
+    """The expression of `node` in that of `value`, which it is, or in whose display it stands."""
+    if value is node:
+        return syntax
+    held: list[ast.expr] = []
+    if isinstance(syntax, ast.List | ast.Tuple | ast.Set):
+        held = syntax.elts
+    elif isinstance(syntax, ast.Dict):
+        held = syntax.values
+    found = (_inside(one, each, node) for one, each in zip(held, value.args))
+    return next((one for one in found if one is not None), None)

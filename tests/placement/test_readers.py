@@ -1,0 +1,194 @@
+"""What numpy, plots and other readers of the host's memory are given."""
+
+import pytest
+from devfix_codemods.placement.graph import Birth
+
+READ = {
+    "what is detached": """
+        def show(step, x, device):
+            return step(x).detach().numpy()
+    """,
+    "the gradient of what was handed in": """
+        import matplotlib.pyplot as plt
+        def show(weight, device):
+            plt.hist(weight.grad.flatten())
+    """,
+    "the parameters of a module on a device": """
+        def show(device):
+            net = nn.Linear(3, 3).to(device)
+            return [one.numpy() for one in net.parameters()]
+    """,
+    "what is copied beside": """
+        def show(x):
+            y = x.cpu()
+            return y, np.unique(x)
+    """,
+    "lengths on a device": """
+        def pack(rnn, x, items, device):
+            lengths = torch.tensor([len(one) for one in items], device=device)
+            return rnn(nn.utils.rnn.pack_padded_sequence(x, lengths))
+    """,
+    "a list of what is moved": """
+        def collect(loader, device):
+            found = []
+            for x in loader:
+                found.append(torch.relu(x.to(device)))
+            return np.median(found)
+    """,
+    "the data of what a model gives": """
+        def show(net, x, device):
+            return np.asarray(net.forward(x).data)
+    """,
+    "a plot of what is moved": """
+        def show(axes, x, device):
+            axes[0].imshow(x.to(device)[0])
+    """,
+    "beside what is detached, in one statement": """
+        def show(model, x, y, device):
+            return model(x).detach().numpy(), (y == 1).numpy()
+    """,
+    "written by a method that leaves the array as it is": """
+        def show(model, x, device):
+            return model(x.to(device)).numpy().sum()
+    """,
+    "given by one of two callers": """
+        def _array(x: torch.Tensor):
+            return x.numpy()
+        def main(x, device):
+            return _array(x.cpu()), _array(x.to(device))
+    """,
+    "a branch that says nothing of places": """
+        def show(x: torch.Tensor, device):
+            if x.dim() == 2:
+                return x.to(device).numpy()
+    """,
+    "mapped over what is moved": """
+        def show(x, y, device):
+            return map(lambda t: t.float().numpy(), (x.to(device), y.to(device)))
+    """,
+    "what a library places": """
+        from sentence_transformers import util
+        def best(query, corpus):
+            return np.argsort(util.cos_sim(query, corpus)[0])
+    """,
+    "a type of torch": """
+        def show(model, x, device):
+            return model(x.to(device)).to(torch.float32).numpy()
+    """,
+    "sums over what tensors call dimensions": """
+        import matplotlib.pyplot as plt
+        def show(net: nn.Module, x, device):
+            plt.plot(net(x.to(device)).sum(dim=1))
+    """,
+    "entries of a mapping of tensors": """
+        def pack(rnn, sample: dict[str, torch.Tensor]):
+            return nn.utils.rnn.pack_padded_sequence(sample["x"], sample["lengths"])
+    """,
+    "arithmetic of what is moved": """
+        def show(x, device):
+            y = x.to(device) * 2
+            return np.histogram(y)
+    """,
+}
+
+LEFT = {
+    "what is made on the host, and detached": """
+        def show(device):
+            return torch.ones(3, requires_grad=True).detach().numpy()
+    """,
+    "gradients as numbers": """
+        import matplotlib.pyplot as plt
+        def show(weight, device):
+            plt.plot([weight.grad.norm().item()])
+    """,
+    "the parameters of a module on the host": """
+        def show(device):
+            net = nn.Linear(3, 3)
+            return [one.detach().numpy() for one in net.parameters()]
+    """,
+    "what is copied in another branch": """
+        def show(x, wanted):
+            if wanted:
+                print(x.cpu())
+            return np.unique(x)
+    """,
+    "lengths of the host": """
+        def pack(rnn, x, items, device):
+            lengths = torch.tensor([len(one) for one in items])
+            return rnn(nn.utils.rnn.pack_padded_sequence(x.to(device), lengths))
+    """,
+    "a list of numbers": """
+        def collect(loader, device):
+            found = []
+            for x in loader:
+                found.append(torch.relu(x.to(device)).sum().item())
+            return np.median(found)
+    """,
+    "the data of an object": """
+        def table(path, device):
+            return np.asarray(open_table(path).data)
+    """,
+    "a plot of something else": """
+        def show(story, x, device):
+            story.plot(x.to(device)[0])
+    """,
+    "beside what is detached, on the host": """
+        def show(model, x, device):
+            return model(x).detach().cpu().numpy(), torch.arange(3).numpy()
+    """,
+    "an array that is written to": """
+        def fill(model, x, rows, device):
+            model(x.to(device)).numpy()[:] = rows
+    """,
+    "brought to the host by all callers": """
+        def _array(x: torch.Tensor):
+            return x.numpy()
+        def main(x, device):
+            return _array(x.cpu()), _array(x.to(device).cpu())
+    """,
+    "behind a branch that returns for a device": """
+        def show(x: torch.Tensor, device):
+            if x.device.type == "cuda":
+                return x.cpu().numpy()
+            return x.numpy()
+    """,
+    "mapped over what is copied": """
+        def show(x, y, device):
+            return map(lambda t: t.float().numpy(), (x.to(device).cpu(), y.to(device).cpu()))
+    """,
+    "what a library keeps on the host": """
+        import torchio
+        def bias(subject, device):
+            subject = torchio.RandomBiasField()(subject)
+            return subject["image"].data.numpy()
+    """,
+    "a type of another library": """
+        def show(value, device):
+            return value.to("float32").numpy()
+    """,
+    "a tensor or a list of numbers": """
+        def pack(rnn, x, lengths: torch.Tensor | list[int]):
+            return rnn(nn.utils.rnn.pack_padded_sequence(x, lengths))
+    """,
+    "entries of a mapping of lists": """
+        def pack(rnn, x, sizes: dict[str, list[int]]):
+            return nn.utils.rnn.pack_padded_sequence(x, sizes["x"])
+    """,
+    "told the host where it is loaded": """
+        def show(path, x, load):
+            net = load(path, device="cpu")
+            return net(x).detach().numpy()
+    """,
+}
+
+
+@pytest.mark.parametrize("program", READ.values(), ids=READ)
+def test_what_is_read_off_the_host(placed, program: str) -> None:
+    births = [one.birth.birth for one in placed(program).conflicts]
+    assert births
+    assert set(births) == {Birth.READER}
+
+
+@pytest.mark.parametrize("program", LEFT.values(), ids=LEFT)
+def test_what_is_read_on_the_host(placed, program: str) -> None:
+    assert not [one for one in placed(program).conflicts if one.birth.birth is Birth.READER]
