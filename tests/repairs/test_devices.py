@@ -122,6 +122,15 @@ EXPRESSIONS = {
         """,
         "far = far.to(gpu)",
     ),
+    "that of the caller, for what a helper makes that is told nothing": (
+        """
+        def make(n):
+            return torch.zeros(n)
+        def main(x: torch.Tensor, device):
+            return x.to(device) @ make(3)
+        """,
+        "return x.to(device) @ make(3).to(device)",
+    ),
     "that of the input": (
         """
         class Net(nn.Module):
@@ -174,12 +183,6 @@ EXPRESSIONS = {
 }
 
 UNNAMEABLE = {
-    "made by a helper that is told nothing": """
-        def make(n):
-            return torch.zeros(n)
-        def main(x: torch.Tensor, device):
-            return x.to(device) @ make(3)
-    """,
     "in an attribute that is set later": """
         class Trainer:
             def __init__(self, place):

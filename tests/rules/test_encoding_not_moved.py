@@ -392,7 +392,7 @@ def test_what_is_quantized_is_where_its_other_inputs_are(rule) -> None:
         y = tok("b", return_tensors="pt")
         print(model(**x), model(**y))
     """
-    assert 'y = tok("b", return_tensors="pt").to("cuda")' in rule.fixed(program)
+    assert 'y = tok("b", return_tensors="pt").to("cuda")' in rule.fixed(program, unsafe=True)
 
 
 FIXES = {
@@ -406,7 +406,7 @@ FIXES = {
     ),
     "a part, where it is taken": (
         'ids = tokenizer("a", return_tensors="pt").input_ids\nout = model.generate(ids)\n',
-        'ids = tokenizer("a", return_tensors="pt").input_ids.to(device)\nout = model.generate(ids)\n',
+        'ids = tokenizer("a", return_tensors="pt").to(device).input_ids\nout = model.generate(ids)\n',
     ),
     "the bare tensor of encode": (
         'ids = tokenizer.encode("a", return_tensors="pt")\nout = model.generate(ids)\n',
@@ -416,14 +416,14 @@ FIXES = {
         'out = model(**tokenizer("a", return_tensors="pt"))\n',
         'out = model(**tokenizer("a", return_tensors="pt").to(device))\n',
     ),
-    "the forgotten part, beside its sibling": (
+    "all of it, for the forgotten part": (
         (
             'e = tokenizer("a", return_tensors="pt")\n'
             'out = model(e["input_ids"].to(device), attention_mask=e["attention_mask"])\n'
         ),
         (
-            'e = tokenizer("a", return_tensors="pt")\n'
-            'out = model(e["input_ids"].to(device), attention_mask=e["attention_mask"].to(device))\n'
+            'e = tokenizer("a", return_tensors="pt").to(device)\n'
+            'out = model(e["input_ids"].to(device), attention_mask=e["attention_mask"])\n'
         ),
     ),
 }
@@ -452,16 +452,19 @@ def test_the_device_of_the_object(rule) -> None:
                 encoded = self.tokenizer(texts, padding=True, return_tensors="pt")
                 return self.model(**encoded)
     """
-    assert 'return_tensors="pt").to(self.device)\n' in rule.fixed(program)
+    assert 'return_tensors="pt").to(self.device)\n' in rule.fixed(program, unsafe=True)
 
 
 def test_the_finding_names_the_birth_and_the_use(rule) -> None:
     finding = rule.finding(HEAD + 'inputs = tokenizer("a", return_tensors="pt")\nout = model(**inputs)\n')
-    assert finding.message == "the encoding stays on the host, but meets `model` on `device` in `model`"
+    assert finding.message == (
+        "`tokenizer('a', return_tensors='pt')` stays on the host, but meets a value on `torch.device('cuda')`"
+    )
     assert (finding.origin.line, finding.span.line) == (7, 8)
     assert [one.note for one in finding.trail] == [
-        "the encoding is made here, on the host",
-        "it meets `model`, on `device`, here",
+        "`tokenizer('a', return_tensors='pt')` is made here, on the host",
+        "meets others in `model(**inputs)`",
+        "a value on `torch.device('cuda')` comes from here",
     ]
     assert finding.fix.safety is Safety.SAFE
 
@@ -491,36 +494,6 @@ def test_masks_that_need_no_move(rule, call):
             return {call}
     """
     assert rule.findings(program) == ()
-
-
-def test_mask_beside_moved_ids(rule):
-    program = """
-        import torch
-        def prepare(tokenizer, text):
-            return tokenizer(text, return_tensors="pt")
-        def forward(self, inputs):
-            ids = inputs["input_ids"]
-            mask = inputs.get("attention_mask", None)
-            return self.model.generate(input_ids=ids.to(self.model.device), attention_mask=mask)
-    """
-    assert "attention_mask=mask.to(self.model.device) if mask is not None else None)" in rule.fixed(
-        program, unsafe=True
-    )
-
-
-def test_model_that_generates_is_asked_for_its_device(rule):
-    program = """
-        from transformers import PreTrainedModel
-        class Filler:
-            def __init__(self, model: PreTrainedModel, tokenizer):
-                self.model = model
-                self.tokenizer = tokenizer
-            def number(self, prompt):
-                return self.model.generate(self.tokenizer.encode(prompt, return_tensors="pt"), max_new_tokens=3)
-    """
-    assert 'self.tokenizer.encode(prompt, return_tensors="pt").to(self.model.device)' in rule.fixed(
-        program, unsafe=True
-    )
 
 
 # Models that a class holds
@@ -613,16 +586,6 @@ def test_tokens_that_are_moved_in_another_function(rule, parameter, expected) ->
     assert f"    {expected}\n    pass\n" in fixed
 
 
-def test_tokens_where_the_device_has_another_name(rule) -> None:
-    program = TOKENS.format(
-        parameter="device=None", made="tokenize(text)", between="text.to(device)", call="clip.embed_text(tokens)"
-    )
-    program = program.replace("text, device):", "text, clip_device):").replace(
-        "to(device)\n        return", "to(clip_device)\n        return"
-    )
-    assert "tokens = tokenize(text).to(device=device)" in rule.unchanged_unless_unsafe(program)
-
-
 BY_HAND = """
     import torch
     from models import GPT
@@ -660,14 +623,6 @@ BY_CODE = "tokenizer.encode(text)"
 def test_encodings_by_hand_that_need_no_move(rule, parameter, encoded, placed, move, ids, given) -> None:
     program = BY_HAND.format(parameter=parameter, encoded=encoded, placed=placed, move=move, ids=ids, given=given)
     assert rule.findings(program) == ()
-
-
-@pytest.mark.parametrize(("ids", "given"), [("# prompt", TO_IDS), (f"ids = {TO_IDS}", "ids")])
-def test_an_encoding_by_hand_goes_to_the_model(rule, ids, given) -> None:
-    program = BY_HAND.format(parameter="", encoded=BY_CODE, placed="", move="model.to(device)", ids=ids, given=given)
-    fixed = rule.fixed(program)
-    assert fixed.count(".to(device)") == 2
-    assert f"{TO_IDS}.to(device)" in fixed
 
 
 def test_a_helper_that_puts_nothing_into_the_encoding(rule):
@@ -709,8 +664,7 @@ def test_the_device_of_a_model_that_the_maker_of_the_encoding_does_not_know(rule
 
         main()
     """
-    finding = rule.finding(program)
-    assert finding.fix is None or "net" not in finding.fix.title
+    assert rule.findings(program) == ()
 
 
 HELD = """

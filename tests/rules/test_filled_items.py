@@ -39,10 +39,6 @@ def test_what_is_placed_or_made_otherwise(rule, program: str) -> None:
     assert rule.findings(program) == ()
 
 
-def test_the_first_item(rule) -> None:
-    assert f"{FIRST}.to(self.device)}}" in rule.unchanged_unless_unsafe(_fill())
-
-
 def test_items_one_by_one(rule) -> None:
     program = """
         import torch

@@ -71,20 +71,3 @@ def test_a_copy_that_another_function_makes(rule) -> None:
 def test_code_that_a_framework_places(rule) -> None:
     program = _script().replace("import torch\n", "import torch\n    from accelerate import Accelerator\n", 1)
     assert rule.findings(program.replace("net.to(device)", "net = Accelerator().prepare(net)")) == ()
-
-
-def test_a_tensor_that_meets_the_result(rule) -> None:
-    program = _script()
-    assert "return filled * masks.to(device)\n" in rule.unchanged_unless_unsafe(program)
-    assert rule.finding(program).message == ("`masks` is moved to `device` for another use, and stays where it is here")
-
-
-def test_a_tensor_that_is_computed_with_first(rule) -> None:
-    program = _script("(1 - masks) * masks + filled * masks")
-    fixed = "return (1 - masks.to(device)) * masks.to(device) + filled * masks.to(device)\n"
-    assert fixed in rule.fixed(program, unsafe=True)
-
-
-def test_the_style_of_the_copy(rule) -> None:
-    program = _script(given="masks.cuda(non_blocking=True)", between="filled = filled.cuda()")
-    assert "filled * masks.cuda(non_blocking=True)\n" in rule.fixed(program, unsafe=True)

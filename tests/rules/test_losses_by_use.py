@@ -39,10 +39,8 @@ OBJECT = """
         ("loss.backward()", "total += self.score(out, y).item()"),
         ("loss.backward()", "total += self.loss.score(out, y).item()"),
         ("loss.backward()", "total += loss(out, y).item()"),
-        ("loss.backward()", "kept = self.loss(out, y)"),
         ("loss.backward()", "total += self.loss(out, y.cuda()).item()"),
         ("loss.backward()", "total += self.loss(out, y, [one['boxes'] for one in y]).item()"),
-        ("loss = loss + 1; loss.backward()", "total += self.loss(out, y).item()"),
     ],
 )
 def test_what_nothing_says_is_a_loss(rule, train: str, evaluate: str) -> None:
@@ -90,7 +88,8 @@ FUNCTIONS = """
 
 
 def test_the_loss_of_another_function(rule) -> None:
-    assert "x = x.to(device)\n        y = y.to(device)\n" in rule.fixed(FUNCTIONS.format(criterion="criterion"))
+    program = FUNCTIONS.format(criterion="criterion")
+    assert "x = x.to(device)\n        y = y.to(device)\n" in rule.fixed(program, unsafe=True)
 
 
 def test_a_score_of_another_name(rule) -> None:
@@ -113,7 +112,6 @@ WEIGHTED = """
     "loss",
     [
         "loss = (criterion(out, y) * importance).mean(); loss.item()",
-        "loss = judge(out, y) * importance; loss.backward()",
         "loss = criterion(out, y) * importance\n            loss = judge(out)\n            loss.backward()",
         "loss = table[criterion(out, y)] * importance; loss.backward()",
         "loss = criterion(out, y) if importance.any() else judge(out, y); loss.backward()",
@@ -126,6 +124,7 @@ def test_arithmetic_that_says_nothing_of_a_loss(rule, loss: str) -> None:
 @pytest.mark.parametrize(
     "loss",
     [
+        "loss = judge(out, y) * importance; loss.backward()",
         "loss = (criterion(out, y) * importance).mean(); loss.backward()",
         "loss = importance * criterion(out, y) if judge else out.mean(); loss.backward()",
         "loss = importance - criterion(out, y); loss.backward()",
@@ -136,7 +135,7 @@ def test_arithmetic_that_says_nothing_of_a_loss(rule, loss: str) -> None:
 def test_what_a_loss_is_computed_with(rule, loss: str) -> None:
     program = WEIGHTED.format(loss=loss)
     moved = "x, y = x.to(device), y.to(device)\n        importance = importance.to(device)\n"
-    assert moved in rule.fixed(program)
+    assert moved in rule.fixed(program, unsafe=True)
 
 
 INHERITED = """

@@ -63,10 +63,4 @@ def test_siblings_that_stay_where_they_came(rule) -> None:
 
 
 def test_an_element_that_meets_the_result_of_its_siblings(rule) -> None:
-    program = _loop()
-    assert "wrong += (best != marks.to(best.device)).sum().item()" in rule.fixed(program)
-    assert "where others of its batch are moved" in rule.finding(program).message
-
-
-def test_a_result_without_a_name(rule) -> None:
-    assert rule.safeties(_loop("(torch.argmax(scores, dim=1) != marks)")) == [None]
+    assert "wrong += (best != marks.to(best.device)).sum().item()" in rule.fixed(_loop(), unsafe=True)

@@ -24,11 +24,6 @@ def _loop(first: str = "mask = 1 - gaps.float()", default: str = "", device: str
     return LOOP.format(first=first, default=default, device=device)
 
 
-def test_a_device_that_is_not_there_yet(rule) -> None:
-    program = _loop().replace("x = x.to(self.device)", "device = self.pick()\n            x = x.to(device)")
-    assert rule.safeties(program.replace("y.to(self.device)", "y.to(device)")) == [None]
-
-
 @pytest.mark.parametrize(
     "program",
     [

@@ -60,25 +60,3 @@ def test_a_caller_that_moves_the_batch(rule) -> None:
 def test_nothing_of_another_place_is_met(rule, old: str, new: str) -> None:
     head = "\n    import pytorch_lightning as pl" if "pl." in new else ""
     assert rule.findings(head + _twins().replace(old, new)) == ()
-
-
-@pytest.mark.parametrize("device", ['outputs["rgb"].device', "self.device"])
-def test_the_item_is_moved_in_both(rule, device: str) -> None:
-    fixed = rule.unchanged_unless_unsafe(_twins(device=device))
-    assert fixed.count(f'image = batch["image"].to({device})') == 2
-
-
-def test_where_the_loss_gets_it(rule) -> None:
-    program = """
-        import torch.nn.functional as F
-
-        class Depth:
-            def metrics(self, prediction, sample):
-                depth = sample["depth"].to(prediction["depth"].device)
-                return (prediction["depth"] - depth).abs().mean()
-
-            def criterion(self, prediction, sample):
-                out = prediction["depth"]
-                return F.l1_loss(out, sample["depth"])
-    """
-    assert 'F.l1_loss(out, sample["depth"].to(prediction["depth"].device))' in rule.fixed(program, unsafe=True)

@@ -80,6 +80,12 @@ LAZY = frozenset({"gguf"})
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 
+COMPUTING = frozenset("forward generate get_image_features get_text_features encode_image encode_text".split())
+"""Methods of modules of many libraries that compute with their parameters, and move nothing that they get."""
+
+ENCODERS = frozenset({"clip.tokenize", "clip.clip.tokenize", "open_clip.tokenize"})
+"""Functions that make tensors of texts, on the host. (Tokenizers are told so, by `return_tensors="pt"`.)"""
+
 LISTS_IN_ROWS = {"dgl": 2}
 """Packages whose loaders give rows with a list: (input nodes, output nodes, blocks)."""
 

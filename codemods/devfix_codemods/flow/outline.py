@@ -5,7 +5,7 @@ from functools import cached_property
 
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import last_name
-from devfix_codemods.flow.library import is_model_factory, is_module_api, returns_tensors
+from devfix_codemods.flow.library import is_model_factory, is_module_api
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tables import (
     DISTRIBUTIONS,
@@ -85,11 +85,6 @@ class Outline:
     def brings_to_host(self) -> bool:
         """Something is moved to the host by name."""
         return any(isinstance(one.func, ast.Attribute) and one.func.attr == "cpu" for one in self._moves)
-
-    @cached_property
-    def encodes(self) -> bool:
-        """Some call asks for `return_tensors="pt"`; docstrings that show one do not count."""
-        return any(returns_tensors(node) for node in self._names.calls)
 
     @cached_property
     def discards_moves(self) -> bool:

@@ -51,12 +51,15 @@ class Analysis:
         """Whether a call computes a loss: of torch, or of what a model gave, on the way to `backward`."""
         if self.kinds.is_loss(call.args[0]):
             return True
-        return call in self.kinds.differentiable and any(map(self._is_computed, call.args[1:]))
+        trained = call in self.kinds.differentiable or self.kinds.is_trained(call.args[0])
+        return trained and any(map(self._is_computed, call.args[1:]))
 
     def _is_computed(self, node: Node) -> bool:
         """Whether a value on the way to `backward` is the result of a call that does more than move or convert it."""
         root = next(iter(self.constraints.births.roots(node)), node)
-        return root.op is Op.CALL and root in self.kinds.differentiable
+        if root.op is not Op.CALL:
+            return False
+        return root in self.kinds.differentiable or self.kinds.is_trained(root.args[0])
 
     def ends(self, birth: Source) -> list[Conflict]:
         """All that `birth` shares its place with, the strongest first."""
@@ -78,7 +81,8 @@ class Analysis:
 
     def _strongest(self, birth: Source) -> Conflict | None:
         """The best path to a device; none where the host is nearer."""
-        if birth.birth is Birth.READER and any(map(_is_chosen, self.graph.sources[birth.node])):
+        sources = self.graph.sources[birth.node]
+        if birth.birth is Birth.READER and any(_is_chosen(one) or one.birth is Birth.LOADER for one in sources):
             return None
         found = self.ends(birth)
         elsewhere = [one for one in found if not _is_host(one)]

@@ -24,3 +24,11 @@ def calls_builtin(node: Node, *called: str) -> bool:
         return False
     package, _, last = (name(node.args[0]) or "").partition(".")
     return package == "builtins" and last in called
+
+
+def reads_key(node: Node) -> bool:
+    """`batch.get("mask")`: an item of a mapping, or None."""
+    if node.op is not Op.CALL or node.args[0].op is not Op.ATTR or node.args[0].extra != "get":
+        return False
+    key = node.args[1] if len(node.args) > 1 else None
+    return key is not None and key.op is Op.CONST and isinstance(key.extra, str)

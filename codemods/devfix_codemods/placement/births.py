@@ -4,6 +4,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.alike import Alike
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.attributes import Attributes
@@ -124,6 +125,7 @@ class Births:
         Families(self).all()
         Fitting(self).all()
         unread(self)
+        Alike(self).all()
 
     def function_of(self, node: Node) -> Function | None:
         """The function of this file that a value is."""
@@ -200,6 +202,8 @@ class Births:
             self._moves.placed(node)
         elif is_typed_cuda(node):
             self._moves.typed(node, base)
+        elif method == "type" and any(self.kinds.of(one) is Kind.DTYPE for one in node.args[1:]):
+            self.graph.same(base, node, "certain", node.guard)
         elif method == "type_as" and len(node.args) > 1:
             self._moves.typed_as(node, base)
         elif method in {"sample", "rsample"}:

@@ -2,7 +2,7 @@
 
 import ast
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -15,6 +15,8 @@ from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.indices import is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.loaders import is_no_tensor
+from devfix_codemods.placement.naming import sounds_like_loss
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.scalars import is_scalar
@@ -61,7 +63,7 @@ class Constraints:
         guards = node.extra
         assert isinstance(guards, tuple)
         for one, guard in zip(node.args, guards):
-            if self.may_live(one):
+            if self.may_live(one) and not is_no_tensor(one, guard):
                 chosen = any(self.births.is_move(other) and one in self.births.roots(other) for other in node.args)
                 self.graph.flows(one, node, "moved-on-condition" if chosen else "certain", guard)
         if node.syntax is None or isinstance(node.syntax, ast.IfExp):
@@ -96,7 +98,7 @@ class Constraints:
                     link = "index-maybe-scalar" if is_item(index) else "index"
                     self.graph.only_from(node, index, link, node.guard)
         else:
-            self.graph.part(node, base, node.guard)
+            self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else "part")
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]
@@ -112,7 +114,7 @@ class Constraints:
         if node.extra in rows.TENSOR_ATTRIBUTES and self.kinds.of(base) is Kind.TENSOR:
             self.graph.same(base, node, "view", node.guard)
         else:
-            self.graph.part(node, base, node.guard)
+            self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else "part")
 
     def _is_constructing(self, node: Node, owner: Class) -> bool:
         """Whether the module that has an attribute is being made, so that no `.to` has moved it."""
@@ -228,7 +230,7 @@ class Constraints:
         if len(live) == 1:
             self.graph.same(live[0], node, "certain", node.guard)
             return
-        known = any(self.kinds.of(one) is Kind.TENSOR for one in node.args)
+        known = node in self.kinds.differentiable or any(self.kinds.of(one) is Kind.TENSOR for one in node.args)
         if not known and self.kinds.of(node) in _PLACELESS:
             return
         link = "operation" if known else "operation-of-unknowns"
@@ -361,18 +363,24 @@ class Constraints:
             self._operands(node, given, self._strength_of_method(node, owner), scalars=False)
 
     def _strength_of_call(self, node: Node, otherwise: str) -> str:
-        if node in self.kinds.differentiable:
+        if node in self.kinds.differentiable or self.kinds.is_trained(node.args[0]):
             return "differentiable-method" if self._is_method_out_of_sight(node.args[0]) else "differentiable-call"
+        if node.args[0].op is Op.ATTR and node.args[0].extra in libraries.COMPUTING:
+            return "module-method"
         return otherwise
 
     def _strength_of_method(self, node: Node, owner: Class | None) -> str:
         """How surely a method computes with the parameters of its module: of one that nothing defines here, less."""
+        if node.args[0].extra in libraries.COMPUTING:
+            return "module-call"
         unread = owner is not None and owner.methods and method(owner, str(node.args[0].extra)) is None
         return self._strength_of_call(node, "method-out-of-sight" if unread else "module-method")
 
     def _is_method_out_of_sight(self, callee: Node) -> bool:
         """A method of a base, or of an object, that is not read: it knows a device, and may place what it gets."""
         if callee.op is not Op.ATTR or name(callee) is not None or self.kinds.is_module(callee):
+            return False
+        if callee.args[0] is callee.function.self_node and sounds_like_loss(str(callee.extra)):
             return False
         owner = self.births.class_of(callee.args[0])
         return owner is None or not owner.sets(str(callee.extra))
@@ -390,6 +398,7 @@ class Constraints:
                 self.graph.meets(callee, node, "module-call", node.guard)
                 return
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
+            link = "loss-call" if self.kinds.losses_of(callee) else link
             self.graph.meets(callee, node, link, node.guard)
         else:
             by_module = callee.op is Op.ATTR and self._is_part_of_module(callee)

@@ -29,7 +29,10 @@ class Datasets:
         self._own = kinds
         self._others: dict[Module, Kinds] = {}
         self._steps = 0
-        self._devices = {key(one.args[0]) for one in nodes if one.op is Op.ATTR and one.extra == "device"}
+        known = list(nodes)
+        given = {argument for one in known if _moves_item(one) for argument in one.args[1:]}
+        asked = (one for one in known if one.op is Op.ATTR and one.extra == "device" and one not in given)
+        self._devices = {key(one.args[0]) for one in asked}
 
     def stays(self, loader: Node, part: object) -> bool:
         """Whether a part of what a loader yields is not on the host, or is no tensor."""
@@ -211,6 +214,16 @@ class Datasets:
         if found is None:
             found = self._others[module] = Kinds(module, local_calls(module))
         return found
+
+
+def _moves_item(call: Node) -> bool:
+    """`x.to(data.device)`: an item of a batch was elsewhere."""
+    return (
+        call.op is Op.CALL
+        and call.args[0].op is Op.ATTR
+        and call.args[0].extra == "to"
+        and call.args[0].args[0].op in {Op.ITEM, Op.ITER}
+    )
 
 
 def _argument(call: Node, position: int, keyword: str) -> Node | None:

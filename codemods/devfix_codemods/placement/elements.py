@@ -1,5 +1,6 @@
 """Elements: the parts of the batches that loaders give, which are born on the host unless something has placed them."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,10 @@ class Elements:
 
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
+        sources = self._graph.sources
+        if any(one.links == ("named-loader",) for one in sources.get(node, ())):  # two say it: a name, and the move
+            sources[node] = [replace(one, links=("item-beside-moved",)) for one in sources[node]]
+            return
         if self._comes_placed(node):
             return
         known = [*(self._graph.sources.get(base, ()) if base is not None else ()), *self._graph.sources.get(node, ())]
@@ -63,7 +68,7 @@ class Elements:
             return False
         if node in self.replaced:
             return False
-        known = self._kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING}
+        known = self._kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING, Kind.MAPPING}
         return known and not self._comes_otherwise(node) and not self._stays(node) and not self._comes_placed(node)
 
     # Where batches come from
@@ -85,7 +90,7 @@ class Elements:
     def _comes_placed(self, node: Node) -> bool:
         """Whether a part of a batch is no tensor, or may be on a device before it is read."""
         if (
-            is_no_tensor(node)
+            is_no_tensor(node, node.guard)
             or self._loaders.is_no_tensor(node)
             or self._loaders.is_placed_in_place(node)
             or self._births.defaults.are_set

@@ -88,6 +88,13 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
         kinds.say(device, Kind.DEVICE, 2)
 
 
+def of_tokenizer(kinds: "Kinds", call: Node) -> None:
+    """What something of that name gets is a text."""
+    called = call.args[0].extra
+    if isinstance(called, str) and "tokeniz" in called.lower() and len(call.args) > 1:
+        kinds.say(call.args[1], Kind.TEXT, 1)
+
+
 def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     if method in _SELF_METHODS:
         kinds.unify(call, base)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
@@ -76,14 +77,14 @@ class Families:
         """`x, y.cuda()`: values of one sort, side by side."""
         births = self._births
         if any(births.is_move(one) for one in values):
-            moved = {root.op for one in values if births.is_move(one) for root in births.roots(one)}
+            moved = {_sort(root) for one in values if births.is_move(one) for root in births.roots(one)}
             roots = [root for one in values for root in births.roots(one)]
-            yield None, [one for one in roots if one.op in moved and one.op in _FROM_OUTSIDE]
+            yield None, [one for one in roots if _sort(one) in moved and _sort(one) in _FROM_OUTSIDE]
 
     def _row(self, base: Node | None, row: list[Node]) -> None:
         members = [one for one in dict.fromkeys(row) if self._is_member(one)]
         moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
-        rest = [one for one in members if one not in moved]
+        rest = [one for one in members if one not in moved and not (moved and self._is_moved_later(one))]
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
         for one in rest if modules else ():
             if self._kinds.is_module(one) and one.op is Op.ITEM and one not in self._births.owned:
@@ -98,14 +99,25 @@ class Families:
                 if kind is Kind.TENSOR:
                     self._supports(one, moved, "family")
 
+    def _is_moved_later(self, node: Node) -> bool:
+        """`mask = (1 - x.float()).to(device)`: what is computed of a value is moved in its stead."""
+        given = {node, *(one for one, values in self._kinds.given.items() if node in values)}
+        return any(
+            root.op is Op.OPERATION and any(root.function is one.function and one in _operands(root) for one in given)
+            for root, moves in self._births.movers.items()
+            if moves
+        )
+
     def _comes_from_outside(self, node: Node) -> bool:
         """Whether a value is not computed of others here, so that those do not say where it lives."""
-        while node.op in {Op.ITEM, Op.ATTR, Op.ITER}:
-            node = node.args[0]
+        iterated = False
+        while node.op in {Op.ITEM, Op.ATTR, Op.ITER} or reads_key(node):
+            iterated |= node.op is Op.ITER
+            node = node.args[0].args[0] if node.op is Op.CALL else node.args[0]
         if node.op is not Op.CALL:
             return node.op in {Op.PARAM, Op.GLOBAL, Op.PHI, Op.UNKNOWN}
         callee = node.args[0]
-        if not names(callee) and callee.op not in {Op.FUNCTION, Op.GLOBAL}:
+        if not iterated and not names(callee) and callee.op not in {Op.FUNCTION, Op.GLOBAL}:
             return False
         return all(self._kinds.of(one) not in {Kind.TENSOR, Kind.MODULE, Kind.DEVICE} for one in node.args[1:])
 
@@ -272,6 +284,21 @@ def _joins(node: Node) -> bool:
     if node.op in {Op.SEQUENCE, Op.PHI}:
         return True
     return node.op is Op.CALL and any(effect(canonical(one)) is Effect.SEQUENCE for one in names(node.args[0]))
+
+
+def _operands(operation: Node) -> Iterator[Node]:
+    """What arithmetic is made of, through conversions."""
+    pending = [operation]
+    for one in pending:  # grows
+        yield one
+        if one.op is Op.OPERATION:
+            pending += one.args
+        elif one.op is Op.CALL and one.args[0].op is Op.ATTR and len(one.args) == 1:
+            pending += one.args[0].args
+
+
+def _sort(node: Node) -> Op:
+    return Op.ITEM if reads_key(node) else node.op
 
 
 def _callee(node: Node) -> str | None:

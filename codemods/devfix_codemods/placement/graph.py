@@ -109,10 +109,10 @@ class Graph:
             self.edges[value].append(Edge(into, Turn.UP, link, guard, site, cost=COSTS[link]))
             self.edges[into].append(Edge(value, Turn.DOWN, link, guard, -site, cost=COSTS[link]))
 
-    def part(self, part: Node, whole: Node, guard: Guard) -> None:
+    def part(self, part: Node, whole: Node, guard: Guard, link: str = "part") -> None:
         """`part` is read from `whole`."""
-        self.edges[part].append(Edge(whole, Turn.IN, "part", guard, cost=COSTS["part"]))
-        self.edges[whole].append(Edge(part, Turn.OUT, "part", guard, cost=COSTS["part"]))
+        self.edges[part].append(Edge(whole, Turn.IN, link, guard, cost=COSTS[link]))
+        self.edges[whole].append(Edge(part, Turn.OUT, link, guard, cost=COSTS[link]))
 
     def meets(self, operand: Node, operation: Node, link: str, guard: Guard, *, scalars: bool = False) -> None:
         if operand is not operation:

@@ -12,7 +12,11 @@ from devfix_codemods.catalogue import Kind, canonical, is_module_class, kind
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.evidence import of_api, of_method
+from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.differentiable import differentiable
+from devfix_codemods.placement.evidence import of_api, of_method, of_tokenizer
+from devfix_codemods.placement.naming import sounds_like_pipeline
 
 
 class Kinds:
@@ -26,6 +30,8 @@ class Kinds:
         self._known: dict[Node, Kind | None] = {}
         """What `of` has answered, as long as nothing is said."""
         self.instances: dict[Node, Class] = {}
+        self._named: dict[str, list[Node]] = defaultdict(list)
+        """The parameters of which an annotation says what they are, by name."""
         self.given: dict[Node, list[Node]] = defaultdict(list)
         """What the calls in this file give each parameter."""
         self.rows: set[Node] = set()
@@ -35,8 +41,16 @@ class Kinds:
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
         for function in module.functions:
             self._function(function)
+        for node in module.nodes():
+            if node.op is Op.CALL:
+                self._call_of_module(node)
+            elif node.op is Op.ITEM and isinstance(node.syntax, ast.Name):
+                self._named_as(node, node.syntax.id)
         self._moved_callables()
-        self.differentiable = self._differentiable()
+        self.differentiable = differentiable(module, calls)
+        callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
+        self._trained = {self.find(one) for one in callees}
+        self._trained_names = {one.extra for one in callees if one.op is Op.PARAM}
         self._called_models()
 
     # Answers
@@ -90,6 +104,14 @@ class Kinds:
             canonical(one) in rows.LOSSES or one.rpartition(".")[2] in _LOSS_FUNCTIONS for one in names(node)
         ) or (self.find(node) in {self.find(one) for one in self.losses})
 
+    def is_trained(self, callee: Node) -> bool:
+        """Whether what a callee computes reaches `backward`, here or, under its name, in another function."""
+        return self.find(callee) in self._trained or (callee.op is Op.PARAM and callee.extra in self._trained_names)
+
+    def is_container(self, node: Node) -> bool:
+        """Whether an annotation calls a value a container, or its use does."""
+        return self.of(node) in _HOLDING or self.find(node) in {self.find(one) for one in self.rows}
+
     def losses_of(self, node: Node) -> set[str]:
         """The losses of torch of which a value may be an object."""
         return {canonical(names(one.args[0])[0]) for one in self.losses if self.find(one) is self.find(node)}
@@ -107,7 +129,9 @@ class Kinds:
         called = {self.find(node.args[0]) for node in calls}
         for node in calls:
             callee = node.args[0]
-            if callee.op is Op.ATTR and callee.extra in {"to", "cuda", "cpu"} and self.find(callee.args[0]) in called:
+            if callee.op is not Op.ATTR or callee.extra not in _MOVING or self.find(callee.args[0]) not in called:
+                continue
+            if not sounds_like_pipeline(callee.args[0]):
                 self.say(callee.args[0], Kind.MODULE, 1)
 
     def _called_models(self) -> None:
@@ -172,6 +196,7 @@ class Kinds:
             annotation = getattr(node.syntax, "annotation", None)
             if annotation is not None:
                 self._annotated(node, annotation)
+                self._named[str(node.extra)].append(node)
             elif node.extra == "dtype":
                 self.say(node, Kind.DTYPE, 1)
         for node in function.nodes:
@@ -205,6 +230,13 @@ class Kinds:
         for kind_, found in _ANNOTATIONS.items():
             if last & found:
                 self.say(node, kind_, 3)
+
+    def _named_as(self, node: Node, word: str) -> None:
+        """What is unpacked under a name that annotations of parameters elsewhere in the file speak of."""
+        kinds = {self.of(one) for one in self._named.get(word, ())}
+        found = kinds.pop() if len(kinds) == 1 else None
+        if found is not None and self.of(node) is None:
+            self.say(node, found, 1)
 
     def object_class(self, base: Node) -> Class | None:
         return self.instances.get(self.find(base)) or self._self_class(base)
@@ -254,8 +286,8 @@ class Kinds:
 
     def _operation(self, node: Node) -> None:
         for one in node.args:
-            if one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in {"to", "cuda"}:
-                self.say(one, Kind.TENSOR)
+            if one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in _CASTS_OF_TENSORS:
+                self.say(one, Kind.TENSOR)  # modules have these methods too, but nobody computes with modules
         if any(self.of(one) is Kind.TENSOR for one in node.args):
             self.say(node, Kind.TENSOR)
 
@@ -278,10 +310,12 @@ class Kinds:
         self.say(node, Kind.MAPPING if node.extra == "dict" else Kind.SEQUENCE)
 
     def _iter(self, node: Node) -> None:
-        iterable = node.args[0]
+        self._iterated(node.args[0])
+        self._item(node)
+
+    def _iterated(self, iterable: Node) -> None:
         if iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM} and _LOADER.search(str(iterable.extra)):
             self.say(iterable, Kind.LOADER, 1)
-        self._item(node)
 
     def _function_node(self, node: Node) -> None:
         self.say(node, Kind.FUNCTION, 4)
@@ -291,6 +325,7 @@ class Kinds:
         called = self.calls.get(node)
         if called is not None:
             self._local_call(node, called)
+        of_tokenizer(self, node)
         made = callee.extra if callee.op is Op.CLASS else None
         if isinstance(made, Class):
             self.instances.setdefault(self.find(node), made)
@@ -299,6 +334,8 @@ class Kinds:
         if callee.op is Op.ATTR and name(callee) is None:
             of_method(self, node, callee)
             return
+        if calls_builtin(node, "iter"):
+            self._iterated(node.args[1])
         for qualified in names(callee)[:1]:
             of_api(self, node, qualified)
 
@@ -310,34 +347,14 @@ class Kinds:
             if not (value.op is Op.CONST and value.extra is None) and not called.yields:
                 self.unify(node, value)
 
-    def _differentiable(self) -> set[Node]:
-        """Values that reach `backward`, or are detached, through calls and arithmetic: models and losses made them."""
-        found: set[Node] = set()
-        pending = [
-            node.args[0].args[0]
-            for node in self.module.nodes()
-            if node.op is Op.CALL
-            and node.args[0].op is Op.ATTR
-            and node.args[0].extra in {"backward", "detach"}
-            and name(node.args[0]) is None
-        ]
-        pending += [node.args[1] for node in self.module.nodes() if _scales_loss(node)]
-        while pending:
-            node = pending.pop()
-            if node in found:
-                continue
-            found.add(node)
-            if node.op in {Op.PHI, Op.OPERATION, Op.AFTER, Op.ITEM, Op.SEQUENCE, Op.ITER}:
-                pending += node.args
-            elif node.op is Op.CALL:
-                callee = node.args[0]
-                pending += node.args[1:]
-                if callee.op is Op.ATTR and name(callee) is None:
-                    pending.append(callee.args[0])
-                called = self.calls.get(node)
-                if called is not None:
-                    pending += [value for value, _ in called.returns]
-        return found
+    def _call_of_module(self, call: Node) -> None:
+        """A module gives what it gets to its `forward`."""
+        owner = self.class_of(call.args[0])
+        forward = method_of(owner, "forward") if owner in self.module_classes and owner is not None else None
+        if forward is not None:
+            for argument, parameter in bound(call, forward):
+                if not (argument.op is Op.CONST and argument.extra is None):
+                    self.unify(parameter, argument)
 
 
 def _names(node: Node, function: str) -> bool:
@@ -374,13 +391,7 @@ def is_device_text(value: object) -> bool:
     return isinstance(value, str) and value.partition(":")[0] in {"cuda", "cpu", "mps", "xpu", "npu", "hpu", "gpu"}
 
 
-def _scales_loss(node: Node) -> bool:
-    """`scaler.scale(loss)`, `accelerator.backward(loss)`."""
-    if node.op is not Op.CALL or len(node.args) != 2 or node.args[0].op is not Op.ATTR:
-        return False
-    return node.args[0].extra in {"scale", "backward"} and name(node.args[0]) is None
-
-
+_MOVING = frozenset({"to", "cuda", "cpu"})
 PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 """What classes are derived from that are no modules."""
 
@@ -390,6 +401,8 @@ _LOSS_FUNCTIONS = frozenset(
 _IDENTITY = frozenset({"Is", "IsNot", "In", "NotIn"})
 """Comparisons that give one truth value, whatever they compare."""
 _UNKNOWN = frozenset({Op.PARAM, Op.ITEM, Op.CALL})
+_HOLDING = frozenset({Kind.SEQUENCE, Kind.MAPPING})
+_CASTS_OF_TENSORS = frozenset({"to", "cuda", "float", "half", "double", "bfloat16"})
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 """A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
 
@@ -401,6 +414,7 @@ _ANNOTATIONS = {
     Kind.TEXT: {"str", "Path"},
     Kind.LOADER: {"DataLoader"},
     Kind.ARRAY: {"ndarray", "array"},
+    Kind.MAPPING: {"dict", "Dict", "Mapping", "MutableMapping"},
     Kind.OPTIMIZER: {"Optimizer"},
 }
 _LISTS = re.compile(r"(?i)\b(?:list|sequence|tuple)\[(?:int|float|bool|str)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, canonical, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
-from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.places import Where, place_of
@@ -106,6 +106,10 @@ class Loaders:
         index = next((place for package, place in LISTS_IN_ROWS.items() if self._births.imports({package})), None)
         return index is not None and part.op is Op.ITEM and part.extra == index and part.args[0].op is Op.ITER
 
+    def is_tensor(self, part: Node) -> bool:
+        """Whether a collate function makes a tensor of a part of a batch."""
+        return any(self._kinds.of(one) is Kind.TENSOR for one in self._collated(part))
+
     def may_be_none(self, part: Node) -> bool:
         """Whether a collate function gives None for a part of a batch, on some path."""
         return any(
@@ -157,13 +161,13 @@ class Loaders:
                 yield callee.args[0]
 
 
-def is_no_tensor(node: Node) -> bool:
-    """Whether a test has just said that a value is no tensor."""
+def is_no_tensor(node: Node, guard: Guard) -> bool:
+    """Whether a test has said, on a path, that a value is no tensor."""
     return any(
         not holds
         and isinstance(atom, tuple)
         and atom[0] == "isinstance"
         and "Tensor" in str(atom[2])
         and atom[1] == key(node)
-        for atom, holds in node.guard
+        for atom, holds in guard
     )

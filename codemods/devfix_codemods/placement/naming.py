@@ -6,9 +6,10 @@ import re
 from devfix_codemods.ir import Function, Node, Op
 
 _RUNNER = re.compile(r"(Agent|Trainer|Runner|Engine|Manager|Pipeline|Solver|Learner|Estimator|Predictor)$")
+_LOSS = re.compile(r"(?i)_?(criterion|crit|loss(_?(fn|func|function))?)|\w+_(criterion|loss_?(fn|func|function))")
 _OTHERWISE = re.compile(
     r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
-    r"filename|filenames|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
+    r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
 )
 _LENGTHS = frozenset(
     ["length", "lengths", "len", "lens", "seqlen", "seqlens", "size", "sizes", "count", "counts", "num"]
@@ -42,6 +43,16 @@ def sounds_like_length(node: Node) -> bool:
         case ast.Assign(targets=[ast.Name(id=word)]):
             return any(one in _LENGTHS or one.endswith("lens") for one in word.lower().strip("_").split("_"))
     return False
+
+
+def sounds_like_pipeline(node: Node) -> bool:
+    """Whether what is called has the name of what places its inputs itself."""
+    return isinstance(node.extra, str) and re.search(r"(?i)(^|_)pipe(line)?$", node.extra) is not None
+
+
+def sounds_like_loss(attribute: str) -> bool:
+    """Whether an attribute is called as a loss that an object holds, rather than as a method that computes one."""
+    return _LOSS.fullmatch(attribute) is not None
 
 
 def sounds_like_runner(qualified: str) -> bool:

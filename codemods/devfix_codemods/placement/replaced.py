@@ -29,7 +29,7 @@ def replaced(births: "Births") -> set[Node]:
     for call in births.module.nodes():
         if call.op is Op.CALL:
             for one in _moved_in_place(births, call, parameters):
-                found |= _inside(one)
+                found |= _inside(births, one)
     return found
 
 
@@ -55,8 +55,8 @@ def _is_told_device(births: "Births", call: Node) -> bool:
     )
 
 
-def _inside(container: Node) -> set[Node]:
-    """A container, and all that stands in it."""
+def _inside(births: "Births", container: Node) -> set[Node]:
+    """A container, and all that stands in it, or was put into it by the function that made it."""
     found: set[Node] = set()
     pending = [container]
     while pending:
@@ -64,6 +64,9 @@ def _inside(container: Node) -> set[Node]:
         if one not in found:
             found.add(one)
             pending += one.args if one.op in _HOLDING else ()
+            pending += [store.value for store in one.function.stores if store.base is one]
+            called = births.calls.get(one)
+            pending += [value for value, _ in called.returns] if called is not None else ()
     return found
 
 

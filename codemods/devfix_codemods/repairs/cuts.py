@@ -2,12 +2,10 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Kind, libraries
 from devfix_codemods.edits.operations import (
     Argument,
-    Edit,
     InsertStatement,
     ReplaceExpression,
     RewriteCall,
@@ -15,16 +13,20 @@ from devfix_codemods.edits.operations import (
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.arguments import reads_key
+from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import as_buffer, kept
 from devfix_codemods.repairs.callers import suits_callers
+from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax, row_of
 from devfix_codemods.repairs.devices import Suffix, suffixes
+from devfix_codemods.repairs.elements import at_part, before_use, for_use, is_given, rebuilt
 from devfix_codemods.repairs.halves import leaves_half
 from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.repairs.readers import copies
+from devfix_codemods.repairs.siblings import count_moved, is_container, like_siblings
 from devfix_codemods.repairs.uses import moved_at_uses
 from devfix_codemods.source import Source
 
@@ -42,17 +44,6 @@ BUFFERS = (1, 6)
 """The torch that brought `persistent=` to `register_buffer`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Edits that move one value, and the words for it."""
-
-    edits: tuple[Edit, ...]
-    title: str
-    sure: bool = True
-    harmless: bool = False
-    since: tuple[int, int] | None = None
-
-
 def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None:
     """The fix of a conflict, as far as it may be trusted; None where no move can stand."""
     cut = next(_cuts(analysis, source, conflict), None)
@@ -62,7 +53,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     safe, unsafe = HARMLESS if harmless else (SAFE, UNSAFE)
     confidence = conflict.confidence
     if (
-        _wanted_on_host(analysis, conflict)
+        (_wanted_on_host(analysis, conflict) and not cut.copies)
         or not _is_surely_tensor(analysis, conflict)
         or not suits_callers(analysis, conflict)
         or leaves_half(analysis, conflict, lambda one: next(_cuts(analysis, source, one), None) is not None)
@@ -86,10 +77,16 @@ def _is_asked_by_unread(conflict: Conflict) -> bool:
 
 def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether the moved value would meet what needs it on the host: then the cut breaks what works."""
-    return conflict.birth.birth is not Birth.READER and any(
+    read = conflict.birth.birth is not Birth.READER and _is_read(analysis, conflict.birth.node)
+    return read or any(
         one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
         for one in analysis.ends(conflict.birth)
     )
+
+
+def _is_read(analysis: Analysis, node: Node) -> bool:
+    """Whether numpy reads the value itself."""
+    return any(one.birth is Birth.READER for one in analysis.graph.sources.get(node, ()))
 
 
 def _is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
@@ -102,9 +99,19 @@ def _is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     operand = meeting.before.node if meeting.before is not None else node
     operation = meeting.node
     if operation.op is not Op.CALL or operand not in operation.args:
-        return operation.op is Op.OPERATION and (conflict.birth.birth is Birth.LOADER or operation.extra == "MatMult")
-    if _is_unpacked(operand, operation) or analysis.constraints.births.loaders.may_be_none(node):
+        loaded = conflict.birth.birth is Birth.LOADER
+        return (operation.op in {Op.OPERATION, Op.COMPARE} and loaded) or operation.extra == "MatMult"
+    if (
+        analysis.constraints.births.loaders.may_be_none(node)
+        or analysis.kinds.says(node, Kind.TEXT)
+        or (reads_key(node) and conflict.end.node not in operation.args)
+    ):
         return False
+    if is_container(analysis, node) or _is_unpacked(operand, operation):
+        return any(one.edge.turn is Turn.OUT for one in conflict.path) or is_given(operation, conflict, "**")
+    collated = analysis.constraints.births.loaders.is_tensor(node)
+    if collated or count_moved(analysis, node) > 1 or operation.args[0].extra in libraries.COMPUTING:
+        return True
     first = operation.args[1:2] == (operand,)
     return first or analysis.is_loss(operation)
 
@@ -139,6 +146,7 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
             yield Cut((edit,), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from _behind_making(source, conflict, suffix)
+    yield from _at_call(analysis, source, conflict)
     yield from _in_row(source, conflict)
     yield from _at_meeting(analysis, source, conflict)
     yield from _beside_sibling(analysis, source, conflict)
@@ -216,47 +224,41 @@ def _wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
             continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{suffix.text}")
         yield Cut((edit,), f"Move it: `{suffix.text}`", harmless=suffix.follows)
+    yield from _at_call(analysis, source, conflict)
     yield from _at_meeting(analysis, source, conflict)
+
+
+def _at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """What a function gives, where it is called: nearer to the meeting, a device has a name."""
+    calls = (one.node for one in conflict.path if one.edge.site < 0 and one.node.op is Op.CALL)
+    call = next(calls, None)
+    point = before(call) if call is not None else None
+    if call is None or point is None or not isinstance(call.syntax, ast.Call) or conflict.confidence < UNSAFE:
+        return
+    for suffix in suffixes(analysis, conflict, point):
+        if suffix.test is None:
+            edit = ReplaceExpression(source.span(call.syntax), f"__node__{suffix.text}")
+            yield Cut((edit,), f"Move it: `{suffix.text}`")
 
 
 def _at_meeting(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """Where nothing at the birth names a device: the operand follows another one of the operation."""
     meeting = conflict.meeting
-    if meeting is None or meeting.before is None or meeting.node.function is not conflict.birth.node.function:
+    if meeting is None or meeting.node.function is not conflict.birth.node.function:
         return
-    operand, operation = meeting.before.node, meeting.node
+    if meeting.before is None and conflict.birth.birth not in {Birth.LOADER, Birth.SIBLING}:
+        return
+    operand, operation = meeting.before.node if meeting.before is not None else conflict.birth.node, meeting.node
     others = [one for one in operation.args if one is not operand and analysis.kinds.of(one) is Kind.TENSOR]
-    syntax = _operand_syntax(operand, operation)
+    syntax = operand_syntax(operand, operation)
     if syntax is None:
         return
     for other in others:
-        if isinstance(other.syntax, (ast.Name, ast.arg)) or _name_at(other, operation) is not None:
-            text = _name_at(other, operation)
+        if isinstance(other.syntax, (ast.Name, ast.arg)) or name_at(other, operation) is not None:
+            text = name_at(other, operation)
             if text is not None:
                 edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device)")
                 yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
-
-
-def _operand_syntax(operand: Node, operation: Node) -> ast.expr | None:
-    """The expression of an operand inside of its operation."""
-    syntax = operation.syntax
-    if not isinstance(syntax, ast.AST):
-        return None
-    name = _name_at(operand, operation)
-    for one in ast.iter_child_nodes(syntax):
-        if one is operand.syntax and isinstance(one, ast.expr):
-            return one
-        if isinstance(one, ast.Name) and one.id == name:
-            return one
-    return None
-
-
-def _name_at(node: Node, user: Node) -> str | None:
-    """What a value is called at the statement that uses it."""
-    point = before(user)
-    if point is None:
-        return None
-    return next((name for name, one in point.environment.items() if isinstance(name, str) and one is node), None)
 
 
 # Elements of batches, and what stands beside moved values
@@ -267,13 +269,23 @@ def _element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     if node.op is Op.FIELD:
         yield from _field(analysis, source, conflict)
         return
+    conflict = like_siblings(analysis, conflict)
+    if _is_read(analysis, node):
+        yield from for_use(analysis, source, conflict)
+        return
+    if is_container(analysis, node):
+        yield from at_part(analysis, source, conflict)
+        yield from rebuilt(analysis, source, conflict)
+        return
     yield from _in_row(source, conflict)
     yield from _beside_sibling(analysis, source, conflict)
     loaded = isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load)
     if loaded or isinstance(node.syntax, ast.Call | ast.BinOp):
         yield from _wrapped(analysis, source, conflict)
         return
+    yield from before_use(analysis, source, conflict)
     yield from _behind_birth(analysis, source, conflict)
+    yield from _at_meeting(analysis, source, conflict)
 
 
 def _field(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -296,14 +308,16 @@ def _in_row(source: Source, conflict: Conflict) -> Iterator[Cut]:
     statement = move.statement
     if statement is None or not isinstance(move.syntax, ast.expr):
         return
-    name = _name_at(conflict.birth.node, move)
-    for row in ast.walk(statement):
-        if isinstance(row, ast.Tuple) and isinstance(row.ctx, ast.Load) and move.syntax in row.elts:
-            element = next((one for one in row.elts if isinstance(one, ast.Name) and one.id == name), None)
-            suffix = _text_of_move(move)
-            if element is not None and suffix is not None:
-                edit = ReplaceExpression(source.span(element), f"__node__{suffix}")
-                yield Cut((edit,), f"Move `{name}` as well")
+    meeting = conflict.meeting
+    operand = meeting.before.node if meeting is not None and meeting.before is not None else conflict.birth.node
+    name = name_at(conflict.birth.node, move) or (name_at(operand, move) if operand.op is Op.PHI else None)
+    for row in map(row_of, ast.walk(statement)):
+        element = next((one for one in row if isinstance(one, ast.Name) and one.id == name), None)
+        suffix = _text_of_move(move)
+        if move.syntax in row and element is not None and suffix is not None:
+            optional = f" if {name} is not None else None" if reads_key(conflict.birth.node) else ""
+            edit = ReplaceExpression(source.span(element), f"__node__{suffix}{optional}")
+            yield Cut((edit,), f"Move `{name}` as well")
 
 
 def _text_of_move(move: Node) -> str | None:
@@ -355,7 +369,9 @@ def _rebinds(statement: ast.stmt) -> bool:
 def _used_between(node: Node, move: Node) -> bool:
     """Whether the value is used before the sibling is moved, where it would still be on the host."""
     return any(
-        node in one.args and node.index < one.index < move.index and one.op in {Op.CALL, Op.OPERATION}
+        (node in one.args or (one.op is Op.CALL and node in one.args[0].args))
+        and (node.index < one.index < move.index or one.statement is move.statement)
+        and one.op in {Op.CALL, Op.OPERATION}
         for one in node.function.nodes
     )
 

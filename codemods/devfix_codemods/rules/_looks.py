@@ -15,7 +15,6 @@ _RECEIVER = re.compile(rb"([A-Za-z_\x80-\xff][\w\x80-\xff]*)(?:\.[\w\x80-\xff]+|
 _STATEMENT = re.compile(rb"(?:^|[;:])[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*(?:\[[^\]\n]*\])*$")
 _LOOP = re.compile(rb"\bfor ((?:[(*]*[\w\x80-\xff]+\)*\s*,\s*)*[(*]*[\w\x80-\xff]+\)*,?) in\b")
 _LOADER = re.compile(rb"(?i)loader\b|loaders?\[")
-_ENCODING = re.compile(rb"(?m)^(?![ \t]*(?:>>>|\.\.\.|#)).*return_tensors\s*=\s*[\"']pt")
 _FREE = re.compile(rb"(?m)^[\w\x80-\xff][\w, \x80-\xff]*\s*=\s*(?:[\w.\x80-\xff]+\.)?[A-Z][\w\x80-\xff]*\(")
 _RUNS = (b".backward(", b".eval()", b".train()", b"optim.", b"with torch.no_grad", b"with torch.inference", b"__main__")
 _CUDA = re.compile(
@@ -72,11 +71,6 @@ def holds_host_tensors(data: bytes) -> bool:
 def discards_move(data: bytes) -> bool:
     """Some move may begin its line."""
     return any(_STATEMENT.search(before) for before in _before_moves(data))
-
-
-def encodes(data: bytes) -> bool:
-    """`return_tensors="pt"` stands outside of the examples in docstrings."""
-    return _ENCODING.search(data) is not None
 
 
 def spells_cuda(data: bytes) -> bool:

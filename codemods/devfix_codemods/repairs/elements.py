@@ -1,0 +1,83 @@
+"""Cuts of elements of batches that are no plain tensors with a name of their own, or are read on the host as well."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import Turn
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
+from devfix_codemods.repairs.devices import suffixes
+from devfix_codemods.repairs.points import before
+from devfix_codemods.source import Source
+
+
+def for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`loss = criterion(out, y.to(device))`: numpy reads the value itself, and needs it on the host."""
+    operation = next(conflict.operations, None)
+    point = before(operation) if operation is not None else None
+    syntax = operand_syntax(conflict.birth.node, operation) if operation is not None else None
+    for suffix in suffixes(analysis, conflict, point) if point is not None and syntax is not None else ():
+        if suffix.test is None and syntax is not None:
+            edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
+            yield Cut((edit,), f"Move it for this call: `{suffix.text}`", copies=True)
+
+
+def at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """What is taken out of a container, which has no `.to` itself."""
+    part = next((one.node for one in conflict.path if one.edge.turn is Turn.OUT), None)
+    point = before(part) if part is not None else None
+    if part is None or point is None or not isinstance(part.syntax, ast.Subscript | ast.Attribute):
+        return
+    for suffix in suffixes(analysis, conflict, point):
+        if suffix.test is None:
+            edit = ReplaceExpression(source.span(part.syntax), f"__node__{suffix.text}")
+            yield Cut((edit,), f"Move it: `{suffix.text}`")
+
+
+def rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`batch = {k: v.to(device) for k, v in batch.items()}` in front of the call that unpacks it."""
+    call = next((one for one in conflict.operations if one.op is Op.CALL), None)
+    point = before(call) if call is not None else None
+    if call is None or point is None or call.statement is None or call.function is not conflict.birth.node.function:
+        return
+    name = name_at(conflict.birth.node, call)
+    for suffix in suffixes(analysis, conflict, point) if name is not None and is_given(call, conflict, "**") else ():
+        if suffix.test is None:
+            code = f"{name} = {{k: v{suffix.text} for k, v in {name}.items()}}"
+            edit = InsertStatement(source.span(call.statement), "before", code)
+            yield Cut((edit,), f"Move the items of `{name}`", sure=False)
+
+
+def is_given(call: Node, conflict: Conflict, star: str) -> bool:
+    names = call.extra if isinstance(call.extra, tuple) else ()
+    return any(one is conflict.birth.node and each == star for one, each in zip(call.args[1:], names))
+
+
+def before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """A parameter, before the statement of its function that reads it first."""
+    node = conflict.birth.node
+    default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
+    uses = [one for one in node.function.nodes if node in one.args and one.statement is not None]
+    if node.op is not Op.PARAM or default is not None or not uses or conflict.end.node.function is not node.function:
+        return
+    first = min(uses, key=lambda one: one.index)
+    point = before(first)
+    anchor = first.statement
+    is_chosen = "moved-on-other-path" in conflict.birth.links  # behind the choice, it is a tensor on either path
+    if is_chosen:
+        anchor = _around(conflict.end.node)
+    if point is None or anchor is None or anchor not in getattr(node.function.syntax, "body", ()):
+        return
+    for suffix in suffixes(analysis, conflict, point):
+        code = suffix.statement(str(node.extra))
+        edit = InsertStatement(source.span(anchor), "after" if is_chosen else "before", code)
+        yield Cut((edit,), f"Move `{node.extra}`")
+
+
+def _around(node: Node) -> ast.stmt | None:
+    """The statement of the function's own body that a value is computed in."""
+    body = getattr(node.function.syntax, "body", ())
+    return next((one for one in body if any(each is node.statement for each in ast.walk(one))), None)

@@ -1,0 +1,92 @@
+"""The style of siblings: what comes from one batch is moved by the same words, and in the same place."""
+
+import ast
+from dataclasses import replace
+
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.places import Place, Where
+from devfix_codemods.placement.search import Conflict
+
+
+def like_siblings(analysis: Analysis, conflict: Conflict) -> Conflict:
+    """The conflict with the last move of its siblings as its end, where these are all moved to one place."""
+    births = analysis.constraints.births
+    moves = [
+        move
+        for one in _siblings(conflict.birth.node)
+        for move in births.moves_of(one)
+        if move.function is one.function and births.is_move(move) and _is_kept(move)
+    ]
+    if conflict.end.node in moves or len({_target(one) for one in moves}) != 1:
+        return conflict
+    last = max(moves, key=lambda one: one.index)
+    return replace(conflict, end=Source(last, Place(Where.DEVICE, births.moves[last].node), Birth.MOVE, ()))
+
+
+def count_moved(analysis: Analysis, node: Node) -> int:
+    """How many of those that are unpacked beside a value are moved."""
+    return sum(bool(analysis.constraints.births.moves_of(one)) for one in _siblings(node))
+
+
+def _siblings(node: Node) -> list[Node]:
+    """What is unpacked from the same value, or from the value itself."""
+    bases = {node, node.args[0]} if node.op is Op.ITEM else {node}
+    return [one for one in node.function.nodes if one.op is Op.ITEM and one.args[0] in bases and one is not node]
+
+
+def _is_kept(move: Node) -> bool:
+    """`x = x.to(device)`, as against a move inside of a call."""
+    value = move.statement.value if isinstance(move.statement, ast.Assign) else None
+    values = value.elts if isinstance(value, ast.Tuple) else [value]
+    return any(move.syntax in _chain(one) for one in values)
+
+
+def _chain(value: ast.expr | None) -> list[ast.expr]:
+    """An expression, and what its methods are called on: `x.to(device)` in `x.to(device).float()`."""
+    found: list[ast.expr] = []
+    while value is not None:
+        found.append(value)
+        value = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else None
+    return found
+
+
+def _target(move: Node) -> str:
+    """Where a move takes what it moves, as it is written."""
+    given = [one.syntax for one in move.args[1:2]]
+    return ", ".join(ast.unparse(one) for one in given if isinstance(one, ast.expr))
+
+
+def is_container(analysis: Analysis, node: Node) -> bool:
+    """Whether something of this name is read by keys, or unpacked, anywhere in the file: it has no `.to`."""
+    if analysis.kinds.is_container(node):
+        return True
+    name = _name(node)
+    for one in node.function.module.nodes():
+        same = [each for each in one.args if each is node or (name is not None and _name(each) == name)]
+        if not same:
+            continue
+        if one.op is Op.ITER and any(each.args[:1] == (one,) and _reads_key(each) for each in one.function.nodes):
+            return True
+        if one.op is Op.ATTR and one.extra in _OF_MAPPINGS:
+            return True
+        if _reads_key(one) and one.args[0] in same:
+            return True
+        if one.op is Op.CALL and isinstance(one.extra, tuple):
+            stars = (each for each, word in zip(one.args[1:], one.extra) if word in {"*", "**"})
+            if any(each in same for each in stars):
+                return True
+    return False
+
+
+def _reads_key(node: Node) -> bool:
+    """`x["key"]`"""
+    return node.op is Op.ITEM and isinstance(node.extra, str)
+
+
+def _name(node: Node) -> str | None:
+    return node.syntax.id if isinstance(node.syntax, ast.Name) else None
+
+
+_OF_MAPPINGS = frozenset({"items", "keys", "values", "get"})
