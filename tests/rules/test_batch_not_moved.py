@@ -1544,7 +1544,7 @@ def test_the_finding_tells_the_way_of_the_value(rule) -> None:
         HEAD + "for images, labels in loader:\n    images = images.to(device)\n    criterion(model(images), labels)\n"
     )
     finding = rule.finding(program)
-    assert finding.message == "`labels` stays on the host, but meets a value on `torch.device('cuda')`"
+    assert finding.message == "`labels` stays on the host, but meets `model(images)` on `device` in `criterion`"
     assert [one.note for one in finding.trail] == [
         "`labels` comes from the loader here, on the host",
         "meets others in `criterion(model(images), labels)`",

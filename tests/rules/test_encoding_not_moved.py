@@ -458,7 +458,7 @@ def test_the_device_of_the_object(rule) -> None:
 def test_the_finding_names_the_birth_and_the_use(rule) -> None:
     finding = rule.finding(HEAD + 'inputs = tokenizer("a", return_tensors="pt")\nout = model(**inputs)\n')
     assert finding.message == (
-        "`tokenizer('a', return_tensors='pt')` stays on the host, but meets a value on `torch.device('cuda')`"
+        "`tokenizer('a', return_tensors='pt')` stays on the host, but meets the parameters of `model` on `device`"
     )
     assert (finding.origin.line, finding.span.line) == (7, 8)
     assert [one.note for one in finding.trail] == [

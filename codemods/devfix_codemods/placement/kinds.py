@@ -227,6 +227,7 @@ class Kinds:
             return
         if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS | {"dict", "Dict", "Mapping"}:
             self.rows.add(node)
+            last &= _ANNOTATIONS[Kind.TENSOR] | _ANNOTATIONS[Kind.MAPPING]  # not what the keys are
         for kind_, found in _ANNOTATIONS.items():
             if last & found:
                 self.say(node, kind_, 3)
