@@ -227,7 +227,6 @@ class Kinds:
             return
         if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS | {"dict", "Dict", "Mapping"}:
             self.rows.add(node)
-            last &= _ANNOTATIONS[Kind.TENSOR] | _ANNOTATIONS[Kind.MAPPING]  # not what the keys are
         for kind_, found in _ANNOTATIONS.items():
             if last & found:
                 self.say(node, kind_, 3)
@@ -356,6 +355,8 @@ class Kinds:
             for argument, parameter in bound(call, forward):
                 if not (argument.op is Op.CONST and argument.extra is None):
                     self.unify(parameter, argument)
+            if any(self.of(value) is Kind.TENSOR for value, _ in forward.returns):
+                self.say(call, Kind.TENSOR)
 
 
 def _names(node: Node, function: str) -> bool:

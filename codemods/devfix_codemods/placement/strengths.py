@@ -33,7 +33,7 @@ STRENGTHS: dict[str, float] = {
     "array-made": 0.97,
     "array-of-tensors": 0.65,
     "documented": 0.9,
-    "encoding": 0.93,
+    "encoding": 0.97,
     "needs-host": 0.97,
     "named-for-host": 0.9,
     "collective": 0.75,
