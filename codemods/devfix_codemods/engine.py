@@ -23,10 +23,10 @@ from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Fail
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
+from devfix_codemods.repairs.declared import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.repairs.telling import birth_of, births_in_conflict, may_conflict, same_cause
 from devfix_codemods.repairs.telling import findings as conflict_findings
 from devfix_codemods.rules import RESERVED, Rule, all_rules
-from devfix_codemods.rules._moves import ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.rules._own_torch import is_replaced
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.tenable import untenable

@@ -38,6 +38,7 @@ class Program:
         self.accelerator = accelerator
         self.target = target
         self._undone: frozenset[ast.Call] = frozenset()
+        self._readings: list[Analysis] = []
 
     @property
     def tree(self) -> ast.Module:
@@ -77,7 +78,16 @@ class Program:
     @cached_property
     def placement(self) -> Analysis:
         """Where values live, as constraints that the whole file says, and the conflicts between them."""
-        return Analysis(self.tree, Outside(self.unit, self._defined, self.classes.is_managed), self.source)
+        return self._placement(frozenset())
+
+    def placement_without(self, calls: frozenset[ast.AST]) -> Analysis:
+        """The same, as if `calls`, which move or make values, left them where they were: what would these meet?"""
+        found = self._placement(calls)
+        self._readings.append(found)
+        return found
+
+    def _placement(self, undone: frozenset[ast.AST]) -> Analysis:
+        return Analysis(self.tree, Outside(self.unit, self._defined, self.classes.is_managed), self.source, undone)
 
     def _defined(self, home: Hashable, dotted: str) -> tuple[Hashable, ast.Module, str] | None:
         """The file that defines an imported name, its tree, and the name there."""
@@ -91,8 +101,9 @@ class Program:
     def forget(self) -> None:
         """Let go of the placement analysis: its values hold one another."""
         found = self.__dict__.pop("placement", None)
-        if found is not None:
-            found.forget()
+        for one in (*self._readings, *([found] if found is not None else ())):
+            one.forget()
+        self._readings.clear()
 
     def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
         """The calls of what is named `name`, in this file and in those of the project that import it."""

@@ -85,7 +85,6 @@ REFUSALS = [
     ("if not torch.cuda.is_available():", "    raise RuntimeError('CUDA is needed')"),
     ("assert x.is_cuda and x.is_contiguous(), 'x must be on CUDA'",),
     ("assert x.device.type == 'cuda'",),
-    ("for one in more:", "    assert one.is_cuda"),
 ]
 
 
@@ -188,12 +187,3 @@ def test_a_function_of_torch_autograd() -> None:
 def test_a_file_that_imports_what_needs_cuda(head: str) -> None:
     more = {"/p/lib/ops.py": f"{head}def nearest(x):\n    return launch(x)\n"}
     assert findings("from .ops import nearest\n", more=more) == []
-
-
-def test_an_extension_that_is_built_for_cuda() -> None:
-    lib = "from . import _C\ndef nearest(x):\n    return _C.nearest(x)\n"
-    cuda = "ext_modules=[CUDAExtension('lib._C', sources=['nearest.cu'])]\n"
-    assert findings(lib, more={"/p/setup.py": cuda}) == []
-    both = f"{cuda}if not CUDA_HOME:\n    ext_modules=[CppExtension('lib._C', sources=['nearest.cpp'])]\n"
-    assert len(findings(lib, more={"/p/setup.py": both})) == 1
-    assert len(findings(lib)) == 1

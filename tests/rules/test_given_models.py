@@ -71,26 +71,6 @@ def test_follows_the_model_and_not_a_counter(rule, given: dict[str, str]) -> Non
     assert "x, y = x.to(device), y.to(device)" in after
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"reads": "print(self.steps.item(), self.steps.device)"},
-        {"ends": "loss = loss * self.steps"},
-        {"ends": "loss = torch.cat([loss, self.steps])"},
-        {"counts": "self.steps += loss.mean()"},
-    ],
-)
-def test_follows_a_tensor_that_meets_others(rule, given: dict[str, str]) -> None:
-    assert "x, y = x.to(self.steps.device), y.to(self.steps.device)" in rule.fixed(
-        trainer(**({"method": "forward"} | given))
-    )
-
-
 def test_what_else_the_method_takes_to_cuda_follows_the_name(rule) -> None:
     after = rule.unchanged_unless_unsafe(trainer(ends="yield judge(loss, self.weights().cuda())"))
     assert "self.weights().to(device)" in after
-
-
-def test_half_of_what_a_method_takes_to_cuda_is_only_told(rule) -> None:
-    program = trainer(ends="yield judge(loss, self.weights().cuda())").replace("x.cuda(), y.cuda()", "x.cuda(), y")
-    assert rule.safeties(program) == [None]

@@ -264,14 +264,6 @@ SILENT = {
                 self.first = nn.Linear(3, 3).cuda()
                 self.last = nn.Linear(3, 3).cuda()
     """,
-    "an imported name that is no device": """
-        import torch
-        from tools import torch_device
-        class Net(torch.nn.Module):
-            def run(self, data):
-                with torch_device(self):
-                    return self.net(data.cuda())
-    """,
     "a model in shared memory": """
         import torch
         def play(shared, queue):
@@ -499,6 +491,14 @@ def test_a_device_in_scope_is_a_choice(rule, program: str, expected: str) -> Non
 def test_another_name_for_cuda_is_no_choice(rule) -> None:
     program = HEAD + "class Net(nn.Module):\n    device = 'cuda'\n    def go(self, data):\n        return data.cuda()\n"
     assert rule.findings(program) == ()
+
+
+def test_an_imported_function_for_devices_is_none(rule) -> None:
+    program = HEAD + (
+        "from tools import torch_device\nclass Net(nn.Module):\n    def run(self, data):\n"
+        "        with torch_device(self):\n            return self.net(data.cuda())\n"
+    )
+    assert "self.net(data.to(next(self.parameters()).device))" in rule.unchanged_unless_unsafe(program)
 
 
 def test_goes_where_its_model_is(rule) -> None:
@@ -1071,19 +1071,6 @@ def test_the_device_is_kept_above_what_needs_it(rule) -> None:
     assert '        """Reads."""\n        self.device = device\n        self.sigma' in after
 
 
-def test_a_tensor_that_is_read_as_numbers_says_nothing_of_a_place(rule) -> None:
-    program = """
-        import torch
-        class Flow(torch.nn.Module):
-            def reinforce(self, rows: torch.Tensor, sizes: torch.Tensor):
-                baseline = torch.zeros(3).cuda() + sizes
-                for i in range(sizes[0]):
-                    rows[i].reward(torch.full((1,), i).cuda())
-                return baseline
-    """
-    assert not any(rule.safeties(program))
-
-
 @pytest.mark.parametrize(
     "sent", ["dist.broadcast(out, 0)", "dist.send(out.contiguous(), 1)", "dist.all_gather([out], self.tensor)"]
 )
@@ -1131,8 +1118,9 @@ def test_a_storage_is_placed_by_the_device_alone(rule, keyword: str) -> None:
 
 
 def test_a_function_that_places_storages_is_only_told(rule) -> None:
-    function = "    def placed(storage, place):\n        return storage.cuda()\n"
-    assert rule.safeties(LOADED.format(given="map_location=placed") + function) == [None]
+    function = "device):\n    def placed(storage, place):\n        return storage.cuda()\n"
+    program = LOADED.format(given="map_location=placed").replace("device):\n", function)
+    assert rule.safeties(program) == [None]
 
 
 def test_where_they_meet_before_the_other_goes_to_cuda(rule) -> None:
@@ -1210,8 +1198,9 @@ def test_what_a_loop_yields_goes_where_its_siblings_go(rule) -> None:
     assert "        images = images.to(device)\n        labels = labels.to(device)\n" in after
 
 
-def test_half_of_a_function_for_cuda_is_only_told(rule) -> None:
-    assert rule.safeties(JUDGED.format(other="weights")) == [None]
+def test_what_is_judged_with_the_result_of_a_model_goes_there_as_well(rule) -> None:
+    after = rule.unchanged_unless_unsafe(JUDGED.format(other="weights"))
+    assert "        images = images.to(device)\n        weights = weights.to(device)\n" in after
 
 
 CAST = """
@@ -1339,7 +1328,7 @@ HALF = """
     [
         ("rows[0].reward(3)", True),
         ("rows[0].reward(sizes.cuda())", True),
-        ("rows[0].reward(torch.full((1,), 3).cuda())", True),
+        ("rows[0].reward(torch.full((1,), 3).cuda())", False),
         ("for i in range(sizes[0]): rows[i].reward(torch.full((1,), i).cuda())", False),
     ],
 )

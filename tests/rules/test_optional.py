@@ -38,7 +38,6 @@ def test_is_not_followed(rule, parts: dict[str, str]) -> None:
 
 RULED_OUT = {
     "nothing says None": {},
-    "another is asked": {"below": "if x is None: return z"},
     "a caller gives None for another": {"caller": "pad(None, torch.ones(1, 4), 3)\npad(1, torch.ones(1, 4), n=None)"},
     "a caller gives stars": {"caller": "def g(args): return pad(*args, None)"},
     "a way out above": {"above": "if y is None: return x"},

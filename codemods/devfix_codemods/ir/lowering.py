@@ -85,6 +85,7 @@ class Lowering(Expressions):
         else:
             self.parameters(syntax)
             self.block(syntax.body)
+        self.function.exit = self.guard if self.live else None
         for one, node in self.environment.items():
             if self.live:  # functions inside are called when this one is done, more often than in between
                 self.function.finals[one] = node

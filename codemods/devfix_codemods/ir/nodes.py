@@ -168,6 +168,8 @@ class Function:
     defaults: dict[str, Node] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     returns: list[tuple[Node, Guard]] = field(default_factory=list)
+    exit: Guard | None = None
+    """What holds where the end of the body is reached; None where it never is."""
     stores: list[Store] = field(default_factory=list)
     finals: Environment = field(default_factory=dict)
     before: dict[ast.stmt, Environment] = field(default_factory=dict)

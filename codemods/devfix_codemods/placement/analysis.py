@@ -1,7 +1,7 @@
 """One file through the placement analysis: its values, its constraints, its conflicts."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,12 +18,22 @@ from devfix_codemods.source import Source as File
 
 
 class Analysis:
-    """What is known of where the values of one file live."""
+    """What is known of where the values of one file live.
 
-    def __init__(self, tree: ast.Module, outside: Outside | None = None, file: File | None = None) -> None:
+    Calls that are `undone` are read as if what they move or make stayed where it was: what would it meet?
+    """
+
+    def __init__(
+        self,
+        tree: ast.Module,
+        outside: Outside | None = None,
+        file: File | None = None,
+        undone: Set[ast.AST] = frozenset(),
+    ) -> None:
         self.module = lower(tree)
         self._file = file
-        self.constraints = Constraints(self.module, outside or Outside(), file.path if file is not None else "")
+        path = file.path if file is not None else ""
+        self.constraints = Constraints(self.module, outside or Outside(), path, undone)
         self.kinds = self.constraints.kinds
         self.graph = self.constraints.graph
         self._ends: dict[Source, list[Conflict]] = {}

@@ -1,5 +1,8 @@
 """Sources: where values are born, moved and wanted, and the families that they stand in."""
 
+import ast
+from collections.abc import Set
+
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
@@ -50,6 +53,7 @@ class Births:
         calls: dict[Node, Function],
         outside: Outside,
         path: str,
+        undone: Set[ast.AST] = frozenset(),
     ) -> None:
         self.module = module
         self.outside = outside
@@ -64,7 +68,7 @@ class Births:
         self.attributes = Attributes(module, kinds)
         # All parts are attributes, so that the analysis finds them when it lets go of all values.
         self._roots = Roots(module, kinds)
-        self._targets = Targets(kinds)
+        self._targets = Targets(kinds, undone)
         self._moves = Moves(kinds, graph, calls, self._targets, self._roots)
         self._modules = Modules(module, kinds, graph, self.defaults, self._moves, self._roots, self.owned)
         self._operands = Operands(kinds, self._moves)
@@ -174,7 +178,7 @@ class Births:
         elif qualified.startswith(libraries.ON_HOST):
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
         elif qualified.startswith("torch.cuda.") and qualified.endswith("Tensor"):
-            self.graph.add(Source(node, CUDA, Birth.MOVE, ("move",)))
+            self._moves.constructed(node)
         elif self.kinds.of(node) is Kind.DATASET:
             self._factories.kept(node)
         elif row is None and self.kinds.is_module(node):

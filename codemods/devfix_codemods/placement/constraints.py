@@ -1,6 +1,7 @@
 """From the IR and the catalogue to the constraint graph of a file."""
 
 import ast
+from collections.abc import Set
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
@@ -30,13 +31,13 @@ _PLACELESS = frozenset(
 class Constraints:
     """Builds the graph of one file."""
 
-    def __init__(self, module: Module, outside: Outside, path: str = "") -> None:
+    def __init__(self, module: Module, outside: Outside, path: str = "", undone: Set[ast.AST] = frozenset()) -> None:
         self.module = module
         self.calls = local_calls(module)
         self._constructing = constructing(self.calls)
         self.kinds = Kinds(module, self.calls)
         self.graph = Graph()
-        self.births = Births(module, self.kinds, self.graph, self.calls, outside, path)
+        self.births = Births(module, self.kinds, self.graph, self.calls, outside, path, undone)
         self.births.all()
         self.carried = Carried(self.births)
         self.dimensions = Dimensions(self.kinds, self.births.attributes)

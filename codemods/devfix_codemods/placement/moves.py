@@ -87,7 +87,7 @@ class Moves:
         """`x.cuda()`, `x.to(device)`"""
         place = self._targets.of(call)
         if place is None:
-            if self._keeps_place(call):
+            if self._keeps_place(call) or self._targets.is_undone(call):
                 self._graph.same(base, call, "certain", call.guard)
             return
         self.places[call] = place
@@ -97,9 +97,17 @@ class Moves:
 
     def typed(self, call: Node, base: Node) -> None:
         """`x.type(torch.cuda.FloatTensor)`"""
+        if self._targets.is_undone(call):
+            self._graph.same(base, call, "certain", call.guard)
+            return
         self._graph.add(Source(call, CUDA, Birth.MOVE, ("move",)))
         self._record(call, base)
         self.places[call] = CUDA
+
+    def constructed(self, call: Node) -> None:
+        """`torch.cuda.FloatTensor(3)`"""
+        if not self._targets.is_undone(call):
+            self._graph.add(Source(call, CUDA, Birth.MOVE, ("move",)))
 
     def typed_as(self, call: Node, base: Node) -> None:
         """`x.type_as(y)`"""

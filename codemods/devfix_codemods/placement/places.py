@@ -127,11 +127,21 @@ def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
             return Place(Where.FOLLOWS, base)
         if kind is Kind.MODULE and base.op is not Op.PARAM and kinds.class_of(base) is None:
             return Place(Where.FOLLOWS, base)
-        if kind is None and kinds.class_of(base) is None and base.op in {Op.PARAM, Op.CALL, Op.ITEM, Op.OPERATION}:
+        made = base.op is Op.CALL and _short(base.args[0])[:1].isupper()  # `Accelerator().device`
+        if (
+            kind is None
+            and not made
+            and kinds.class_of(base) is None
+            and base.op in {Op.PARAM, Op.CALL, Op.ITEM, Op.OPERATION}
+        ):
             text = ast.unparse(base.syntax) if base.syntax is not None else ""
             if not re.search(r"(?i)arg|opt|cfg|conf|param|setting|flag|hp", text):
                 return Place(Where.FOLLOWS, base)
     return _by_name(node, kinds)
+
+
+def _short(callee: Node) -> str:
+    return (name(callee) or str(callee.extra)).rpartition(".")[2]
 
 
 def _unknown(node: Node, kinds: Kinds, depth: int) -> Place | None:

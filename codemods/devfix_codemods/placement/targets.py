@@ -1,5 +1,8 @@
 """Where calls move what they are called on: `x.cuda()`, `x.to(device)`, `x.type(torch.cuda.FloatTensor)`."""
 
+import ast
+from collections.abc import Set
+
 from devfix_codemods.catalogue import Effect, method_effect
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
@@ -11,12 +14,17 @@ from devfix_codemods.placement.places import CUDA, HOST, Place, place_of
 class Targets:
     """Reads the targets of moves off the calls themselves."""
 
-    def __init__(self, kinds: Kinds) -> None:
+    def __init__(self, kinds: Kinds, undone: Set[ast.AST] = frozenset()) -> None:
         self._kinds = kinds
+        self._undone = undone
+
+    def is_undone(self, call: Node) -> bool:
+        """Whether the file is read as if a call, which moves or makes something, left it on the host."""
+        return call.syntax in self._undone
 
     def of(self, call: Node) -> Place | None:
         """Where a call moves its receiver; None where it does not move."""
-        if call.op is not Op.CALL or call.args[0].op is not Op.ATTR:
+        if call.op is not Op.CALL or call.args[0].op is not Op.ATTR or self.is_undone(call):
             return None
         row = method_effect(str(call.args[0].extra))
         if row is Effect.CUDA or is_typed_cuda(call):
@@ -35,7 +43,7 @@ class Targets:
 
     def told(self, call: Node) -> Place | None:
         """What `device=` says of the result of a call."""
-        device = keyword(call, "device")
+        device = keyword(call, "device") if not self.is_undone(call) else None
         return place_of(device, self._kinds) if device is not None else None
 
     def given(self, node: Node) -> Place | None:

@@ -62,7 +62,7 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     given = [*syntax.args, *(one.value for one in syntax.keywords)]
     if any(isinstance(one, ast.IfExp) for one in given):
         return  # what chooses a device on the spot is to be declared once, which is another finding's
-    if not all(_means_same(one, call, point) for one in given):
+    if not all(means_same(one, call, point) for one in given):
         yield from _as_spelled_here(analysis, conflict, conflict.end.place.node, point)
         return
     test = None
@@ -70,7 +70,7 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         guarded = [one for one in _way_to(conflict) if not one.guard <= point.guard]
         if guarded:
             test = _test_around(guarded[0]) if len(guarded) == 1 else None
-            if test is None or not _means_same(test, guarded[0], point):
+            if test is None or not means_same(test, guarded[0], point):
                 return
     if any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
         given = given[:1]
@@ -95,7 +95,7 @@ def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     placed = conflict.end.place.node
     named = placed.syntax if placed is not None else None
     named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
-    if isinstance(named, ast.expr) and _means_same(named, conflict.end.node, point):
+    if isinstance(named, ast.expr) and means_same(named, conflict.end.node, point):
         text = analysis.text(named)
         yield Suffix(f".to({text})", text)
     else:
@@ -104,7 +104,7 @@ def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
 
 def _as_spelled_here(analysis: Analysis, conflict: Conflict, device: Node | None, point: Point) -> Iterator[Suffix]:
     """The device that the other value is moved to, under the name that it has here."""
-    if device is None or not _is_device(analysis, device):
+    if device is None or not _is_device(analysis, "device", device):
         return
     guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
     if guarded and is_accelerator(analysis, device):
@@ -157,7 +157,7 @@ def _moving(node: Node) -> Node | None:
     return None
 
 
-def _means_same(expression: ast.expr, there: Node, point: Point) -> bool:
+def means_same(expression: ast.expr, there: Node, point: Point) -> bool:
     """Whether all names of an expression are bound here, to what they mean there."""
     home = before(there)
     for one in ast.walk(expression):
@@ -197,7 +197,7 @@ def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
             continue  # it fails where the program moves nothing
         if _may_be_none(names[text]):
             continue
-        if "device" in text and "devices" not in text and _is_device(analysis, names[text]):
+        if "device" in text and "devices" not in text and _is_device(analysis, text, names[text]):
             yield Suffix(f".to({text})", text)
         elif _followed(analysis, names[text]) in side:
             yield Suffix(f".to({text})", text, follows=True)
@@ -233,7 +233,14 @@ def _may_be_none(device: Node) -> bool:
     return default is not None and default.op is Op.CONST and default.extra is None
 
 
-def _is_device(analysis: Analysis, node: Node) -> bool:
+def may_name_device(text: str, node: Node) -> bool:
+    """Whether a name is no function: what is imported is a device where it is called just that."""
+    return node.op not in {Op.FUNCTION, Op.CLASS} and (node.op is not Op.REF or text == "device")
+
+
+def _is_device(analysis: Analysis, text: str, node: Node) -> bool:
+    if not may_name_device(text, node):
+        return False
     place = place_of(node, analysis.kinds)
     return place is not None and place.where is Where.DEVICE and analysis.kinds.of(node) in {Kind.DEVICE, None}
 

@@ -12,16 +12,9 @@ from devfix_codemods.flow.facts import Context, DeviceName, Meeting, spelled
 from devfix_codemods.flow.places import Choice, Device, Host, Place, describe
 from devfix_codemods.flow.values import Kind, Value
 from devfix_codemods.program import Program
+from devfix_codemods.repairs.declared import ACCELERATOR_DECLARATION, DECLARATION
 from devfix_codemods.rules._guarded import may_be_named
 from devfix_codemods.source import Span
-
-DECLARATION = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
-ACCELERATOR_DECLARATION = (
-    'device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")'
-)
-ACCELERATOR_SINCE = (2, 6)
-"""The first torch with `torch.accelerator`. There `current_accelerator()` raises where none is available; later it
-answers None, or the accelerator that torch was built for, so it has to be asked behind `is_available()`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,53 @@
+"""Cards that a script names once, for all of it."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from devfix_codemods.assumptions.asked import is_asked
+from devfix_codemods.assumptions.index import Index
+from devfix_codemods.assumptions.policy import TITLE, Policy
+from devfix_codemods.assumptions.spelled import names_cuda
+from devfix_codemods.assumptions.told import Told
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.edits.quotes import quoted
+from devfix_codemods.findings import Fix, Safety
+from devfix_codemods.repairs.declared import binds_torch
+from devfix_codemods.repairs.declared import constants as assigned
+
+_LATER = re.compile(r"cuda:[1-9]\d*")
+
+
+def constants(index: Index, policy: Policy) -> Iterator[Told]:
+    """`device = "cuda"` at the top of a script."""
+    module = index.analysis.module
+    for statement, made in assigned(module.top, module.tree):
+        if not names_cuda(made) or not binds_torch(module.tree) or not policy.host_would_do or is_asked(index, made):
+            continue
+        value = statement.value
+        inner = value.args[0] if isinstance(value, ast.Call) else value
+        host = "'cpu'" if index.text(inner).startswith("'") else '"cpu"'
+        code = f"__node__ if torch.cuda.is_available() else {host}"
+        fix = Fix(Safety.UNSAFE, TITLE, (ReplaceExpression(index.source.span(inner), code),))
+        yield Told(value, "the device is CUDA, whether it is there or not", fix)
+
+
+def later_cards(index: Index) -> Iterator[Told]:
+    """`device = torch.device("cuda:1" if … else "cpu")` in a script that names no other card."""
+    tree = index.analysis.module.tree
+    cards = [one for one in ast.walk(tree) if isinstance(one, ast.Constant) and _is_card(one.value)]
+    if len(cards) != 1:
+        return
+    choice = index.parents.get(cards[0])
+    at_top = any(one in tree.body for one in index.ancestors(cards[0]) if isinstance(one, ast.Assign))
+    match choice:
+        case ast.IfExp(body=ast.Constant() as card, orelse=ast.Constant(value="cpu"), test=test) if at_top:
+            if "is_available" in ast.unparse(test):
+                message = f"`{card.value!s}` is not on every machine: CUDA error: invalid device ordinal"
+                edit = ReplaceExpression(index.source.span(card), quoted(index.source, "cuda"))
+                title = "Take the current card; CUDA_VISIBLE_DEVICES chooses another"
+                yield Told(card, message, Fix(Safety.UNSAFE, title, (edit,)))
+
+
+def _is_card(value: object) -> bool:
+    return isinstance(value, str) and _LATER.fullmatch(value) is not None

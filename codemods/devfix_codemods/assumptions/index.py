@@ -1,0 +1,77 @@
+"""Values of a file by the syntax that computes them, who uses them, and what stands around them."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.source import Source
+
+
+class Index:
+    """One file: its values, by syntax and by use. A rule makes one when its bytes say that it may find something."""
+
+    def __init__(self, analysis: Analysis, source: Source) -> None:
+        self.analysis = analysis
+        self.source = source
+        self.nodes: dict[ast.AST, Node] = {}
+        self.numbered: dict[int, Node] = {}
+        self.users: dict[Node, list[Node]] = defaultdict(list)
+        self.stores: dict[Node, list[Store]] = defaultdict(list)
+        self.returned: dict[Node, list[Function]] = defaultdict(list)
+        self.parents: dict[ast.AST, ast.AST] = {}
+        for node in analysis.module.nodes():
+            self.numbered[node.index] = node
+            if node.syntax is not None and node.op is not Op.PHI:
+                self.nodes.setdefault(node.syntax, node)
+            for one in dict.fromkeys(node.args):
+                self.users[one].append(node)
+        for function in analysis.module.functions:
+            for store in function.stores:
+                self.stores[store.value].append(store)
+            for value, _ in function.returns:
+                self.returned[value].append(function)
+        for outer in ast.walk(analysis.module.tree):
+            for inner in ast.iter_child_nodes(outer):
+                self.parents[inner] = outer
+
+    @property
+    def calls(self) -> Iterator[Node]:
+        """The calls of the file, in the order of the source."""
+        found = [one for one in self.analysis.module.nodes() if one.op is Op.CALL and isinstance(one.syntax, ast.Call)]
+        return iter(sorted(found, key=lambda one: (one.line, getattr(one.syntax, "col_offset", 0))))
+
+    def ancestors(self, syntax: ast.AST) -> Iterator[ast.AST]:
+        """What stands around a piece of syntax, the innermost first."""
+        outer = self.parents.get(syntax)
+        while outer is not None:
+            yield outer
+            outer = self.parents.get(outer)
+
+    def callers(self, function: Function) -> list[Node]:
+        """The calls that surely run a function of this file."""
+        return [call for call, called in self.analysis.constraints.calls.items() if called is function]
+
+    def text(self, syntax: ast.AST) -> str:
+        """A piece of syntax as the file spells it."""
+        return self.source.segment(self.source.span(syntax))
+
+
+def called(node: Node, *qualified: str) -> bool:
+    """Whether a value is the result of a call of something by its qualified name."""
+    return node.op is Op.CALL and any(one in qualified for one in names(node.args[0]))
+
+
+def method(node: Node) -> str | None:
+    """The name of the method that a call runs on a value."""
+    if node.op is not Op.CALL or node.args[0].op is not Op.ATTR or names(node.args[0]):
+        return None
+    return str(node.args[0].extra)
+
+
+def extras(node: Node) -> tuple[object, ...]:
+    """What a value says of each of its operands: the names of arguments, the operators of a comparison, keys."""
+    return node.extra if isinstance(node.extra, tuple) else ()

@@ -1,0 +1,213 @@
+"""Calls of `torch.cuda` that raise without CUDA, where nothing asks whether it is there."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from devfix_codemods.assumptions.asked import is_asked
+from devfix_codemods.assumptions.index import Index, called, method
+from devfix_codemods.assumptions.told import Told
+from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
+from devfix_codemods.findings import Fix, Safety
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.repairs.declared import binds_torch
+from devfix_codemods.repairs.devices import is_accelerator
+
+_COMMANDS = frozenset({"synchronize", "reset_peak_memory_stats", "reset_max_memory_allocated", "ipc_collect"})
+"""Calls that give nothing: without CUDA there is nothing to do."""
+_FAILING = frozenset(
+    {"current_device", "current_stream", "default_stream", "stream", "Stream", "Event", "CUDAGraph", "graph"}
+    | {"get_device_properties", "get_device_capability", "get_device_name", "mem_get_info", "set_device"}
+)
+"""What raises without CUDA, and stays as it is."""
+_KERNELS = re.compile(r"kernel|triton|_cuda\b|cutlass", re.IGNORECASE)
+_COMMUNICATES = re.compile(r"nccl|nvshmem")
+"""Libraries that join cards, and have no other machines."""
+_ELSEWHERE = re.compile(r"^(device|devices|use_cuda|cuda|use_gpu|is_available|map_location|no_cuda|mps)$|_device$")
+
+
+def unguarded_calls(index: Index) -> Iterator[Told]:
+    """Those that a guard would repair, or of which only a person can tell what else they need."""
+    if _COMMUNICATES.search(index.source.text):
+        return
+    for call in index.calls:
+        api = _api(call)
+        if api is not None and not is_asked(index, call) and not _needs_cuda_anyway(index, call):
+            found = _found(index, call, api)
+            if found is not None:
+                yield found
+
+
+def _api(call: Node) -> str | None:
+    """The part of a qualified name behind `torch.cuda.`."""
+    qualified = name(call.args[0]) or ""
+    return qualified.rpartition(".")[2] if qualified.startswith("torch.cuda.") else None
+
+
+def _found(index: Index, call: Node, api: str) -> Told | None:
+    statement = call.statement
+    whole = statement is not None and getattr(statement, "value", None) is call.syntax
+    if api in _COMMANDS and whole and isinstance(statement, ast.Expr):
+        guard = _guard(index, call)
+        if guard is None or not _runs_elsewhere(index, call):
+            return None
+        return _told(call, Fix(Safety.SAFE, "Ask whether CUDA is there first", (_wrapped(index, statement, guard),)))
+    if api == "get_rng_state" and whole and isinstance(statement, ast.Assign):
+        return _state(index, call, statement)
+    if api == "current_device" and whole and isinstance(statement, ast.Assign):
+        return _current_device(index, call, statement)
+    return _device_of(index, call) if api == "device" else None
+
+
+def _guard(index: Index, call: Node) -> str | None:
+    """`torch.cuda.is_available()` as this file spells `torch.cuda`."""
+    assert isinstance(call.syntax, ast.Call)
+    if isinstance(call.syntax.func, ast.Attribute):
+        return f"{ast.unparse(call.syntax.func.value)}.is_available()"
+    return "torch.cuda.is_available()" if binds_torch(index.analysis.module.tree) else None
+
+
+def _wrapped(index: Index, statement: ast.stmt, guard: str) -> Edit:
+    span = index.source.span(statement)
+    return ReplaceStatement(span, f"if {guard}:\n    {index.source.segment(span)}")
+
+
+# What the code around needs, and provides for
+
+
+def _around(call: Node) -> list[Function]:
+    """The methods of the class that a call stands in, or the function, or the script."""
+    owner = call.function.owner
+    return (
+        [one for one in call.function.module.functions if one.owner is owner] if owner is not None else [call.function]
+    )
+
+
+def _needs_cuda_anyway(index: Index, call: Node) -> bool:
+    """Whether the class or the function does with CUDA what no guard around the call would spare it."""
+    if call.function.parent is None:
+        return False
+    if any(_pins(index, one) for one in call.function.nodes if one.op is Op.CALL):
+        return True
+    others = (one for each in _around(call) for one in each.nodes if one.op is Op.CALL)
+    return any(_api(one) in _FAILING and not is_asked(index, one) for one in others)
+
+
+def _pins(index: Index, call: Node) -> bool:
+    """`x.pin_memory()`, `torch.empty(n, pin_memory=True)`, which need an accelerator."""
+    if call.guard:
+        return False
+    pinned = keyword(call, "pin_memory")
+    makes = effect(canonical(name(call.args[0]) or "")) in {Effect.FACTORY, Effect.CONVERSION, Effect.LIKE}
+    return method(call) == "pin_memory" or (makes and pinned is not None and pinned.extra is True)
+
+
+def _runs_elsewhere(index: Index, call: Node) -> bool:
+    """Whether the code around provides for a device that may be another, and nowhere for CUDA alone."""
+    owner = call.function.owner
+    around = owner.syntax if owner is not None else call.function.syntax
+    if _KERNELS.search(ast.unparse(around)) or not _provides_for_others(around):
+        return False
+    return not any(_names_cuda_alone(index, one) for one in _around(call))
+
+
+def _provides_for_others(around: ast.AST) -> bool:
+    """Whether code speaks of a device that is chosen elsewhere."""
+    for node in ast.walk(around):
+        match node:
+            case ast.Attribute(attr="cuda", value=ast.Name(id="torch" | "th")):
+                continue
+            case ast.Name(id=text) | ast.Attribute(attr=text) | ast.arg(arg=text) | ast.keyword(arg=str(text)):
+                if _ELSEWHERE.search(text):
+                    return True
+            case ast.Constant(value="cpu"):
+                return True
+    return False
+
+
+def _names_cuda_alone(index: Index, function: Function) -> bool:
+    """Whether a function takes something to CUDA, or makes it there, without asking."""
+    for call in function.nodes:
+        if call.op is not Op.CALL or is_asked(index, call):
+            continue
+        given = call.args[1:]
+        spelled = any(
+            isinstance(one.extra, str) and one.extra.startswith("cuda") for one in given if one.op is Op.CONST
+        )
+        placed = index.analysis.constraints.births.place_given(call)
+        named = placed is not None and placed.node is not None and is_accelerator(index.analysis, placed.node)
+        if method(call) == "cuda" or spelled or named:
+            return True
+    return False
+
+
+# The state of the generator, the current card, the card of a tensor
+
+
+def _state(index: Index, call: Node, statement: ast.Assign) -> Told | None:
+    """The state of CUDA's generator, saved and, in the same file, given back."""
+    guard = _guard(index, call)
+    if guard is None or _names_cuda_alone(index, call.function):
+        return None
+    target = ast.unparse(statement.targets[0])
+    back = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _gives(one, target)]
+    back = [one for one in back if not is_asked(index, one)]
+    owner = call.function.owner
+    scope = owner.syntax if owner is not None and "." in target else call.function.syntax
+    texts = (
+        one for one in ast.walk(scope) if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Load)
+    )
+    reads = [one for one in texts if ast.unparse(one) == target]
+    statements = [one.statement for one in back]
+    plain = [one for one in statements if isinstance(one, ast.Expr)]
+    if len(reads) > len(back) or len(plain) < len(back):
+        return _told(call, None)
+    edits = tuple(_wrapped(index, one, guard) for one in (statement, *plain))
+    return _told(call, Fix(Safety.SAFE, "Save and restore it only where CUDA is there", edits))
+
+
+def _gives(call: Node, target: str) -> bool:
+    assert isinstance(call.syntax, ast.Call)
+    return [ast.unparse(one) for one in call.syntax.args[:1]] == [target]
+
+
+def _current_device(index: Index, call: Node, statement: ast.Assign) -> Told | None:
+    """`device = torch.cuda.current_device()` in a script."""
+    guard = _guard(index, call)
+    if guard is None or call.function.parent is not None or "device" not in ast.unparse(statement.targets[0]):
+        return None
+    edit = ReplaceExpression(index.source.span(statement.value), f'__node__ if {guard} else "cpu"')
+    return _told(call, Fix(Safety.UNSAFE, "Fall back on the host where CUDA is not there", (edit,)))
+
+
+def _device_of(index: Index, call: Node) -> Told | None:
+    """`with torch.cuda.device(x.device):`, which refuses tensors on the host; `device_of(x)` does nothing for them."""
+    syntax = call.syntax
+    assert isinstance(syntax, ast.Call)
+    if not isinstance(index.parents.get(syntax), ast.withitem) or _KERNELS.search(ast.unparse(call.function.syntax)):
+        return None
+    match syntax:
+        case ast.Call(
+            func=ast.Attribute() as written,
+            args=[ast.Attribute(attr="device", value=ast.Name(id=tensor) as base) as argument],
+            keywords=[],
+        ):
+            parameter = call.function.parameters.get(tensor)
+            if parameter is None or parameter is call.function.self_node or tensor in {"model", "args"}:
+                return None
+            edits = (
+                ReplaceExpression(index.source.span(written), f"{ast.unparse(written.value)}.device_of"),
+                ReplaceExpression(index.source.span(argument), index.text(base)),
+            )
+            return _told(call, Fix(Safety.SAFE, f"Follow `{tensor}`, wherever it is", edits))
+    return None
+
+
+def _told(call: Node, fix: Fix | None) -> Told:
+    assert isinstance(call.syntax, ast.Call)
+    text = ast.unparse(call.syntax.func)
+    message = f"`{text}(…)` needs CUDA, but nothing here asks whether it is there"
+    return Told(call.syntax, message, fix, None if fix else "ask `torch.cuda.is_available()` first")
