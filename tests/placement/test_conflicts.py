@@ -11,6 +11,56 @@ from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 
 APART = {
+    # modules and what stands around them
+    "a module that is told the device in its options by name": """
+        from nets import Net
+        def main(loader, device, options):
+            net = Net(device=device, **options)
+            net.eval()
+            for x in loader:
+                net(x.to(device))
+    """,
+    "a function that finds a device is none": """
+        from nets import Net, find_device
+        def main(path):
+            net = Net(3)
+            net.load_state_dict(torch.load(path, map_location=find_device()))
+            return net
+    """,
+    "a module that a method of a class of this file moves": """
+        from nets import Net
+        class Trainer:
+            def __init__(self, net):
+                self.net = net.cuda()
+        def main():
+            device = torch.device("cuda")
+            net = Net(3)
+            net.load_state_dict(torch.load("net.pt"))
+            return Trainer(net)
+    """,
+    "a part of a module that is read, given to an object of a module": """
+        from nets import Net, Head
+        def main(x):
+            device = torch.device("cuda")
+            head = Head(3)
+            head.eval()
+            net = Net(head).to(device)
+            return net(x.to(device))
+    """,
+    "what a wrapped module gets": """
+        from torch.utils.data import DataLoader
+        def main(data, device):
+            net = nn.DataParallel(nn.Linear(3, 3))
+            net.to(device)
+            for x in DataLoader(data):
+                net(x)
+    """,
+    "a method of modules that configures the optimizer, and what a table evaluates": """
+        def main(table, device):
+            device = torch.device("cuda")
+            total = table.eval("a + b")
+            return total
+    """,
     # guards
     "moved under the flag, both": """
         def main(model, data, use_cuda):
@@ -344,6 +394,86 @@ APART = {
 }
 
 MEETS = {
+    # modules and what stands around them
+    "a module of an unread class beside a declared device": (
+        """
+        from nets import Net
+        def main(model_path):
+            device = torch.device("cuda")
+            net = Net(3)
+            net.load_state_dict(torch.load(model_path, map_location=device))
+            return net
+    """,
+        ["Net(3)"],
+    ),
+    "of one of several classes": (
+        """
+        import nets
+        def main(loader, big):
+            device = torch.device("cuda")
+            Net = nets.Big if big else nets.Small
+            net = Net(3)
+            net.load_state_dict(torch.load("net.pt"))
+            for x in loader:
+                net(x.to(device))
+    """,
+        ["Net(3)"],
+    ),
+    "one that another function makes and moves": (
+        """
+        from nets import Net
+        def first(x):
+            net = Net(3)
+            net.eval()
+            net = net.cuda()
+            return net(x)
+        def second(x):
+            net = Net(3)
+            net.eval()
+            return net(x)
+    """,
+        ["Net(3)"],
+    ),
+    "made of options, some of which may name a device": (
+        """
+        from nets import Net
+        def main(loader, device, options):
+            net = Net(**options)
+            net.eval()
+            for x in loader:
+                net(x.to(device))
+    """,
+        ["Net(**options)"],
+    ),
+    "given to a trainer, which is not read, and moved by another function": (
+        """
+        from trainers import Finder
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(3, 3)
+        def first(loader):
+            net = Net().cuda()
+            Finder(net).run(loader)
+        def second(loader):
+            net = Net()
+            Finder(net).run(loader)
+    """,
+        ["Net()"],
+    ),
+    "what a module gets that is wrapped where there are several devices": (
+        """
+        from torch.utils.data import DataLoader
+        def main(data, device):
+            net = nn.Linear(3, 3)
+            if torch.cuda.device_count() > 1:
+                net = nn.DataParallel(net)
+            net.to(device)
+            for x in DataLoader(data):
+                net(x)
+    """,
+        ["x"],
+    ),
     # guards
     "moved under the flag, but one": (
         """

@@ -124,6 +124,59 @@ PLACES = {
         """,
         "    G.to(device)\n    D.to(device)\n    D.eval()\n",
     ),
+    "a module, behind the device that it waits for": (
+        """
+        from nets import Net
+        def main(loader):
+            net = Net()
+            net.eval()
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net.load_state_dict(torch.load("net.pt"))
+            for x in loader:
+                net(x.to(device))
+        """,
+        '    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n    net.to(device)\n',
+    ),
+    "a module, behind the branches that make it": (
+        """
+        from nets import Big, Small
+        def main(loader, device, big):
+            if big:
+                net = Big()
+            else:
+                net = Small()
+            net.load_state_dict(torch.load("net.pt"))
+            for x in loader:
+                net(x.to(device))
+        """,
+        "        net = Small()\n    net.to(device)\n",
+    ),
+    "a module, in its wrapper": (
+        """
+        from nets import Net
+        def main(loader):
+            net = Net()
+            net.load_state_dict(torch.load("net.pt"))
+            net = nn.DataParallel(net)
+            for x in loader:
+                net(x)
+        """,
+        "    net = nn.DataParallel(net).cuda()\n",
+    ),
+    "an attribute, in the display": (
+        """
+        class Trainer:
+            def __init__(self, net, gpu):
+                self.net = net
+                self.one, self.zero = torch.ones(3), torch.zeros(3)
+                if gpu:
+                    self.net.cuda()
+                    self.one, self.zero = self.one, self.zero.cuda()
+            def train(self, x):
+                return F.mse_loss(self.net(x.cuda()), self.one)
+        """,
+        "self.one, self.zero = self.one.cuda(), self.zero.cuda()\n",
+    ),
     "a buffer": (
         """
         class Net(nn.Module):

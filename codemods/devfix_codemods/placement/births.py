@@ -27,10 +27,10 @@ from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
-from devfix_codemods.placement.naming import says_host
+from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.operands import Operands, is_index
 from devfix_codemods.placement.outside import Outside
-from devfix_codemods.placement.ownership import owned
+from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where
 from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.roots import Roots
@@ -70,7 +70,8 @@ class Births:
         self._roots = Roots(module, kinds)
         self._targets = Targets(kinds, undone)
         self._moves = Moves(kinds, graph, calls, self._targets, self._roots)
-        self._modules = Modules(module, kinds, graph, self.defaults, self._moves, self._roots, self.owned)
+        handed = handed_over(module, kinds)
+        self._modules = Modules(module, kinds, graph, self.defaults, self._moves, self._roots, self.owned, handed)
         self._operands = Operands(kinds, self._moves)
         self._factories = Factories(self, self._moves)
         self._readers = Readers(self)
@@ -153,8 +154,8 @@ class Births:
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
         elif callee.op is Op.CLASS and isinstance(callee.extra, Class):
             self._modules.of_class(node, callee.extra)
-        elif callee.op is Op.GLOBAL or (callee.op is Op.ATTR and node not in self.calls):
-            if str(callee.extra)[:1].isupper() and self.kinds.is_module(node):
+        elif callee.op in {Op.GLOBAL, Op.PHI} or (callee.op is Op.ATTR and node not in self.calls):
+            if sounds_like_class(callee) and self.kinds.is_module(node):
                 self._modules.of_unread(node)
             elif callee.op is Op.ATTR:
                 self._method(node, callee.args[0], str(callee.extra))

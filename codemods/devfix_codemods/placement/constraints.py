@@ -395,12 +395,13 @@ class Constraints:
         if self.kinds.of(node) in _PLACELESS or self.births.is_moving_call(node) or self.births.is_encoding(node):
             return
         if self.kinds.is_module(callee):
-            if self.births.scatters(callee):
-                self.graph.meets(callee, node, "module-call", node.guard)
-                return
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
             link = "loss-call" if self.kinds.losses_of(callee) else link
             self.graph.meets(callee, node, link, node.guard)
+            scatters = self.births.scatters(callee)
+            if scatters == "always":
+                return
+            link = "maybe-scattered" if scatters == "maybe" else link
         else:
             by_module = callee.op is Op.ATTR and self._is_part_of_module(callee)
             link = self._strength_of_call(node, "module-call-by-use" if by_module else "unknown-call")

@@ -88,7 +88,9 @@ class Escapes:
             return effect(canonical(names(callee)[0])) is None
         if callee.op is not Op.ATTR:
             return not self._births.kinds.is_module(callee)
-        return callee.args[0] is alias and callee.extra not in _KNOWN and method_effect(str(callee.extra)) is None
+        if callee.args[0] is not alias or callee.extra in _KNOWN or str(callee.extra).startswith(_SETTING):
+            return False
+        return method_effect(str(callee.extra)) is None
 
     @cached_property
     def _moved_by_name(self) -> set[str]:
@@ -119,3 +121,18 @@ def _bases(node: Node) -> Iterator[Node]:
 _READS = frozenset({"field", "global"})
 _KNOWN = rows.MODULE_ONLY | frozenset({"load_state_dict", "zero_grad", "apply", "eval", "forward", "load_weights"})
 """Methods of modules that move nothing."""
+_SETTING = (
+    "set_",
+    "init",
+    "_init",
+    "load_",
+    "save",
+    "freeze",
+    "unfreeze",
+    "reset_",
+    "add_",
+    "resize_",
+    "print_",
+    "enable_",
+)
+"""How the names of methods begin that set something in a module, and leave it where it is."""

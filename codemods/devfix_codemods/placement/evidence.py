@@ -102,11 +102,16 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
         kinds.say(base, Kind.TENSOR)
     if method in rows.MODULE_ONLY:
         kinds.say(base, Kind.MODULE, 3)
+    if method == "eval" and len(call.args) == 1:  # that of a table gets an expression
+        kinds.say(base, Kind.MODULE, 1)
+        kinds.stateful.append(base)
     if method in _STATEFUL:
         kinds.stateful.append(base)
         if method == "load_state_dict":
             kinds.say(base, Kind.MODULE, 1)
-    if method in {"step", "zero_grad"} or "optim" in method or "_lr" in method:
+    if method == "configure_optimizers":
+        kinds.say(base, Kind.MODULE, 1)
+    elif method in {"step", "zero_grad"} or "optim" in method or "_lr" in method:
         kinds.say(base, Kind.OPTIMIZER, 1)
     if method == "backward":
         kinds.say(base, Kind.TENSOR, 3)
@@ -142,7 +147,7 @@ _TAKING_TENSORS = frozenset({Effect.LIKE, Effect.MEET, Effect.SAME})
 _NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
 """What says nothing of its kind by itself."""
 _KEYWORDS: dict[object, Kind] = {"device": Kind.DEVICE, "dtype": Kind.DTYPE}
-_STATEFUL = frozenset({"parameters", "named_parameters", "state_dict", "load_state_dict"})
+_STATEFUL = frozenset({"parameters", "named_parameters", "state_dict", "load_state_dict", "configure_optimizers"})
 """Methods that ask for the parameters, or the state, of modules."""
 _CASTS = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "detach", "clone"})
 _SELF_METHODS = _CASTS | {"eval", "train", "requires_grad_", "share_memory", "apply"}

@@ -14,6 +14,7 @@ from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain import PlainAttributes
+from devfix_codemods.placement.together import Together, supports
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -43,18 +44,11 @@ class Families:
         self._twins()
         self._fields()
         self._twin_loops()
-        self._made_together()
+        Together(self._births).all()
         self._factories_together()
         self._unused_devices()
         PlainAttributes(self._births).all()
         self._copied_to_host()
-
-    def _supports(self, member: Node, moved: dict[Node, list[Node]], sort: str) -> None:
-        """`member` belongs where the nearest of those that are `moved` goes."""
-        nearest = min(moved, key=lambda each: abs(each.index - member.index))
-        move = moved[nearest][-1]
-        link = f"{sort}-{('one', 'two', 'many')[min(len(moved), 3) - 1]}"
-        self._graph.supports(member, move, link, move.guard)
 
     # Rows
 
@@ -89,7 +83,7 @@ class Families:
         for one in rest if modules else ():
             if self._kinds.is_module(one) and one.op is Op.ITEM and one not in self._births.owned:
                 self._births.made_beside(one)
-                self._supports(one, modules, "family")
+                supports(self._graph, one, modules, "family")
         moved = {one: moves for one, moves in moved.items() if one not in modules}
         for one in rest if moved else ():
             kind = self._kinds.of(one)
@@ -97,7 +91,7 @@ class Families:
                 lonely = one.op is Op.PARAM and len(moved) == 1
                 self._births.beside_moved(one, base, "parameter-beside-moved" if lonely else "unpacked-beside-moved")
                 if kind is Kind.TENSOR:
-                    self._supports(one, moved, "family")
+                    supports(self._graph, one, moved, "family")
 
     def _is_moved_later(self, node: Node) -> bool:
         """`mask = (1 - x.float()).to(device)`: what is computed of a value is moved in its stead."""
@@ -164,7 +158,7 @@ class Families:
                     }
                     if moved and isinstance(value, ast.Call | ast.Subscript):
                         births.beside_moved(node, None)
-                        self._supports(node, moved, "twin")
+                        supports(self._graph, node, moved, "twin")
 
     def _twin_loops(self) -> None:
         """What one loop over a loader moves, others move that call it the same."""
@@ -178,7 +172,7 @@ class Families:
             for one in twins if moved else ():
                 if one not in moved and one in self._births.used:
                     self._births.beside_moved(one, None)
-                    self._supports(one, moved, "loop")
+                    supports(self._graph, one, moved, "loop")
 
     # Attributes
 
@@ -208,7 +202,7 @@ class Families:
                 continue
             field = owner.field_of(attribute)
             self._births.beside_moved(field, None)
-            self._supports(field, {node: [node] for node in moved.values()}, "family")
+            supports(self._graph, field, {node: [node] for node in moved.values()}, "family")
 
     def _copied_to_host(self) -> None:
         """What is copied to the host was on a device, and so was what numpy reads beside it."""
@@ -222,27 +216,7 @@ class Families:
                     self._births.was_elsewhere(near)
                     self._graph.supports(node, near, link, node.guard)
 
-    # Modules and factories
-
-    def _made_together(self) -> None:
-        """Modules that one function makes, some of which it moves; and those that are made where values are moved."""
-        groups: dict[Function, list[Node]] = defaultdict(list)
-        for node, sources in self._graph.sources.items():
-            if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
-                groups[node.function].append(node)
-        for function, members in groups.items():
-            moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
-            rest = [one for one in members if one not in moved]
-            for one in rest:
-                if moved:
-                    self._supports(one, moved, "family")
-                elif (near := self._move_in(function)) is not None:
-                    self._graph.supports(one, near, "made-beside-moves", near.guard)
-
-    def _move_in(self, function: Function) -> Node | None:
-        """A move to a device in a function."""
-        births = self._births
-        return next((one for one in function.nodes if births.is_move(one) and births.is_elsewhere(one)), None)
+    # Factories
 
     def _unused_devices(self) -> None:
         """A function that is told a device, and does not use it, forgot what it makes."""
@@ -276,7 +250,7 @@ class Families:
         for function, members in bare.items():
             beside = told.get(function)
             for one in members if beside else ():
-                self._supports(one, {each: [each] for each in beside or ()}, "factories")
+                supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
 
 
 def _joins(node: Node) -> bool:

@@ -9,7 +9,7 @@ from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moves import Moves
-from devfix_codemods.placement.naming import sounds_like_runner
+from devfix_codemods.placement.naming import sounds_like_options, sounds_like_runner
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
 
@@ -26,6 +26,7 @@ class Modules:
         moves: Moves,
         roots: Roots,
         owned: set[Node],
+        handed: set[Node],
     ) -> None:
         self._module = module
         self._kinds = kinds
@@ -34,6 +35,7 @@ class Modules:
         self._moves = moves
         self._roots = roots
         self._owned = owned
+        self._handed = handed
         self._places_itself = {one for one in module.classes if _constructor_places(one)}
         self._parallel: list[Node] = []
 
@@ -47,7 +49,8 @@ class Modules:
     def of_class(self, node: Node, made: Class) -> None:
         """An object of a class of this file."""
         if made in self._kinds.module_classes and made not in self._places_itself:
-            self._made(node, "module-made" if self._holds_tensors(made) else "maybe-bare")
+            holds = self._holds_tensors(made) or self._kinds.has_parameters(node)
+            self._made(node, "module-made" if holds else "maybe-bare")
 
     def of_library(self, node: Node, qualified: str) -> None:
         """A module that something makes which is imported, and not known."""
@@ -86,7 +89,7 @@ class Modules:
             or self._roots.same_module(node) is not None
         ):
             return
-        if has_device(node):
+        if keyword(node, "device") is not None:
             self._moves.placed(node)
             return
         if keyword(node, "map_location") is not None:
@@ -98,7 +101,12 @@ class Modules:
             return
         if link == "built-by-unknown" and not node.args[1:]:
             link = "used-as-module"
-        self._graph.add(Source(node, HOST, Birth.MODULE, (link,)))
+        links = [link]
+        if has_device(node):
+            links.append("given-options")
+        if node in self._handed:
+            links.append("handed-over")
+        self._graph.add(Source(node, HOST, Birth.MODULE, tuple(links)))
 
     def _is_told(self, node: Node) -> bool:
         """Whether what makes a module gets a device, by position or by a keyword that speaks of one: `gpu=0`."""
@@ -159,7 +167,7 @@ class Modules:
         return (
             len(node.args) == 2
             and node.extra == (None,)
-            and node.args[1].op in _GIVEN
+            and (node.args[1].op in _GIVEN or sounds_like_options(node.args[1]))
             and self._kinds.of(node.args[1]) is None
         )
 
@@ -185,38 +193,46 @@ class Modules:
         root = next(iter(self._roots.of(module)), module)
         return root.op is Op.CALL and any(one.startswith("torch") for one in names(root.args[0]))
 
-    def scatters(self, module: Node) -> bool:
-        """Whether a module takes what it gets to its own devices: `DataParallel`."""
-        return any(
-            one.op is Op.CALL and any(each.endswith("DataParallel") for each in names(one.args[0]))
-            for one in (module, *self._wrapped(module))
-        )
-
-    def _wrapped(self, module: Node) -> list[Node]:
-        """What a module may be, through choices, moves and attributes."""
-        found: list[Node] = []
-        pending = [module]
-        while pending and len(found) < MOST_WRAPPED:
+    def scatters(self, module: Node) -> str | None:
+        """Whether a module takes what it gets to its own devices, as `DataParallel` does: `always`, `maybe`, or not."""
+        found: set[bool] = set()
+        pending, seen = [module], set[Node]()
+        while pending and len(seen) < MOST_WRAPPED:
             one = pending.pop()
-            if one not in found:
-                found.append(one)
-                pending += self._same(one)
-        return found
+            if one in seen:
+                continue
+            seen.add(one)
+            same = self._same(one)
+            if one.op is Op.CALL and any(each.endswith("DataParallel") for each in names(one.args[0])):
+                found.add(True)
+            elif same:
+                pending += same
+            else:
+                found.add(False)
+        return "always" if found == {True} else "maybe" if True in found else None
 
     def _same(self, node: Node) -> tuple[Node, ...]:
         """What a module is the same as."""
-        if node.op in {Op.PHI, Op.AFTER}:
+        if node.op is Op.PHI:
             return node.args
+        if node.op is Op.AFTER:
+            return node.args[:1]
+        if node.op is Op.GLOBAL:
+            found = self._module.top.finals.get(str(node.extra))
+            return (found,) if found is not None else ()
         callee = node.args[0] if node.op is Op.CALL else node
         if node.op is Op.CALL and callee.op is Op.ATTR and callee.extra in {"to", "cuda", "eval", "train"}:
             return (callee.args[0],)
         if node.op is not Op.ATTR or (owner := self._kinds.class_of(node.args[0])) is None:
             return ()
         return tuple(
-            store.value
+            value
             for function in self._module.functions
-            for store in function.stores
-            if store.is_attribute and store.key == str(node.extra) and self._kinds.class_of(store.base) is owner
+            for stored, value in function.finals.items()
+            if not isinstance(stored, str)
+            and stored[1] == str(node.extra)
+            and value is not node
+            and self._kinds.class_of(stored[0]) is owner
         )
 
 
@@ -245,7 +261,7 @@ def _holds_bare_ones(node: Node, qualified: str) -> bool:
 
 
 MODULE = Place(Where.MODULE)
-MOST_WRAPPED = 12
+MOST_WRAPPED = 20
 _PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantization_config"})
 """Keywords of `from_pretrained` that place what it loads."""
 _GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})

@@ -23,6 +23,7 @@ _FILES = re.compile(
     r"|(?:process(?:ing|or)|transform|dataset|loader|image|audio|video|seriali[sz])[^/]*$"
 )
 _OF_HOST = re.compile(r"(?i)(^|_)(cpu|host)(_|$)")
+_OPTIONS = re.compile(r"(?i)pars|arg|opt|cfg|conf|param|setting|flag")
 
 
 def sounds_otherwise(node: Node) -> bool:
@@ -86,3 +87,17 @@ def speaks_of_host(word: str) -> bool:
 def is_for_tests_or_data(path: str) -> bool:
     """Whether a file is one of tests, whose machine is known, or one that makes and reads data on the host."""
     return _FILES.search(path.replace("\\", "/")) is not None
+
+
+def sounds_like_options(node: Node) -> bool:
+    """Whether what makes a value speaks of options: `parser.parse_args()`, `load_config(path)`."""
+    callee = node.args[0].syntax if node.op is Op.CALL else None
+    return isinstance(callee, ast.expr) and _OPTIONS.search(ast.unparse(callee)) is not None
+
+
+def sounds_like_class(callee: Node) -> bool:
+    """Whether what is called is named as classes are: `Net`, or each of several, as in `a.Big if big else a.Small`."""
+    return all(
+        isinstance(one.extra, str) and one.extra.rpartition(".")[2][:1].isupper()
+        for one in (callee.args if callee.op is Op.PHI else (callee,))
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds
@@ -11,20 +11,46 @@ from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds
 def owned(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Node]:
     """The values that modules of one file own."""
     found: set[Node] = set()
+    called = _called(module, kinds)
     for function in module.functions:
-        for value in _taken_over(function, kinds):
+        for value in _taken_over(function, kinds, called):
             _own(value, calls, found)
     return found
 
 
-def _taken_over(function: Function, kinds: Kinds) -> Iterator[Node]:
+def handed_over(module: Module, kinds: Kinds) -> set[Node]:
+    """The values that are given to objects of classes that are not read, which are no modules themselves: a trainer may
+    move what it gets."""
+    called = _called(module, kinds)
+    return {one for node in module.nodes() if _is_object(node, kinds, called) for one in node.args[1:]}
+
+
+def _called(module: Module, kinds: Kinds) -> set[Node]:
+    """What stands for all that is called in a file."""
+    return {kinds.find(node.args[0]) for node in module.nodes() if node.op is Op.CALL}
+
+
+def _is_object(call: Node, kinds: Kinds, called: set[Node]) -> bool:
+    """Whether a call makes an object of an unread class that nothing here uses as a module."""
+    found = name(call.args[0]) if call.op is Op.CALL else None
+    if found is None or effect(canonical(found)) is not None or not found.rpartition(".")[2][:1].isupper():
+        return False
+    return not kinds.says(call, Kind.MODULE) and kinds.find(call) not in called
+
+
+def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator[Node]:
     """What a function gives to modules."""
     for store in function.stores:
         owner = kinds.class_of(store.base)
         if store.is_attribute and (_may_be_module(owner, kinds) or kinds.is_module(store.base)):
             yield store.value
     for node in function.nodes:
-        if node.op is Op.CALL and _takes_over(node):
+        if (
+            node.op is Op.CALL
+            and _takes_over(node)
+            and not _is_object(node, kinds, called)
+            and not _is_read(node, kinds)
+        ):
             yield from node.args[1:]
     if function.owner in kinds.module_classes:
         yield from (value for value, _ in function.returns)
@@ -36,6 +62,12 @@ def _may_be_module(owner: Class | None, kinds: Kinds) -> bool:
         return owner is not None
     bases = [one for each in owner.lineage() for one in each.bases]
     return any(names(one) and names(one)[0].rpartition(".")[2] not in PLAIN_BASES for one in bases)
+
+
+def _is_read(call: Node, kinds: Kinds) -> bool:
+    """Whether a call makes an object of a class of this file that is no module: what it does with its parts is read."""
+    made = call.args[0].extra
+    return call.args[0].op is Op.CLASS and isinstance(made, Class) and not _may_be_module(made, kinds)
 
 
 def _takes_over(call: Node) -> bool:

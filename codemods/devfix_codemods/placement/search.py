@@ -89,7 +89,7 @@ class Conflict:
 
 _SUPPORTING = (
     *("family", "twin", "loop-", "factories", "filled-with"),
-    *("made-beside", "other-path", "unused", "fits"),
+    *("made-beside", "other-path", "unused", "fits", "modules"),
 )
 """Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}

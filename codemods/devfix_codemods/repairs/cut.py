@@ -1,11 +1,16 @@
 """One cut, and how operations spell what they are given."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from devfix_codemods.edits.operations import Edit
-from devfix_codemods.ir import Node
-from devfix_codemods.repairs.points import before
+from devfix_codemods.edits.operations import Edit, InsertStatement
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.devices import Suffix
+from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +53,25 @@ def row_of(syntax: ast.AST) -> list[ast.expr]:
     if isinstance(syntax, ast.Tuple) and isinstance(syntax.ctx, ast.Load):
         return syntax.elts
     return [*syntax.args, *(one.value for one in syntax.keywords)] if isinstance(syntax, ast.Call) else []
+
+
+def behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[Cut]:
+    """`z = torch.rand(3)`, and behind it `if use_cuda: z = z.cuda()`."""
+    node = conflict.birth.node
+    match node.statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if value is node.syntax:
+            name = ast.unparse(target)
+            edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
+            yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
+
+
+def called(analysis: Analysis, node: Node, point: Point) -> str | None:
+    """What a value, or what a conversion made of it, is called at a point."""
+    roots = analysis.constraints.births.roots
+    for key, one in point.environment.items():
+        if one is node or (one.op is not Op.PARAM and roots(one) == {node}):
+            if isinstance(key, str):
+                return key
+            if key[0].function.self_node is key[0] and not key[1].startswith("["):
+                return f"{key[0].extra}.{key[1]}"
+    return None

@@ -19,11 +19,12 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import as_buffer, kept
 from devfix_codemods.repairs.callers import suits_callers
-from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax, row_of
+from devfix_codemods.repairs.cut import Cut, behind_making, called, name_at, operand_syntax, row_of
 from devfix_codemods.repairs.devices import Suffix, suffixes
 from devfix_codemods.repairs.elements import at_part, before_use, for_use, is_given, rebuilt
 from devfix_codemods.repairs.halves import leaves_half
 from devfix_codemods.repairs.kept import is_kept_for_all
+from devfix_codemods.repairs.modules import beside_module, made_module
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.repairs.readers import copies
 from devfix_codemods.repairs.siblings import count_moved, is_container, like_siblings
@@ -94,6 +95,11 @@ def _is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     node, meeting = conflict.birth.node, conflict.meeting
     if conflict.birth.birth not in {Birth.LOADER, Birth.SIBLING} or analysis.kinds.of(node) is Kind.TENSOR:
         return True
+    alike = ("loop-", "twin-")
+    if any(one.link.startswith(alike) for one in analysis.graph.edges[node]) and not any(
+        one.startswith(alike) for one in conflict.links
+    ):
+        return True  # others of its name, or its making, are moved, and it is needed there
     if meeting is None or (meeting.before is None and node not in meeting.node.args):
         return False
     operand = meeting.before.node if meeting.before is not None else node
@@ -139,27 +145,18 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     if is_kept_for_all(analysis, node):
         yield from _at_meeting(analysis, source, conflict)
         return
+    yield from _in_display(analysis, source, conflict)
     point = before(node)
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.device is not None:
             edit = _with_device(source, call, suffix.device)
             yield Cut((edit,), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
-            yield from _behind_making(source, conflict, suffix)
+            yield from behind_making(source, conflict, suffix)
     yield from _at_call(analysis, source, conflict)
     yield from _in_row(source, conflict)
     yield from _at_meeting(analysis, source, conflict)
     yield from _beside_sibling(analysis, source, conflict)
-
-
-def _behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[Cut]:
-    """`z = torch.rand(3)`, and behind it `if use_cuda: z = z.cuda()`."""
-    node = conflict.birth.node
-    match node.statement:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if value is node.syntax:
-            name = ast.unparse(target)
-            edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
-            yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
 
 
 def _with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
@@ -197,6 +194,7 @@ def _array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[C
     if legacy is not None:
         yield legacy
         return
+    yield from _in_display(analysis, source, conflict)
     yield from _wrapped(analysis, source, conflict)
 
 
@@ -220,7 +218,7 @@ def _wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
         return
     for suffix in suffixes(analysis, conflict, point):
         if suffix.test is not None:
-            yield from _behind_making(source, conflict, suffix)
+            yield from behind_making(source, conflict, suffix)
             continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{suffix.text}")
         yield Cut((edit,), f"Move it: `{suffix.text}`", harmless=suffix.follows)
@@ -320,6 +318,22 @@ def _in_row(source: Source, conflict: Conflict) -> Iterator[Cut]:
             yield Cut((edit,), f"Move `{name}` as well")
 
 
+def _in_display(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`self.x, self.y.cuda()`: where another one is moved in a display, wherever the conflict ends."""
+    births, node = analysis.constraints.births, conflict.birth.node
+    for row in node.function.nodes:
+        if row.op is not Op.SEQUENCE or row.extra != "tuple" or node not in row.args or row.statement is None:
+            continue
+        moved = [one for one in row.args if births.is_move(one) and births.is_elsewhere(one)]
+        suffix = _text_of_move(moved[0]) if moved else None
+        if suffix is None or not isinstance(row.syntax, ast.Tuple):
+            continue
+        element = row.syntax.elts[row.args.index(node)]
+        if isinstance(element, ast.Name | ast.Attribute):
+            edit = ReplaceExpression(source.span(element), f"__node__{suffix}")
+            yield Cut((edit,), f"Move `{ast.unparse(element)}` as well")
+
+
 def _text_of_move(move: Node) -> str | None:
     if isinstance(move.syntax, ast.Call) and isinstance(move.syntax.func, ast.Attribute):
         return f".{move.syntax.func.attr}{ast.unparse(move.syntax)[len(ast.unparse(move.syntax.func)) :]}"
@@ -335,25 +349,13 @@ def _beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> I
     point = after(move) if simple else None
     if point is None or not _rebinds(move.statement):
         return
-    name = _called(analysis, node, point)
+    name = called(analysis, node, point)
     if name is None or _used_between(node, move):
         return
     for suffix in suffixes(analysis, conflict, point):
         edit = InsertStatement(source.span(move.statement), "after", suffix.statement(name))
         yield Cut((edit,), f"Move `{name}` beside it")
         return
-
-
-def _called(analysis: Analysis, node: Node, point: Point) -> str | None:
-    """What a value, or what a conversion made of it, is called at a point."""
-    roots = analysis.constraints.births.roots
-    for key, one in point.environment.items():
-        if one is node or (one.op is not Op.PARAM and roots(one) == {node}):
-            if isinstance(key, str):
-                return key
-            if key[0].function.self_node is key[0] and not key[1].startswith("["):
-                return f"{key[0].extra}.{key[1]}"
-    return None
 
 
 def _rebinds(statement: ast.stmt) -> bool:
@@ -410,47 +412,16 @@ def _target(node: Node) -> str | None:
     return None
 
 
-# Modules and encodings
+# Modules
 
 
 def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    yield from _beside_sibling_module(analysis, source, conflict)
+    yield from beside_module(analysis, source, conflict)
     if conflict.birth.node.op is Op.ITEM:
         yield from _beside_sibling(analysis, source, conflict)
         yield from _behind_birth(analysis, source, conflict)
         return
-    yield from _wrapped_module(analysis, source, conflict)
-
-
-def _wrapped_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    node = conflict.birth.node
-    point = before(node)
-    if not isinstance(node.syntax, ast.expr) or point is None:
-        return
-    for suffix in suffixes(analysis, conflict, point):
-        text = suffix.text.replace(", non_blocking=True", "")
-        if suffix.test is not None:
-            yield from _behind_making(source, conflict, suffix)
-            continue
-        edit = ReplaceExpression(source.span(node.syntax), f"__node__{text}")
-        yield Cut((edit,), f"Move the module: `{text}`")
-
-
-def _beside_sibling_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`D.to(device)` behind `G.to(device)`, under the same condition."""
-    move, node = conflict.end.node, conflict.birth.node
-    if move.op is not Op.AFTER or move.function is not node.function or move.statement is None:
-        return
-    point = after(move)
-    if point is None or not isinstance(move.statement, ast.Expr):
-        return
-    name = _called(analysis, node, point)
-    if name is None:
-        return
-    for suffix in suffixes(analysis, conflict, point):
-        edit = InsertStatement(source.span(move.statement), "after", f"{name}{suffix.text}")
-        yield Cut((edit,), f"Move `{name}` beside it")
-        return
+    yield from made_module(analysis, source, conflict)
 
 
 # Readers

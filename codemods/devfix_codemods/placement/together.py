@@ -1,0 +1,96 @@
+"""Modules that are made together, beside moves, beside a device, or as others are that are moved."""
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import key
+from devfix_codemods.placement.graph import Birth, Graph
+from devfix_codemods.placement.naming import sounds_like_class
+from devfix_codemods.placement.places import Where, place_of
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+
+class Together:
+    """Says of the modules of one file where they belong, by what stands around them."""
+
+    def __init__(self, births: "Births") -> None:
+        self._births = births
+        self._graph = births.graph
+        self._kinds = births.kinds
+
+    def all(self) -> None:
+        groups: dict[Function, list[Node]] = defaultdict(list)
+        for node, sources in self._graph.sources.items():
+            if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
+                groups[node.function].append(node)
+        twins = self._moved_twins()
+        for members in groups.values():
+            moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
+            for one in members:
+                if one not in moved:
+                    self._belongs(one, moved, twins.get(_maker(one), []))
+
+    def _belongs(self, module: Node, moved: dict[Node, list[Node]], twins: list[Node]) -> None:
+        function = module.function
+        if moved:
+            supports(self._graph, module, moved, "modules")
+        elif (near := self._move_in(function)) is not None:
+            self._graph.supports(module, near, "made-beside-moves", near.guard)
+        elif (device := self._device_of(function)) is not None:
+            self._births.wanted_at(device)
+            self._graph.supports(module, device, "made-beside-device", device.guard)
+        if twins:
+            self._graph.supports(module, twins[-1], "twin-made", twins[-1].guard)
+
+    def _move_in(self, function: Function) -> Node | None:
+        """A move to a device in a function."""
+        births = self._births
+        return next((one for one in function.nodes if births.is_move(one) and births.is_elsewhere(one)), None)
+
+    def _moved_twins(self) -> dict[object, list[Node]]:
+        """The moves of modules, by what makes them."""
+        found: dict[object, list[Node]] = defaultdict(list)
+        for module, moves in self._births.movers.items():
+            if module.op is Op.CALL and self._kinds.is_module(module) and _is_class(module.args[0]):
+                found[_maker(module)] += [one for one in moves if self._births.is_elsewhere(one)]
+        return found
+
+    # Devices at hand
+
+    def _device_of(self, function: Function) -> Node | None:
+        """A device that a function declares, or is told, or finds around it, or in its object."""
+        around: Function | None = function
+        while around is not None:
+            for bound, node in around.finals.items():
+                if isinstance(bound, str) and self._is_device(bound, node):
+                    return node
+            around = around.parent
+        owner = function.owner
+        return next((owner.field_of(one) for one in ("device", "_device") if owner.sets(one)), None) if owner else None
+
+    def _is_device(self, bound: str, node: Node) -> bool:
+        if "device" not in bound or "devices" in bound or node in self._births.callees:
+            return False
+        place = place_of(node, self._kinds)
+        return place is not None and place.where is Where.DEVICE
+
+
+def _maker(module: Node) -> object:
+    """What makes a module: a class, or a function, under whatever name."""
+    callee = module.args[0] if module.op is Op.CALL else module
+    return callee.extra if callee.op is Op.CLASS else key(callee)
+
+
+def _is_class(callee: Node) -> bool:
+    return callee.op is Op.CLASS or sounds_like_class(callee)
+
+
+def supports(graph: Graph, member: Node, moved: dict[Node, list[Node]], sort: str) -> None:
+    """`member` belongs where the nearest of those that are `moved` goes."""
+    nearest = min(moved, key=lambda each: abs(each.index - member.index))
+    move = moved[nearest][-1]
+    link = f"{sort}-{('one', 'two', 'many')[min(len(moved), 3) - 1]}"
+    graph.supports(member, move, link, move.guard)
