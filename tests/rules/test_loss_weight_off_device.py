@@ -52,9 +52,9 @@ def test_silent(rule, program: str) -> None:
     assert rule.findings(HEAD + program) == ()
 
 
-def test_a_loss_is_moved_with_its_weights(rule) -> None:
+def test_the_weights_are_made_where_the_loss_is_computed(rule) -> None:
     program = f"{HEAD}device = torch.device('cuda')\ncriterion = nn.CrossEntropyLoss(torch.ones(3))\n{END}"
-    assert "criterion = nn.CrossEntropyLoss(torch.ones(3)).to(device)\n" in rule.fixed(program)
+    assert "criterion = nn.CrossEntropyLoss(torch.ones(3, device=" in rule.fixed(program)
     assert rule.safeties(program) == [Safety.SAFE]
 
 
@@ -65,7 +65,9 @@ def test_a_loss_that_a_trainer_keeps(rule) -> None:
         "    def step(self, x, y):\n        x, y = x.to(self.device), y.to(self.device)\n"
         "        return self.loss(self.model(x), y)\n"
     )
-    assert "self.loss = nn.CrossEntropyLoss(weight=torch.ones(3)).to(device)\n" in rule.fixed(program)
+    assert "self.loss = nn.CrossEntropyLoss(weight=torch.ones(3, device=self.device))\n" in rule.fixed(
+        program, unsafe=True
+    )
 
 
 def test_a_loss_that_goes_by_another_name(rule) -> None:
@@ -77,7 +79,7 @@ def test_a_loss_that_follows_the_predictions(rule) -> None:
     program = HEAD + (
         "def f(x: torch.Tensor, y: torch.Tensor):\n    loss = nn.NLLLoss(weight=torch.ones(3))\n    return loss(x, y)\n"
     )
-    assert "nn.NLLLoss(weight=torch.ones(3)).to(x.device)" in rule.fixed(program)
+    assert "nn.NLLLoss(weight=torch.ones(3, device=x.device))" in rule.fixed(program, unsafe=True)
 
 
 def test_functional_weights_are_made_where_the_predictions_are(rule) -> None:
@@ -86,9 +88,9 @@ def test_functional_weights_are_made_where_the_predictions_are(rule) -> None:
     assert "w = torch.ones(3, device=x.device)" in rule.fixed(program)
 
 
-def test_no_loss_is_moved_where_a_framework_places_values(rule) -> None:
+def test_what_is_moved_beside_says_where_even_under_a_framework(rule) -> None:
     program = (
         f"import accelerate\n{HEAD}def f(x):\n    criterion = nn.CrossEntropyLoss(torch.ones(3))\n"
         "    criterion(x.cuda(), x.cuda())\n"
     )
-    assert rule.safeties(program) == [None]
+    assert len(rule.findings(program)) == 1

@@ -271,6 +271,9 @@ WEIGHTED_LOSSES = frozenset(
 )
 """Losses that hold nothing but the weights that they are given."""
 
+WEIGHTS = frozenset({"weight", "pos_weight"})
+"""What losses call their weights."""
+
 LOSSES = WEIGHTED_LOSSES | {name for name in BARE_MODULES if name.endswith("Loss")}
 
 OF_DISPLAYS = frozenset(_named("torch.", "tensor as_tensor Tensor FloatTensor DoubleTensor LongTensor IntTensor"))

@@ -14,7 +14,7 @@ from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
-from devfix_codemods.placement.indices import is_asserted, is_item, is_of_tensor, is_tested
+from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_loss
@@ -94,9 +94,10 @@ class Constraints:
         if self.kinds.of(base) is Kind.TENSOR:
             if not self.dimensions.is_element(node):
                 self.graph.same(base, node, "view", node.guard)
-            for index in node.args[1:]:
+            for index in indices(node):
                 if self.kinds.of(index) is Kind.TENSOR:
-                    link = "index-maybe-scalar" if is_item(index) else "index"
+                    moved = self.births.moves_of(node)  # what is brought there only now was not indexed there
+                    link = "index-maybe-scalar" if is_item(index) else "index-before-move" if moved else "index"
                     self.graph.only_from(node, index, link, node.guard)
         else:
             self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else "part")
@@ -294,6 +295,7 @@ class Constraints:
         args = tuple(one for one in node.args[1:] if one not in lengths)
         if args and qualified in _COPYING and self.may_live(args[0]):
             self.graph.same(args[0], node, "element", node.guard)
+        self._weights(node, args, qualified)
         if not args or row in _NO_FLOW:
             return
         if row in {Effect.SAME, Effect.FIRST, Effect.PASS, Effect.WRAP}:
@@ -312,6 +314,11 @@ class Constraints:
             self._elements(node, args[0])
         elif row is None:
             self._unknown(node, node.args[0])
+
+    def _weights(self, node: Node, args: tuple[Node, ...], qualified: str) -> None:
+        """A loss keeps its weights where they are; a module that has the loss takes them along."""
+        if qualified in rows.WEIGHTED_LOSSES and node not in self.births.owned:
+            self._operands(node, args, "weighs", scalars=True)
 
     def _further(self, node: Node, others: tuple[Node, ...]) -> None:
         """Tensors beside that which the result follows: the other one of `torch.max`, the bounds of `clamp`."""

@@ -126,7 +126,7 @@ def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> No
         kinds.say(call.args[1], Kind.DEVICE, 1)
         if call.args[1].op is Op.CONST and _TYPE.fullmatch(str(call.args[1].extra)):
             kinds.say(base, Kind.OTHER, 9)  # what takes text for a type is no tensor of torch
-    if method in rows.STATES:
+    if method in rows.STATES or method == "tolist":
         kinds.say(call, Kind.SEQUENCE, 1)
     elif row in {Effect.READ, Effect.SYNC}:
         kinds.say(call, Kind.NUMBER, 1)

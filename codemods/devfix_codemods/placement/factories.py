@@ -62,7 +62,7 @@ class Factories:
         link = "factory"
         scalar = False
         if converts:
-            if len(node.args) < 2 or self._kinds.of(node.args[1]) is Kind.TENSOR:
+            if len(node.args) < 2 or self._kinds.of(node.args[1]) is Kind.TENSOR or self._is_of_moved(node.args[1]):
                 return
             scalar, link = self._is_number(node.args[1])
             if node in self._shaped:
@@ -71,6 +71,14 @@ class Factories:
             first = node.args[1]
             scalar = first.op is Op.SEQUENCE and not first.args
         self._graph.add(Source(node, HOST, Birth.FACTORY, (link,), scalar))
+
+    def _is_of_moved(self, value: Node) -> bool:
+        """`solver.table` of `solver = Solver(3).to(device)`: what is a tensor already stays where it is."""
+        while value.op is Op.ATTR:
+            value = value.args[0]
+            if self._births.is_move(value):
+                return True
+        return False
 
     def _from_host(self, node: Node) -> None:
         """`torch.from_numpy(x)`"""

@@ -1,9 +1,16 @@
 """What the indices and the operands of an operation say by their shape alone."""
 
 import ast
+from collections.abc import Iterator
 
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key
+
+
+def indices(item: Node) -> Iterator[Node]:
+    """`i` and `j` of `x[i, :, j]`"""
+    for one in item.args[1:]:
+        yield from one.args if one.op is Op.SEQUENCE and one.extra == "tuple" else (one,)
 
 
 def is_item(index: Node) -> bool:

@@ -278,7 +278,9 @@ class Kinds:
             self.say(node, Kind.DEVICE)
         elif node.extra == "dtype":
             self.say(node, Kind.DTYPE)
-        elif node.extra == "grad" and not names(node):
+        elif not names(node) and (
+            node.extra == "grad" or (node.extra in rows.TENSOR_ATTRIBUTES and self.of(base) is Kind.TENSOR)
+        ):
             self.say(node, Kind.TENSOR)
 
     def _after(self, node: Node) -> None:

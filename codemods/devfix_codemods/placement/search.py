@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from itertools import count
 from math import exp
 
+from devfix_codemods.catalogue.torch import WEIGHTS
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.nodes import contradictory
@@ -64,6 +65,23 @@ class Conflict:
     def callers(self) -> frozenset[int]:
         """The calls that the path leaves functions by, which it did not enter them by: one of several."""
         return frozenset(step.edge.site for step in self.path if step.edge.site < 0 and step.edge.turn is Turn.DOWN)
+
+    @property
+    def is_of_index(self) -> bool:
+        """Whether the value is indexed by one that is elsewhere."""
+        return self.meeting is not None and self.meeting.edge.link.startswith("index")
+
+    @property
+    def is_of_weight(self) -> bool:
+        """Whether the value weighs the parts of a loss."""
+        if any(step.edge.link == "weighs" for step in self.path):
+            return True
+        meeting = self.meeting
+        if meeting is None or meeting.node.op is not Op.CALL or not isinstance(meeting.node.extra, tuple):
+            return False
+        operand = meeting.before.node if meeting.before is not None else self.birth.node
+        given = zip(meeting.node.args[1:], meeting.node.extra)
+        return any(one is operand and word in WEIGHTS for one, word in given)
 
     @property
     def operations(self) -> Iterator[Node]:

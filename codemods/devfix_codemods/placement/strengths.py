@@ -65,6 +65,7 @@ STRENGTHS: dict[str, float] = {
     "operation-of-unknowns": 0.65,
     "operation-tested-operand": 0.4,
     "operation-in-assertion": 0.3,
+    "weighs": 0.98,
     "module-call": 0.95,
     "loss-call": 0.98,
     "module-call-by-use": 0.93,
@@ -76,6 +77,7 @@ STRENGTHS: dict[str, float] = {
     "module-method": 0.8,
     "method-out-of-sight": 0.5,
     "index": 0.9,
+    "index-before-move": 0.6,
     "index-maybe-scalar": 0.35,
     # flow
     "field": 0.93,

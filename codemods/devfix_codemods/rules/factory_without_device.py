@@ -511,7 +511,8 @@ _LAZY = frozenset({"gguf"})
 
 
 def _owns(conflict: Conflict) -> bool:
-    return conflict.birth.birth in {graph.Birth.FACTORY, graph.Birth.ARRAY} and not conflict.is_of_attribute
+    made = conflict.birth.birth in {graph.Birth.FACTORY, graph.Birth.ARRAY} and not conflict.is_of_attribute
+    return made and not conflict.is_of_index and not conflict.is_of_weight
 
 
 RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks.makes_or_passes_device, owns=_owns)

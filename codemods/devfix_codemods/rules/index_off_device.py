@@ -43,6 +43,8 @@ from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST, Symbol, may_be_device
 from devfix_codemods.flow.values import Kind
+from devfix_codemods.placement import graph
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following, _looks
 from devfix_codemods.rules._attributes import births
@@ -350,4 +352,8 @@ def _fix_where_made(program: Program, meeting: Meeting) -> Fix | None:
     return Fix(Safety.SAFE, f"Make the indexed tensor on `{found.device}`", found.edits) if found is not None else None
 
 
-RULE = Rule("DVF105", "index-off-device", ((b"torch", b"["),), check, looks=_looks.holds_host_tensors)
+def _owns(conflict: Conflict) -> bool:
+    return conflict.birth.birth in {graph.Birth.FACTORY, graph.Birth.ARRAY} and conflict.is_of_index
+
+
+RULE = Rule("DVF105", "index-off-device", ((b"torch", b"["),), check, looks=_looks.holds_host_tensors, owns=_owns)

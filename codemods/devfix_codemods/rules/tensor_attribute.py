@@ -339,7 +339,8 @@ def _made_there(program: Program, kept: Kept, meetings: list[Meeting]) -> Fix | 
 
 
 def _owns(conflict: Conflict) -> bool:
-    return conflict.birth.birth in {graph.Birth.FACTORY, graph.Birth.ARRAY} and conflict.is_of_attribute
+    made = conflict.birth.birth in {graph.Birth.FACTORY, graph.Birth.ARRAY} and conflict.is_of_attribute
+    return made and not conflict.is_of_index and not conflict.is_of_weight
 
 
 RULE = Rule("DVF203", "tensor-attribute", ((b"torch", b"self."),), check, looks=_looks.keeps_tensors, owns=_owns)
