@@ -1,6 +1,7 @@
 """Values of a program in SSA form: each node is defined once; where paths join, a `PHI` stands.
 
-A node knows the syntax that made it, its operands, and the *guard* under which it is computed.
+A node knows the syntax that made it, its operands, and the *guard* under which it is computed. Functions, classes and
+stores have no `repr` of their parts: these refer to each other, without end.
 """
 
 import ast
@@ -106,7 +107,7 @@ Key = str | tuple[Node, str]
 Environment = dict[Key, Node]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Store:
     """An attribute or an item of `base` gets `value`; `key` is the name or the constant index, None where unknown."""
 
@@ -119,7 +120,7 @@ class Store:
     index: Node | None = None
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Class:
     """A class: its bases as values, its methods, and a node for each attribute that its objects share."""
 
@@ -155,7 +156,7 @@ class Class:
         return found
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Function:
     """A function, a lambda, or the top level of a module: its parameters, its values, what it returns and stores."""
 
@@ -191,7 +192,7 @@ class Function:
         return {str(one.key) for one in self.stores if one.is_attribute and one.base is itself}
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Module:
     """One file: all its functions, its top level first, and its classes."""
 
