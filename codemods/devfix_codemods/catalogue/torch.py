@@ -289,6 +289,9 @@ HOST_ARGUMENTS: dict[str, frozenset[int | str]] = {
 READ_ON_HOST = frozenset({"torch.nn.utils.rnn.pack_padded_sequence"})
 """Functions that fail for such an argument on a device."""
 
+RECURRENT = frozenset(_named("torch.nn.", "RNN LSTM GRU RNNCell LSTMCell GRUCell"))
+"""Networks that get their state beside their input."""
+
 CONTAINERS = frozenset(_named("torch.nn.", "Sequential ModuleList ModuleDict"))
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})

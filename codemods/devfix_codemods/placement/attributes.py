@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.outside import Outside
 
 
 class Attributes:
@@ -54,11 +55,15 @@ class Attributes:
         setters = [one.methods["__setattr__"] for one in lineage if "__setattr__" in one.methods]
         return not any(_registers(node) for one in setters for node in one.nodes)
 
-    def carries_all(self, owner: Class) -> bool:
+    def carries_all(self, owner: Class, outside: Outside) -> bool:
         """Whether a class moves whatever it holds: its own `to`, or `_apply`, goes over all attributes."""
+        lineage = list(owner.lineage())
+        for base in [base for one in lineage for base in one.bases if base.op is not Op.CLASS]:
+            if isinstance(found := outside.definition(base), Class):
+                lineage += found.lineage()
         return any(
-            node.op is Op.CALL and node.args[0].extra in {"builtins.vars", "builtins.setattr", "__setattr__"}
-            for one in owner.lineage()
+            _goes_over_all(node)
+            for one in lineage
             for name in _CARRYING & one.methods.keys()
             for node in one.methods[name].nodes
         )
@@ -89,9 +94,15 @@ class Attributes:
                     yield field
 
 
+def _goes_over_all(node: Node) -> bool:
+    if node.op is Op.ATTR:
+        return node.extra == "__dict__"
+    return node.op is Op.CALL and node.args[0].extra in {"builtins.vars", "builtins.setattr", "__setattr__"}
+
+
 def _registers(call: Node) -> bool:
     callee = call.args[0] if call.op is Op.CALL else None
     return callee is not None and callee.op is Op.ATTR and str(callee.extra).startswith("register_")
 
 
-_CARRYING = frozenset({"to", "_apply", "cuda", "__setattr__"})
+_CARRYING = frozenset({"to", "_apply", "cuda"})

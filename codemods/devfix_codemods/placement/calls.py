@@ -70,6 +70,8 @@ def _object(node: Node, module: Module, instances: dict[Node, Class]) -> Class |
     found = instances.get(node)
     if found is not None:
         return found
+    if node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in _GIVING_ITSELF:
+        return _object(node.args[0].args[0], module, instances)
     if node.op in {Op.PHI, Op.AFTER}:
         return next((one for one in map(instances.get, node.args) if one is not None), None)
     if node.op is Op.ATTR:
@@ -105,3 +107,7 @@ def method(owner: Class, name: str, depth: int = 0) -> Function | None:
         return found
     bases = (one.extra for one in owner.bases if one.op is Op.CLASS and isinstance(one.extra, Class))
     return next((one for one in (method(base, name, depth + 1) for base in bases) if one is not None), None)
+
+
+_GIVING_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "requires_grad_"})
+"""Methods of modules that give the module back."""

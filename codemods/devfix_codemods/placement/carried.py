@@ -30,7 +30,7 @@ class Carried:
         if field in self._fields or attribute in self._names:
             return True
         attributes = self._births.attributes
-        return field in attributes.asked or attributes.carries_all(owner)
+        return field in attributes.asked or attributes.carries_all(owner, self._births.outside)
 
 
 def _moved(births: "Births") -> Iterator[Node]:

@@ -401,9 +401,14 @@ class Constraints:
         """A call of what is not read: a module, a loss, a function from elsewhere. What it gets probably meets."""
         if self.kinds.of(node) in _PLACELESS or self.births.is_moving_call(node) or self.births.is_encoding(node):
             return
+        given = self.births.unmoved_arguments(node)
         if self.kinds.is_module(callee):
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
             link = "loss-call" if self.kinds.losses_of(callee) else link
+            if self.kinds.is_recurrent(callee):
+                link, states = "operation", _states(node)
+                self._operands(node, states, "recurrent-state", scalars=False)
+                given = tuple(one for one in given if one not in states)
             self.graph.meets(callee, node, link, node.guard)
             scatters = self.births.scatters(callee)
             if scatters == "always":
@@ -418,7 +423,7 @@ class Constraints:
                 self.graph.meets(callee, node, link, node.guard)
             if self._only_transforms(node, callee):
                 link = "unread-function"
-        self._operands(node, self.births.unmoved_arguments(node), link, scalars=False)
+        self._operands(node, given, link, scalars=False)
 
     def _is_part_of_module(self, callee: Node) -> bool:
         """Whether a module calls, when it is called itself, what it keeps: another module, or a function like one."""
@@ -437,6 +442,11 @@ class Constraints:
 def _spread(args: tuple[Node, ...]) -> tuple[Node, ...]:
     """What a function gets, one by one where it stands in lists: `grad([loss], [x], [weight])`."""
     return tuple(one for each in args for one in (each.args if each.op is Op.SEQUENCE else (each,)))
+
+
+def _states(call: Node) -> tuple[Node, ...]:
+    """What a recurrent network is given beside its input."""
+    return call.args[2:]
 
 
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})

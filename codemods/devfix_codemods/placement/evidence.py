@@ -17,6 +17,8 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
     found = kind(qualified)
     if found is not None:
         kinds.say(call, found, 3)
+    if canonical(qualified) in rows.RECURRENT:
+        kinds.recurrent.append(call)
     if canonical(qualified) in rows.LOSSES:
         kinds.losses.append(call)
     _result(kinds, call, qualified)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, effect, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.arguments import calls_builtin, has_device, keyword
 from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.indices import slices
@@ -114,11 +114,22 @@ class Factories:
             return False, "maybe-scalar"
         if node.op is Op.ITEM and not any(slices(one) for one in node.args[1:]):
             return False, "maybe-scalar"
-        if node.op in {Op.SEQUENCE, Op.COMPREHENSION} or self._kinds.of(node) in {Kind.ARRAY, Kind.SEQUENCE}:
+        if self._is_row(node):
             return False, "conversion"
         if self._kinds.of(node) is Kind.NUMBER:
             return True, "conversion"
         return False, "maybe-scalar"
+
+    def _is_row(self, node: Node) -> bool:
+        """Whether a value has elements: a display, an array, what is computed of one."""
+        if node.op in {Op.SEQUENCE, Op.COMPREHENSION} or self._kinds.of(node) in {Kind.ARRAY, Kind.SEQUENCE}:
+            return True
+        if node.op is Op.OPERATION:
+            return any(map(self._is_row, node.args))
+        callee = node.args[0] if node.op is Op.CALL else None
+        if callee is None or callee.op is not Op.ATTR or name(callee) is not None:
+            return calls_builtin(node, "sorted", "list", "tuple")
+        return callee.extra in {"astype", "reshape", "copy", "transpose"} and self._is_row(callee.args[0])
 
     @cached_property
     def _shaped(self) -> set[Node]:

@@ -38,6 +38,7 @@ class Kinds:
         """Parameters that are annotated as containers of tensors, which count as tensors, but have no place to ask."""
         self.stateful: list[Node] = []
         self.losses: list[Node] = []
+        self.recurrent: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
         for function in module.functions:
             self._function(function)
@@ -111,6 +112,10 @@ class Kinds:
     def is_container(self, node: Node) -> bool:
         """Whether an annotation calls a value a container, or its use does."""
         return self.of(node) in _HOLDING or self.find(node) in {self.find(one) for one in self.rows}
+
+    def is_recurrent(self, node: Node) -> bool:
+        """Whether a callee is a recurrent network of torch."""
+        return self.find(node) in {self.find(one) for one in self.recurrent}
 
     def losses_of(self, node: Node) -> set[str]:
         """The losses of torch of which a value may be an object."""

@@ -84,6 +84,11 @@ class Conflict:
         return any(one is operand and word in WEIGHTS for one, word in given)
 
     @property
+    def is_of_state(self) -> bool:
+        """Whether the value first meets others as the state of a recurrent network."""
+        return next((one.edge.link for one in self.path if one.edge.turn is Turn.MEET), "") == "recurrent-state"
+
+    @property
     def operations(self) -> Iterator[Node]:
         """The operations on the path, in each of which a value meets another one."""
         before = self.birth.node

@@ -70,6 +70,7 @@ STRENGTHS: dict[str, float] = {
     "loss-call": 0.98,
     "module-call-by-use": 0.93,
     "maybe-scattered": 0.65,
+    "recurrent-state": 0.98,
     "differentiable-call": 0.95,
     "differentiable-method": 0.6,
     "unknown-call": 0.5,

@@ -153,7 +153,7 @@ def _choices(value: Node) -> Iterator[Node]:
 def _registered(source: Source, function: Function, store: Store) -> Edit | None:
     """The statement that registers what another one stores; None before the module is set up."""
     itself = function.self_node
-    if itself is None or store.base is not itself or not _is_set_up(function, store):
+    if itself is None or store.base is not itself or not is_set_up(function, store):
         return None
     match store.statement:
         case ast.Assign(targets=[ast.Attribute()], value=value) | ast.AnnAssign(value=ast.expr() as value):
@@ -165,7 +165,7 @@ def _registered(source: Source, function: Function, store: Store) -> Edit | None
     return ReplaceStatement(source.span(store.statement), code)
 
 
-def _is_set_up(function: Function, store: Store) -> bool:
+def is_set_up(function: Function, store: Store) -> bool:
     """Whether the constructor of the base has run: before it, nothing can be registered."""
     if function.name != "__init__":
         return True

@@ -512,7 +512,7 @@ _LAZY = frozenset({"gguf"})
 
 def _owns(conflict: Conflict) -> bool:
     made = conflict.birth.birth in {graph.Birth.FACTORY, graph.Birth.ARRAY} and not conflict.is_of_attribute
-    return made and not conflict.is_of_index and not conflict.is_of_weight
+    return made and not conflict.is_of_index and not conflict.is_of_weight and not conflict.is_of_state
 
 
 RULE = Rule("DVF104", "factory-without-device", ((b"torch",),), check, looks=_looks.makes_or_passes_device, owns=_owns)

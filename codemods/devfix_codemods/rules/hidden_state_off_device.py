@@ -37,6 +37,8 @@ from collections.abc import Iterator
 from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.places import HOST
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _division, _following
 from devfix_codemods.rules._attributes import births
@@ -75,9 +77,15 @@ def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
     )
 
 
+def _owns(conflict: Conflict) -> bool:
+    made = conflict.birth.birth in {Birth.FACTORY, Birth.ARRAY}
+    return made and conflict.is_of_state and not conflict.is_of_attribute
+
+
 RULE = Rule(
     "DVF107",
     "hidden-state-off-device",
     ((b"torch", b"LSTM"), (b"torch", b"GRU"), (b"torch", b"RNN")),
     check,
+    owns=_owns,
 )
