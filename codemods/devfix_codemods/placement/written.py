@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.views import chain
@@ -43,7 +43,7 @@ class Written:
             return user.extra in _FILLING and user in self._births.callees
         if user.op is not Op.CALL or not isinstance(user.extra, tuple):
             return False
-        called = name(user.args[0]) or str(user.args[0].extra)
+        called = _called(user.args[0])
         if called == "numpy.copyto":
             return user.args[1:2] == (array,)
         if any(one is array and word in _INTO for one, word in zip(user.args[1:], user.extra)):
@@ -57,3 +57,10 @@ class Written:
         return not parts.isdisjoint(returned) or any(
             one.index > call.index and one.op is not Op.AFTER for part in parts for one in self._users[part]
         )
+
+
+def _called(callee: Node) -> str:
+    """The name of what is called; that of a function of the file, and not all that it holds."""
+    if isinstance(callee.extra, Function | Class):
+        return callee.extra.name
+    return name(callee) or (callee.extra if isinstance(callee.extra, str) else "")
