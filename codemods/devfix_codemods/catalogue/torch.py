@@ -299,6 +299,7 @@ MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "
 
 KINDS: dict[str, Kind] = {
     "torch.device": Kind.DEVICE,
+    **dict.fromkeys(("torch.pi", "torch.inf", "torch.e", "math.pi", "math.inf", "numpy.pi"), Kind.NUMBER),
     "torch.accelerator.current_accelerator": Kind.DEVICE,
     **dict.fromkeys(LOADERS, Kind.LOADER),
     "torch.utils.data.TensorDataset": Kind.DATASET,

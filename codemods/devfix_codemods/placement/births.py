@@ -113,7 +113,7 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER:
                     self._moves.after(node)
-                elif says_host(node):
+                elif node not in self.callees and says_host(node) and self._may_be_tensor(node):
                     self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("named-for-host",)))
                 if node not in self.callees:
                     self._elements.born(node)

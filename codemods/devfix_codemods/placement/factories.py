@@ -62,7 +62,7 @@ class Factories:
         link = "factory"
         scalar = False
         if converts:
-            if len(node.args) < 2 or self._kinds.of(node.args[1]) is Kind.TENSOR or self._is_of_moved(node.args[1]):
+            if len(node.args) < 2 or self._is_tensor(node.args[1]) or self._is_of_moved(node.args[1]):
                 return
             scalar, link = self._is_number(node.args[1])
             if node in self._shaped:
@@ -79,6 +79,9 @@ class Factories:
             if self._births.is_move(value):
                 return True
         return False
+
+    def _is_tensor(self, given: Node) -> bool:
+        return self._kinds.of(given) is Kind.TENSOR and not self._kinds.is_row(given)
 
     def _from_host(self, node: Node) -> None:
         """`torch.from_numpy(x)`"""

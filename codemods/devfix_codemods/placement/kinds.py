@@ -99,6 +99,10 @@ class Kinds:
         named = (node for node in self.module.nodes() if _names(node, function.name)) if called else ()
         return called if all(node in callees for node in named) else []
 
+    def is_row(self, node: Node) -> bool:
+        """Whether a value is annotated as a container of tensors."""
+        return self.find(node) in {self.find(one) for one in self.rows}
+
     def is_loss(self, node: Node) -> bool:
         """Whether a callee is a loss of torch, a function or a module of which all that it gets are tensors."""
         return any(
@@ -230,7 +234,7 @@ class Kinds:
         if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS and not last & _ANNOTATIONS[Kind.TENSOR]:
             self.say(node, Kind.SEQUENCE, 3)  # one of tensors counts as a tensor, which its elements are
             return
-        if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS | {"dict", "Dict", "Mapping"}:
+        if last & (_CONTAINERS | {"dict", "Dict", "Mapping"}):
             self.rows.add(node)
         for kind_, found in _ANNOTATIONS.items():
             if last & found:
@@ -275,7 +279,7 @@ class Kinds:
             self.unify(owner.field_of(node.extra), node)
         for qualified in names(node)[:1]:
             found = kind(qualified)
-            if found is Kind.DTYPE:
+            if found in {Kind.DTYPE, Kind.NUMBER}:
                 self.say(node, found, 9)
         if node.extra == "shape" and node.function.owner in self.module_classes and base.op in _UNKNOWN:
             self.say(base, Kind.TENSOR, 1)  # modules seldom get arrays

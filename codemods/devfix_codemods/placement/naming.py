@@ -35,7 +35,8 @@ def sounds_otherwise(node: Node) -> bool:
 def says_host(node: Node) -> bool:
     """`counts_cpu`, `sizes.host`: a value that is called after its place."""
     named = node.op in {Op.PARAM, Op.ATTR, Op.GLOBAL} or (node.op is Op.ITEM and isinstance(node.extra, str))
-    return named and not {"cpu", "host"}.isdisjoint(str(node.extra).lower().split("_"))
+    words = str(node.extra).lower().split("_") if named else []
+    return len(words) > 1 and not {"cpu", "host"}.isdisjoint(words)
 
 
 def sounds_like_length(node: Node) -> bool:

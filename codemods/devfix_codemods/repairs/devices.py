@@ -257,7 +257,7 @@ def _followed(analysis: Analysis, node: Node) -> Node | None:
 def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """`x.device` of a tensor here that must be where the value has to go."""
     names = {node: one for one, node in point.environment.items() if isinstance(one, str) and one.isidentifier()}
-    for node in (each for one in device_side(conflict) for each in (one, *analysis.kinds.given.get(one, ()))):
+    for node in _beside(analysis, conflict, point):
         bound = names.get(node)
         if bound is None or bound == "_" or _is_born_on_host(analysis, node):
             continue
@@ -293,7 +293,10 @@ def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     """Where the module of this method is: by its input, by a parameter of its own."""
     function = point.node.function
     itself, owner = function.self_node, function.owner
-    if conflict.end.place.where is not Where.MODULE or owner is None or itself is None:
+    if conflict.end.place.where is not Where.MODULE:
+        return
+    if owner is None or itself is None:
+        yield from _of_object(analysis, conflict, point)
         return
     if owner not in analysis.kinds.module_classes or point.binds(str(itself.extra)) is not itself:
         return
@@ -305,6 +308,15 @@ def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     elif function.name != "__init__":
         text = f"next({itself.extra}.parameters()).device"
         yield Suffix(f".to({text})", text)
+
+
+def _of_object(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """Where a model is, by the name that it has outside of its class."""
+    for called, node in _visible(point).items():
+        made = analysis.kinds.class_of(node)
+        if made is not None and made in analysis.kinds.module_classes and made.field_of("") is conflict.end.node:
+            text = f"next({called}.parameters()).device"
+            yield Suffix(f".to({text})", text)
 
 
 def _enters(analysis: Analysis, node: Node) -> bool:
@@ -333,6 +345,18 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
     if node in analysis.kinds.rows or str(node.extra).startswith("*"):
         return False
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def _beside(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Node]:
+    """The values that live where the conflict ends, also by the names that they have on either side of a call."""
+    given = analysis.kinds.given
+    side = device_side(conflict)
+    for one in side:
+        yield one
+        yield from given.get(one, ())
+    for one in point.node.function.parameters.values():
+        if given.get(one) and all(each in side for each in given[one]):
+            yield one
 
 
 def _is_asked(node: Node) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from devfix_codemods.catalogue import Effect
 from devfix_codemods.catalogue.torch import FUNCTIONS
@@ -10,6 +11,7 @@ from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs import wording
 from devfix_codemods.repairs.cuts import SUGGESTION, repair
@@ -55,10 +57,23 @@ def findings(
     for conflict in analysis.conflicts:
         if conflict.confidence < SUGGESTION or not owns(conflict):
             continue
-        fix = repair(analysis, source, conflict)
-        if fix is None:
-            continue
-        yield _finding(analysis, source, conflict, code, name, fix)
+        told = remedy(analysis, source, conflict)
+        if told is not None:
+            yield _finding(analysis, source, told[0], code, name, told[1])
+
+
+def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conflict, Fix] | None:
+    """The repair of a conflict, or of the next that its value has: another end may be one that names a device."""
+    others = (one for one in analysis.ends(conflict.birth) if one.end.place.where is not Where.HOST)
+    for one in (conflict, *islice((each for each in others if each is not conflict), MOST_ENDS)):
+        fix = repair(analysis, source, one) if one.confidence >= SUGGESTION else None
+        if fix is not None:
+            return one, fix
+    return None
+
+
+MOST_ENDS = 4
+"""How many ends of a value are tried for a device that can be named where the value is made."""
 
 
 def _finding(analysis: Analysis, source: Source, conflict: Conflict, code: str, name: str, fix: Fix) -> Finding:
