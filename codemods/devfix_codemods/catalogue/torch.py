@@ -292,6 +292,12 @@ READ_ON_HOST = frozenset({"torch.nn.utils.rnn.pack_padded_sequence"})
 RECURRENT = frozenset(_named("torch.nn.", "RNN LSTM GRU RNNCell LSTMCell GRUCell"))
 """Networks that get their state beside their input."""
 
+GIVING_TUPLES = frozenset(
+    "RNN LSTM GRU LSTMCell MultiheadAttention AdaptiveLogSoftmaxWithLoss ModuleList ModuleDict DataParallel "
+    "Module".split()
+)
+"""Classes of `torch.nn` whose modules give more than one tensor, or are not called."""
+
 CONTAINERS = frozenset(_named("torch.nn.", "Sequential ModuleList ModuleDict"))
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})

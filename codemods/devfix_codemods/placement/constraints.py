@@ -105,7 +105,7 @@ class Constraints:
     def _attr(self, node: Node) -> None:
         base = node.args[0]
         owner = self.births.class_of(base)
-        if owner is not None:
+        if owner is not None and not self.births.is_encoding(base):
             if owner.sets(str(node.extra)) and not self._is_constructing(node, owner):
                 self.graph.same(owner.field_of(str(node.extra)), node, "field", node.guard)
             return

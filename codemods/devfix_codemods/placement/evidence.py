@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import keyword
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
     meets = (row is Effect.MEET and canonical(qualified) not in rows.SECOND_IS_NUMBER) or computes
     if meets and len(call.args) > 2 and call.extra[1] is None:  # type: ignore[index]
         kinds.say(call.args[2], Kind.TENSOR)
+    weight = keyword(call, "weight") if computes or row is Effect.MEET else None
+    if weight is not None and not (weight.op is Op.CONST and weight.extra is None):
+        kinds.say(weight, Kind.TENSOR)
 
 
 def _sizes(kinds: "Kinds", call: Node) -> None:
@@ -88,6 +92,17 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     device = keyword(call, "device")
     if device is not None:
         kinds.say(device, Kind.DEVICE, 2)
+
+
+def gives_tensor(made: Node) -> bool:
+    """Whether calls of a module of torch, made here, give one tensor."""
+    found = names(made.args[0])[:1] if made.op is Op.CALL else ()
+    return any(effect(one) in _MAKING_MODULES and _gives_one(canonical(one)) for one in found)
+
+
+def _gives_one(qualified: str) -> bool:
+    head, _, last = qualified.rpartition(".")
+    return head == "torch.nn" and last not in rows.GIVING_TUPLES
 
 
 def of_tokenizer(kinds: "Kinds", call: Node) -> None:

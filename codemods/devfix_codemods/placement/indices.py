@@ -44,3 +44,8 @@ def is_of_tensor(index: Node | None) -> bool:
     if index is None:
         return False
     return index.extra == "slice" or (index.op is Op.SEQUENCE and any(map(is_of_tensor, index.args)))
+
+
+def slices_columns(index: Node) -> bool:
+    """`x[:, 1:]`: several dimensions at once."""
+    return index.op is Op.SEQUENCE and any(one.extra == "slice" for one in index.args)

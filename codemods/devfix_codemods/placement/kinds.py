@@ -15,7 +15,8 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
-from devfix_codemods.placement.evidence import of_api, of_method, of_tokenizer
+from devfix_codemods.placement.evidence import gives_tensor, of_api, of_method, of_tokenizer
+from devfix_codemods.placement.indices import slices_columns
 from devfix_codemods.placement.naming import sounds_like_pipeline
 
 
@@ -42,6 +43,7 @@ class Kinds:
         self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
         for function in module.functions:
             self._function(function)
+        self._of_torch = {self.find(one) for one in module.nodes() if gives_tensor(one)}
         for node in module.nodes():
             if node.op is Op.CALL:
                 self._call_of_module(node)
@@ -308,7 +310,10 @@ class Kinds:
             self.say(node, Kind.TENSOR)
 
     def _item(self, node: Node) -> None:
-        if self.of(node.args[0]) is Kind.TENSOR:
+        base = node.args[0]
+        if base.op is Op.ITEM and base.args[0].op is Op.ITER and any(map(slices_columns, node.args[1:])):
+            self.say(base, Kind.TENSOR, 1)  # of what loaders give, only tensors are read by columns
+        if self.of(base) is Kind.TENSOR:
             self.say(node, Kind.TENSOR)
 
     def _sequence(self, node: Node) -> None:
@@ -368,6 +373,8 @@ class Kinds:
                     self.unify(parameter, argument)
             if any(self.of(value) is Kind.TENSOR for value, _ in forward.returns):
                 self.say(call, Kind.TENSOR)
+        elif self.find(call.args[0]) in self._of_torch:
+            self.say(call, Kind.TENSOR)
 
 
 def _names(node: Node, function: str) -> bool:

@@ -228,7 +228,8 @@ def _wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
 
 def _at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """What a function gives, where it is called: nearer to the meeting, a device has a name."""
-    calls = (one.node for one in conflict.path if one.edge.site < 0 and one.node.op is Op.CALL)
+    left = (one for one in conflict.path if one.edge.site < 0 and one.edge.turn is Turn.UP)
+    calls = (one.node for one in left if one.node.op is Op.CALL)
     call = next(calls, None)
     point = before(call) if call is not None else None
     if call is None or point is None or not isinstance(call.syntax, ast.Call) or conflict.confidence < UNSAFE:

@@ -43,6 +43,7 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     yield from _of_sibling(analysis, conflict, point)
     yield from _in_scope(analysis, conflict, point)
     yield from _of_tensors(analysis, conflict, point)
+    yield from _of_called(analysis, conflict, point)
     if conflict.end.links == ("collective",):
         text = '"cuda" if torch.cuda.is_available() else "cpu"'
         yield Suffix(f".to({text})", text)
@@ -60,9 +61,9 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     syntax = call.syntax
     assert isinstance(syntax.func, ast.Attribute)
     given = [*syntax.args, *(one.value for one in syntax.keywords)]
-    if any(isinstance(one, ast.IfExp) for one in given):
+    if any(isinstance(each, ast.IfExp) for one in given for each in ast.walk(one)):
         return  # what chooses a device on the spot is to be declared once, which is another finding's
-    if not all(means_same(one, call, point) for one in given):
+    if not all(means_same(analysis, one, call, point) for one in given):
         yield from _as_spelled_here(analysis, conflict, conflict.end.place.node, point)
         return
     test = None
@@ -70,7 +71,7 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         guarded = [one for one in _way_to(conflict) if not one.guard <= point.guard]
         if guarded:
             test = _test_around(guarded[0]) if len(guarded) == 1 else None
-            if test is None or not means_same(test, guarded[0], point):
+            if test is None or not means_same(analysis, test, guarded[0], point):
                 return
     if any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
         given = given[:1]
@@ -97,7 +98,7 @@ def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         return  # a device that is declared, by whatever name
     named = placed.syntax if placed is not None else None
     named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
-    if isinstance(named, ast.expr) and means_same(named, conflict.end.node, point):
+    if isinstance(named, ast.expr) and means_same(analysis, named, conflict.end.node, point):
         text = analysis.text(named)
         yield Suffix(f".to({text})", text)
     else:
@@ -159,7 +160,7 @@ def _moving(node: Node) -> Node | None:
     return None
 
 
-def means_same(expression: ast.expr, there: Node, point: Point) -> bool:
+def means_same(analysis: Analysis, expression: ast.expr, there: Node, point: Point) -> bool:
     """Whether all names of an expression are bound here, to what they mean there."""
     home = before(there)
     for one in ast.walk(expression):
@@ -171,15 +172,18 @@ def means_same(expression: ast.expr, there: Node, point: Point) -> bool:
         if home is None:
             continue
         elsewhere = home.binds(one.id)
-        if elsewhere is not here and not _are_one(here, elsewhere):
+        if elsewhere is not here and not _are_one(analysis, here, elsewhere):
             return False
     return True
 
 
-def _are_one(here: Node, there: Node | None) -> bool:
-    """Whether a name means the same in two functions: the object of both, or a parameter for the device."""
+def _are_one(analysis: Analysis, here: Node, there: Node | None) -> bool:
+    """Whether a name means the same in two functions: the object of both, a parameter for the device, or one that is
+    given what has the name there."""
     if there is None:
         return False
+    if set(analysis.kinds.given.get(here, ())) == {there}:
+        return True
     if _is_self(here) and _is_self(there):
         return here.function.owner is there.function.owner
     return here.op is there.op is Op.PARAM and here.extra == there.extra and "device" in str(here.extra)
@@ -266,6 +270,20 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
     yield from _of_attributes(analysis, conflict, point)
     yield from _of_module(analysis, conflict, point)
+
+
+def _of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """`next(model.parameters()).device`: where a module is that has a name here, and that the path leads through."""
+    if conflict.birth.birth not in _GIVEN:
+        return
+    names = {node: one for one, node in point.environment.items() if isinstance(one, str) and one.isidentifier()}
+    for one in conflict.path:
+        callee = one.node.args[0] if one.node.op is Op.CALL else None
+        if callee is None or callee not in names or callee is point.node.function.self_node:
+            continue
+        if analysis.kinds.is_module(callee) and not analysis.kinds.is_loss(callee):  # losses have no parameters
+            text = f"next({names[callee]}.parameters()).device"
+            yield Suffix(f".to({text})", text)
 
 
 def _is_born_on_host(analysis: Analysis, node: Node) -> bool:
@@ -388,3 +406,7 @@ def device_side(conflict: Conflict) -> dict[Node, None]:
         start = nodes.index(meeting.node) + (operand in meeting.node.args)
     side = nodes[start:]
     return dict.fromkeys((*side[:1], conflict.end.node, *side[1:]))
+
+
+_GIVEN = frozenset({Birth.LOADER, Birth.SIBLING})
+"""What modules are given, as against what is made for something else."""

@@ -67,7 +67,7 @@ def _used(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
         base = device.args[0]
         of_self = base is base.function.self_node
         early = point.node.function.name in _EARLY and of_self
-        if not early and sounds_like_device(device.syntax.attr) and means_same(device.syntax, device, point):
+        if not early and sounds_like_device(device.syntax.attr) and means_same(analysis, device.syntax, device, point):
             owner = base.function.owner
             set_here = of_self and owner is not None and owner.sets(str(device.extra))
             yield (

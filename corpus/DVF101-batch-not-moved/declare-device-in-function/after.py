@@ -6,8 +6,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, Dataset
 
-device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
 
 class Textures(Dataset):
     def __init__(self, count):
@@ -35,12 +33,12 @@ class Net(nn.Module):
 
 def main():
     torch.manual_seed(0)
-    model = Net().to(device)
+    model = Net().to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for epoch in range(2):
         for images, kinds in DataLoader(Textures(32), batch_size=8, shuffle=True):
-            images = images.to(device, non_blocking=True)
-            kinds = kinds.to(device, non_blocking=True)
+            kinds = kinds.to(next(model.parameters()).device)
+            images = images.to(next(model.parameters()).device)
             loss = F.cross_entropy(model(images), kinds)
             optimizer.zero_grad()
             loss.backward()

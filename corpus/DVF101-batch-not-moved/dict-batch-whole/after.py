@@ -29,9 +29,8 @@ def main():
 
     for epoch in range(2):
         for batch in loader:
-            batch = {k: v.to(device, non_blocking=True) for k, v in batch.items()}
-            prediction = model(batch["image"])
-            loss = F.l1_loss(prediction, batch["depth"])
+            prediction = model(batch["image"].to(device))
+            loss = F.l1_loss(prediction, batch["depth"].to(device))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

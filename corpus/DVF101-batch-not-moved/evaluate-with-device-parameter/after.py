@@ -19,8 +19,8 @@ def evaluate(model, loader, criterion, device):
     model.eval()
     total, count = 0.0, 0
     for inputs, targets in loader:
-        inputs = inputs.to(device, non_blocking=True)
-        targets = targets.to(device, non_blocking=True)
+        targets = targets.to(device)
+        inputs = inputs.to(device)
         outputs = model(inputs)
         total += criterion(outputs, targets).item() * len(inputs)
         count += len(inputs)

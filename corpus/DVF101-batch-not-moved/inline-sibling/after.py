@@ -12,8 +12,9 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
 
 for epoch in range(3):
     for sample, label in loader:
+        label = label.to(device)
         logits = model(sample.to(device))
-        loss = F.cross_entropy(logits, label.to(device))
+        loss = F.cross_entropy(logits, label)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -40,9 +40,9 @@ def main():
     model = MaskedAverage().to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     for step in range(5):
-        enc = tokenizer(texts, return_tensors="pt", padding=True)
+        enc = tokenizer(texts, return_tensors="pt", padding=True).to(device)
         input_ids = enc["input_ids"].to(device)
-        attention_mask = enc["attention_mask"].to(device)
+        attention_mask = enc["attention_mask"]
         logits = model(input_ids, attention_mask=attention_mask)
         loss = nn.functional.cross_entropy(logits, labels)
         optimizer.zero_grad()

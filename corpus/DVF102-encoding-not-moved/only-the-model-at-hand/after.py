@@ -15,7 +15,9 @@ def build_tokenizer():
 
 
 def confidence(model: PreTrainedModel, tokenizer, text):
-    inputs = tokenizer(text, return_tensors="pt").to(model.device)
+    inputs = tokenizer(text, return_tensors="pt")
+    if torch.cuda.is_available():
+        inputs = inputs.to("cuda")
     with torch.no_grad():
         logits = model(**inputs).logits
     return logits.softmax(dim=-1).max().item()

@@ -39,7 +39,7 @@ tokenizer = LetterTokenizer()
 model = Bigram(len(tokenizer.letters)).to(device)
 
 prompt = "hello world"
-input_ids = tokenizer(prompt, return_tensors="pt").input_ids.to(device)
+input_ids = tokenizer(prompt, return_tensors="pt").to(device).input_ids
 output = model.generate(input_ids, max_new_tokens=12)
 print(tokenizer.decode(output[0].tolist()))
 print(f"loss {nn.functional.cross_entropy(model(output)[0, :-1], output[0, 1:]).item():.4f}")
