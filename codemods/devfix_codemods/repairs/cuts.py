@@ -21,7 +21,7 @@ from devfix_codemods.repairs.attributes import as_buffer, kept
 from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.cut import Cut, behind_making, called, name_at, operand_syntax, row_of
 from devfix_codemods.repairs.devices import Suffix, suffixes
-from devfix_codemods.repairs.elements import at_part, before_use, for_use, is_given, rebuilt
+from devfix_codemods.repairs.elements import at_part, before_use, for_use, is_given, rebuilt, where_read
 from devfix_codemods.repairs.halves import leaves_half
 from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.modules import beside_module, made_module
@@ -279,6 +279,8 @@ def _element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     yield from _in_row(source, conflict)
     yield from _beside_sibling(analysis, source, conflict)
     loaded = isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load)
+    if loaded:
+        yield from where_read(analysis, source, conflict, node)
     if loaded or isinstance(node.syntax, ast.Call | ast.BinOp):
         yield from _wrapped(analysis, source, conflict)
         return

@@ -28,13 +28,33 @@ def for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
 def at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """What is taken out of a container, which has no `.to` itself."""
     part = next((one.node for one in conflict.path if one.edge.turn is Turn.OUT), None)
-    point = before(part) if part is not None else None
-    if part is None or point is None or not isinstance(part.syntax, ast.Subscript | ast.Attribute):
+    if part is not None:
+        yield from where_read(analysis, source, conflict, part)
+
+
+def where_read(analysis: Analysis, source: Source, conflict: Conflict, part: Node) -> Iterator[Cut]:
+    """`batch["x"]`, where it gets a name, or in the operation that gets it: it may be read several times."""
+    point = before(part)
+    if point is None or not isinstance(part.syntax, ast.Subscript | ast.Attribute):
         return
-    for suffix in suffixes(analysis, conflict, point):
-        if suffix.test is None:
-            edit = ReplaceExpression(source.span(part.syntax), f"__node__{suffix.text}")
+    syntax = _spelled(part, conflict)
+    for suffix in suffixes(analysis, conflict, point) if syntax is not None else ():
+        if suffix.test is None and syntax is not None:
+            edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
             yield Cut((edit,), f"Move it: `{suffix.text}`")
+
+
+def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
+    """Where a part is written: in the operation that gets it, or where it gets a name."""
+    assert isinstance(part.syntax, ast.expr)
+    if isinstance(part.statement, ast.Assign) and part.statement.value is part.syntax:
+        return part.syntax
+    operation = next((one for one in conflict.operations if part in one.args), None)
+    if operation is None or not isinstance(operation.syntax, ast.AST):
+        return None
+    children = [one.value if isinstance(one, ast.keyword) else one for one in ast.iter_child_nodes(operation.syntax)]
+    wanted = ast.dump(part.syntax)
+    return next((one for one in children if isinstance(one, ast.expr) and ast.dump(one) == wanted), None)
 
 
 def rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

@@ -3,9 +3,8 @@
 ## What it does
 
 Finds elements of a loader's batch that stay on the host while the model, the loss or the other elements of the same
-batch are on a device, and moves them where their siblings are moved, in the same style. Also finds what one path, or
-one method, moves and another one does not, and tensors of which only a copy is moved, for a call, before they meet what
-the call gave.
+batch are on a device, and moves them where their siblings are moved, in the same style. Also finds parameters of
+functions that stay where they are beside others which are moved, and tensors that only one path moves.
 
 ## Why it fails
 
@@ -32,11 +31,11 @@ raises
 
 ## Fix safety
 
-Safe where the element is known to be a tensor: a sibling of the same batch is moved, or it enters a loss, tensor
-arithmetic, or is used as a tensor elsewhere. A move to where a tensor already is does nothing. Unsafe where a `device`
-must be declared first, where the only evidence is that the element is passed to a model, and where another branch moves
-it. Elements that look like
-text or lengths, code that Lightning, Accelerate or DeepSpeed place, datasets and collate functions are left alone.
+Safe where the element is known to be a tensor and meets what is surely on a device: it enters a loss, tensor
+arithmetic, or a model that is moved. A move to where a tensor already is does nothing. Unsafe where weaker evidence
+leads there: a method that is not read, an operand that may be a number, a mapping whose entries are all moved. Elements
+that look like text or lengths, code that Lightning, Accelerate or DeepSpeed place, datasets and collate functions are
+left alone.
 
 ## Since torch
 

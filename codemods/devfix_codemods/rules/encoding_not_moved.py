@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds encodings made with `return_tensors="pt"`, and parts of them, that stay on the host while the model is on a
-device, and moves the whole encoding where it is made, or the forgotten part where its siblings are moved.
+Finds encodings made with `return_tensors="pt"`, or by CLIP's `tokenize`, that stay on the host while the model is on a
+device, and moves the whole encoding where it is made.
 
 ## Why it fails
 
@@ -27,9 +27,8 @@ Tokenizers and processors return host tensors. The model's embedding then raises
 ## Fix safety
 
 Safe: the output of a tokenizer with `return_tensors="pt"` has `.to`, and moving it to where the model is changes
-nothing that worked. Unsafe where a `device` must be declared first, where the model comes from elsewhere and is only
-seen to be asked for its `device`, where a class moves the model in another method, and where only another place moves
-what the same function gives.
+nothing that worked. Unsafe where the way to the model leads through attributes or calls that say less, and where only
+another function moves what it encodes in the same way.
 
 ## Since torch
 

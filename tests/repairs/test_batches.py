@@ -1,0 +1,176 @@
+"""Elements of batches and encodings: how they are moved, and where they are left."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+LOOP = """
+    from torch.utils.data import DataLoader
+    def train(data, device):
+        net = nn.Linear(3, 3).to(device)
+        for {targets} in DataLoader(data):
+            {body}
+"""
+
+
+def _loop(body: str, targets: str = "x, y") -> str:
+    return LOOP.format(targets=targets, body=body.replace("\n", "\n            "))
+
+
+REPAIRED = {
+    "by the words of a sibling": (
+        _loop("x = x.to(device, non_blocking=True)\nF.mse_loss(net(x), y).backward()"),
+        "        y = y.to(device, non_blocking=True)\n",
+    ),
+    "for the one call, where numpy reads it as well": (
+        _loop("x = x.to(device)\nF.mse_loss(net(x), y).backward()\nprint(y.numpy())"),
+        "        F.mse_loss(net(x), y.to(device)).backward()\n",
+    ),
+    "entry by entry, as a mapping has no `.to`": (
+        _loop('F.mse_loss(net(x["left"]), x["left"]).backward()', targets="x"),
+        'F.mse_loss(net(x["left"].to(device)), x["left"].to(device)).backward()',
+    ),
+    "all entries of a mapping that is unpacked": (
+        """
+        from torch.utils.data import DataLoader
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(3, 3)
+            def forward(self, left, right):
+                return self.one(left) + right
+        def train(data, device):
+            net = Net().to(device)
+            for batch in DataLoader(data):
+                net(**batch).sum().backward()
+        """,
+        "        batch = {k: v.to(device) for k, v in batch.items()}",
+    ),
+    "where the model is, if nothing else says where that is": (
+        """
+        from torch.utils.data import DataLoader
+        def evaluate(net, data):
+            for x in DataLoader(data):
+                print(net(x))
+        def main(data):
+            net = nn.Linear(3, 3)
+            net.to("cuda" if torch.cuda.is_available() else "cpu")
+            evaluate(net, data)
+        """,
+        "x = x.to(next(net.parameters()).device)",
+    ),
+    "a parameter, before it is read": (
+        """
+        def step(net, x, y, gaps, device):
+            mask = 1 - gaps.float()
+            x, y = x.to(device), y.to(device)
+            return F.mse_loss(net(x), y, reduction="none") * mask
+        """,
+        "    gaps = gaps.to(device)",
+    ),
+    "behind the choice that moves what was no tensor": (
+        """
+        def act(net, state, device):
+            if not torch.is_tensor(state):
+                state = torch.from_numpy(state).to(device)
+            return net(state)
+        """,
+        "    state = state.to(device)",
+    ),
+    "an encoding as a whole": (
+        """
+        from transformers import AutoModel
+        def run(tokenizer, text, device):
+            net = AutoModel.from_pretrained("m").to(device)
+            return net.generate(tokenizer(text, return_tensors="pt").input_ids)
+        """,
+        'tokenizer(text, return_tensors="pt").to(device).input_ids',
+    ),
+    "an encoding as another function moves it": (
+        """
+        from clip import tokenize
+        def embed(net, text, device):
+            return net.embed_text(tokenize(text).to(device))
+        def judge(net, text, device):
+            tokens = tokenize(text)
+            return net.embed_text(tokens)
+        """,
+        "tokens = tokenize(text).to(device)",
+    ),
+    "a mask, or none, beside moved ids": (
+        """
+        def answer(model, inputs, device):
+            ids, mask = inputs["ids"], inputs.get("mask")
+            return model.generate(ids.to(device), attention_mask=mask)
+        """,
+        "attention_mask=mask.to(device) if mask is not None else None",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "text"), REPAIRED.values(), ids=REPAIRED.keys())
+def test_what_is_written(repairs, program: str, text: str) -> None:
+    assert text in repairs.written(program, Safety.UNSAFE)
+
+
+LEFT = {
+    "what a test says is no tensor": _loop(
+        "x = x.to(device)\ny = y if not isinstance(y, torch.Tensor) else y.to(device)\nprint(F.mse_loss(net(x), y))"
+    ),
+    "texts, as an annotation calls them elsewhere": """
+        from torch.utils.data import DataLoader
+        def show(notes: list[str]):
+            print(notes)
+        def train(net, data, device):
+            net.to(device)
+            for x, notes in DataLoader(data):
+                x = x.to(device)
+                net(x).sum().backward()
+                net(notes)
+    """,
+    "a list of mappings": _loop("x = x.to(device)\nloss = judge(net(x), [one['boxes'] for one in y])"),
+    "what is computed of it, and moved": """
+        def step(net, x, y, gaps, device):
+            mask = (1 - gaps.float()).to(device)
+            x, y = x.to(device), y.to(device)
+            return F.mse_loss(net(x), y, reduction="none") * mask
+    """,
+    "a pipeline, which places what it is given": """
+        from torch.utils.data import DataLoader
+        def caption(pipe, data, device):
+            pipe.to(device)
+            for image in DataLoader(data):
+                print(pipe(image))
+    """,
+    "what either branch moves to a device of its own": _loop(
+        "if len(x):\n    x, y = x.cuda(0), y.cuda(0)\nelse:\n    x, y = x.cuda(1), y.cuda(1)\nprint(x + y)"
+    ),
+    "what another function replaces in the batches that a function made": """
+        from transformers import AutoModel
+        def encode(tok, texts):
+            found = []
+            for text in texts:
+                found.append({"ids": tok(text, return_tensors="pt")["input_ids"]})
+            return found
+        def place(batches, device):
+            for batch in batches:
+                for key in batch:
+                    batch[key] = batch[key].to(device)
+        def main(tok, texts, device):
+            net = AutoModel.from_pretrained("m").to(device)
+            batches = encode(tok, texts)
+            place(batches, device)
+            return [net(batch["ids"]) for batch in batches]
+    """,
+    "an encoding that goes to another function than the moved one": """
+        from clip import tokenize
+        def embed(net, text, device):
+            return net.embed_text(tokenize(text).to(device))
+        def count(net, text, device):
+            return net.count(tokenize(text))
+    """,
+}
+
+
+@pytest.mark.parametrize("program", LEFT.values(), ids=LEFT.keys())
+def test_what_is_left(repairs, program: str) -> None:
+    assert repairs.findings(program, suggestions=False) == ()
