@@ -58,7 +58,7 @@ def test_what_cannot_be_registered_is_moved_at_its_use(repairs: Repairs, init: s
 
 def test_each_use_is_moved(repairs: Repairs) -> None:
     program = module("self.t = self.u = torch.zeros(3)", "y = self.layer(x)\n        return x * self.t, self.t[:2] - y")
-    assert repairs.added(program, Safety.SAFE) == ["return x * self.t.to(x.device), self.t[:2].to(x.device) - y"]
+    assert repairs.added(program, Safety.SAFE) == ["return x * self.t.to(x.device), self.t[:2].to(y.device) - y"]
 
 
 @pytest.mark.parametrize(
