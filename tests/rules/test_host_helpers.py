@@ -11,6 +11,7 @@ from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
 
 CODE = "DVF104"
+CONFLICTS_ALONE = True
 
 MASKS = """
 import torch

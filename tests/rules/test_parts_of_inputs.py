@@ -3,6 +3,7 @@
 import pytest
 
 CODE = "DVF104"
+CONFLICTS_ALONE = True
 
 MODULE = """
     import numpy as np

@@ -11,6 +11,7 @@ from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
 
 CODE = "DVF104"
+CONFLICTS_ALONE = True
 
 SILENT = {
     "made of an empty tensor, on a device that is named": """

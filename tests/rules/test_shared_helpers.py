@@ -1,6 +1,7 @@
 """DVF104: a device that suits one caller of a helper may not suit the others."""
 
 CODE = "DVF104"
+CONFLICTS_ALONE = True
 
 RAMP = """
 import torch

@@ -17,10 +17,9 @@ def host_tests(module: Module, kinds: Kinds) -> Iterator[Literal]:
             yield key(node), True
         elif node.op is Op.COMPARE and len(node.args) == 2 and _asks_for_place(node.args[0], kinds):
             if place_of(node.args[1], kinds) == HOST:
-                yield comparison(node)
+                yield comparison(node)[0], True
             elif node.args[1].op is Op.CONST and is_device_text(node.args[1].extra):
-                atom, holds = comparison(node)
-                yield atom, not holds
+                yield comparison(node)[0], False
 
 
 def _asks_for_place(left: Node, kinds: Kinds) -> bool:

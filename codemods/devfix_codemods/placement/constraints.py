@@ -284,7 +284,9 @@ class Constraints:
             if not self.may_live(value):
                 continue
             place = self.births.moves.get(value)
-            if place is not None and place.node in given:
+            if place is not None and place.node in given and place.where is Where.FOLLOWS:
+                self.graph.same(given[place.node], node, "move", node.guard)
+            elif place is not None and place.node in given:
                 self.births.placed_at(node, given[place.node])
             else:
                 self.graph.flows(value, node, "call", guard, -site)

@@ -11,6 +11,7 @@ from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.indices import slices
 from devfix_codemods.placement.moves import Moves
+from devfix_codemods.placement.naming import is_bound_to_host
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
 from devfix_codemods.placement.readers import is_of_tensors
 
@@ -102,6 +103,7 @@ class Factories:
             or self._defaults.are_set
             or self._is_lazy
             or node.function in self._births.hosted
+            or is_bound_to_host(node)
         )
 
     @cached_property

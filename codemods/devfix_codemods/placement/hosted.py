@@ -1,9 +1,11 @@
-"""Functions whose values are on the host by convention: what loaders run in their workers, and tests."""
+"""Functions whose values are on the host: what loaders run in their workers, tests, and what says so itself."""
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.calls import function_of, method
+from devfix_codemods.placement.documented import works_on_host
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.targets import Targets
 
@@ -14,6 +16,7 @@ _DATA = ("Dataset", "Transform", "DataProcessor")
 def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Function]:
     """The functions that get and make tensors of the host, unless one of their class moves something itself."""
     found = {one for one in module.functions if one.name.startswith("test_")}
+    found |= _called_on_host(module, kinds, calls)
     for owner in module.classes:
         if _prepares_data(owner):
             found |= set(owner.methods.values())
@@ -25,6 +28,7 @@ def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Fun
     placing = {one.function for one in module.nodes() if targets.given(one) is not None}
     placing |= {one for each in placing if each.owner is not None for one in each.owner.methods.values()}
     found -= placing
+    found |= {one for one in module.functions if works_on_host(one, moves=one in placing)}
     return found | _only_called_by(found, calls)
 
 
@@ -37,6 +41,13 @@ def _run_by(collate: Node, module: Module, kinds: Kinds) -> set[Function]:
     owner = kinds.class_of(collate)
     called = function_of(collate, module) if owner is None else method(owner, "__call__")
     return {called} if called is not None else set()
+
+
+def _called_on_host(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Function]:
+    """The functions that are called only where a test has found a tensor on the host."""
+    literals = set(host_tests(module, kinds))
+    elsewhere = {called for call, called in calls.items() if literals.isdisjoint(call.guard)}
+    return set(calls.values()) - elsewhere
 
 
 def _only_called_by(found: set[Function], calls: dict[Node, Function]) -> set[Function]:

@@ -39,6 +39,15 @@ def says_host(node: Node) -> bool:
     return len(words) > 1 and not {"cpu", "host"}.isdisjoint(words)
 
 
+def is_bound_to_host(node: Node) -> bool:
+    """Whether a value gets a name that speaks of its place: `part_cpu = torch.zeros(3)`."""
+    match node.statement:
+        case ast.Assign(targets=[ast.Name(id=word)], value=value) if value is node.syntax:
+            words = word.lower().split("_")
+            return len(words) > 1 and not {"cpu", "host"}.isdisjoint(words)
+    return False
+
+
 def sounds_like_length(node: Node) -> bool:
     """Whether a value is called what lengths are called, which packing needs on the host."""
     match node.statement:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.abroad import is_of_host
 from devfix_codemods.placement.graph import Birth, Source
-from devfix_codemods.placement.places import Place, Where
+from devfix_codemods.placement.places import HOST, Place, Where, place_of
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -21,7 +22,9 @@ def unread(births: "Births") -> None:
         if function in births.hosted or births.defaults.is_test:
             continue
         for node in function.nodes:
-            if _is_unread(node, births) and not births.graph.sources.get(node) and not _is_of_host(node, births):
+            if node.op is Op.CALL and node not in births.calls and is_of_host(births, node):
+                births.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
+            elif _is_unread(node, births) and not births.graph.sources.get(node) and not _is_of_host(node, births):
                 births.graph.add(Source(node, _ANYWHERE, Birth.PARAMETER, ("unread",)))
 
 
@@ -54,6 +57,8 @@ def _is_of_host(node: Node, births: "Births") -> bool:
         if one in seen:
             continue
         seen.add(one)
+        if one.op is Op.CONST and place_of(one, births.kinds) == HOST:
+            return True
         if any(source.place.where is Where.HOST for source in births.graph.sources.get(one, ())):
             return True
         pending += one.args

@@ -1,0 +1,74 @@
+"""Calls of what other files of the project define: whether those say that what they give is on the host."""
+
+import ast
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import has_device
+from devfix_codemods.placement.documented import gives_host
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+MOST_STEPS = 20
+
+
+def is_of_host(births: "Births", call: Node) -> bool:
+    """Whether a call gives a tensor of the host, by what the file says that defines what is called."""
+    called = _called(births, call)
+    if called is None or called.module is births.module or has_device(call):
+        return False
+    return gives_host(called) or (bool(called.returns) and all(_stays(value) for value, _ in called.returns))
+
+
+def _called(births: "Births", call: Node) -> Function | None:
+    callee = call.args[0]
+    found = births.outside.definition(callee)
+    if found is None and callee.op is Op.ATTR:
+        owner = _class(births, callee.args[0])
+        found = owner.methods.get(str(callee.extra)) if owner is not None else None
+    return found if isinstance(found, Function) else None
+
+
+def _class(births: "Births", node: Node) -> Class | None:
+    """The class of another file that a parameter is annotated with."""
+    annotation = getattr(node.syntax, "annotation", None) if node.op is Op.PARAM else None
+    for one in ast.walk(_parsed(annotation)) if isinstance(annotation, ast.expr) else ():
+        named = births.module.top.finals.get(one.id) if isinstance(one, ast.Name) else None
+        found = births.outside.definition(named) if named is not None else None
+        if isinstance(found, Class):
+            return found
+    return None
+
+
+def _parsed(annotation: ast.expr) -> ast.AST:
+    """What an annotation says, which may stand in quotes."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            return ast.parse(annotation.value, mode="eval")
+        except SyntaxError:
+            return annotation
+    return annotation
+
+
+def _stays(node: Node) -> bool:
+    """Whether a value is a tensor that was copied to the host, or made there, and is only shown otherwise since."""
+    for _ in range(MOST_STEPS):
+        if node.op is Op.ITEM:
+            node = node.args[0]
+            continue
+        if node.op is not Op.CALL:
+            return False
+        callee = node.args[0]
+        found = names(callee)
+        row = effect(canonical(found[0])) if found else method_effect(str(callee.extra))
+        if row is Effect.TO_HOST:
+            return True
+        if row is Effect.FACTORY:
+            return not has_device(node)
+        if row is not Effect.SAME:
+            return False
+        node = node.args[1] if found else callee.args[0]
+    return False
