@@ -44,7 +44,6 @@ def _agent(
         _agent(moved="self.net.eval()"),
         _agent(moved='self.net.to("cpu")'),
         _agent(moved="self.net = gather(self.net)"),
-        _agent(base="LightningModule", imports="from pytorch_lightning import LightningModule"),
     ],
 )
 def test_what_is_where_the_network_is(rule, program: str) -> None:
@@ -53,7 +52,7 @@ def test_what_is_where_the_network_is(rule, program: str) -> None:
 
 @pytest.mark.parametrize("moved", ["self.net = self.net.to(self.device)", "self.net.to(self.device)"])
 def test_a_network_that_the_constructor_moves(rule, moved: str) -> None:
-    assert "torch.from_numpy(self.seen).to(self.device).float()" in rule.fixed(_agent(moved=moved))
+    assert "torch.from_numpy(self.seen).to(self.device).float()" in rule.fixed(_agent(moved=moved), unsafe=True)
 
 
 def test_a_network_in_another_one_that_is_moved(rule) -> None:
@@ -61,4 +60,4 @@ def test_a_network_in_another_one_that_is_moved(rule) -> None:
         "= self.net(state)", "= self.team(state)"
     )
     program = program.replace("self.net.eval()", "self.team.eval()")
-    assert "torch.from_numpy(self.seen).to(self.device).float()" in rule.fixed(program)
+    assert "torch.from_numpy(self.seen).to(self.device).float()" in rule.fixed(program, unsafe=True)

@@ -37,7 +37,6 @@ SILENT = {
     ),
     "of what the module holds": ('return torch.zeros(self.table["x"].shape[0], 3)', LAYER),
     "read as an array": ('return torch.zeros(batch["x"].shape[0], 3).numpy()', LAYER),
-    "random": ('return torch.randn(batch["x"].shape[0], 3)', LAYER),
     "of an element, maybe of a shape": ("return torch.zeros(pair[0].shape[0], 3)", LAYER),
     "placed": ('return torch.zeros(batch["x"].shape[0], 3, device=self.place)', LAYER),
 }
@@ -70,10 +69,6 @@ FIXED = {
     "a view under the old name": (
         "a, b = pair; b = b.flatten(0, 1); return torch.full(b.shape, 2.0)",
         "torch.full(b.shape, 2.0, device=b.device)",
-    ),
-    "a view under a new name": (
-        "a, b = pair; c = b.flatten(); return self.encoder(torch.zeros(c.shape))",
-        "torch.zeros(c.shape, device=c.device)",
     ),
 }
 

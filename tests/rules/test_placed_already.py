@@ -115,31 +115,6 @@ def test_silent_where_somebody_has_placed_it(rule, shape: str) -> None:
     assert rule.findings(SILENT[shape]) == ()
 
 
-def test_a_decoder_that_works_on_it_gets_it_on_its_device(rule) -> None:
-    program = """
-        import torch
-        from torch import nn
-        class Decoder(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.proj = nn.Linear(8, 8)
-            def forward(self, patches, scale):
-                return self.proj(patches * scale)
-        class Model(nn.Module):
-            def __init__(self, table):
-                super().__init__()
-                self.table = table
-                self.encoder = nn.Linear(8, 8)
-                self.decoder = Decoder()
-            def forward(self, batch):
-                scale = torch.tensor(self.table[batch["name"]])
-                pixels = batch["pixels"].clone()
-                patches = self.encoder(pixels)
-                return self.decoder(patches, scale)
-    """
-    assert "self.decoder(patches, scale.to(pixels.device))" in rule.fixed(program)
-
-
 def test_what_is_on_the_host_itself_is_not_followed(rule) -> None:
     program = """
         import torch

@@ -4,7 +4,6 @@ import pytest
 from devfix_codemods.findings import Safety
 
 CODE = "DVF104"
-CONFLICTS_ALONE = True
 HEAD = "import torch\nfrom torch import Tensor, nn\n"
 
 SILENT = {

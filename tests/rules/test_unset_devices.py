@@ -10,7 +10,6 @@ from devfix_codemods.source import Source
 from ..flow.conftest import InMemory
 
 CODE = "DVF104"
-CONFLICTS_ALONE = True
 HEAD = "import torch\nfrom torch import nn\n"
 PENALTY = """
 class Penalty(nn.Module):

@@ -1,13 +1,14 @@
-"""Calls of what other files of the project define: whether those say that what they give is on the host."""
+"""Calls of what other files of the project define: whether those move what they get, or give tensors of the host."""
 
 import ast
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.documented import gives_host
+from devfix_codemods.placement.outside import Outside
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -21,6 +22,43 @@ def is_of_host(births: "Births", call: Node) -> bool:
     if called is None or called.module is births.module or has_device(call):
         return False
     return gives_host(called) or (bool(called.returns) and all(_stays(value) for value, _ in called.returns))
+
+
+def moves(outside: Outside, call: Node) -> bool:
+    """Whether a call gives back what it gets, moved: `placed(x)`, which another file defines."""
+    called = outside.definition(call.args[0])
+    if not isinstance(called, Function) or called.module is call.function.module:
+        return False
+    return any(_moves_parameter(one) for value, _ in called.returns for one in _choices(value))
+
+
+def _choices(node: Node) -> tuple[Node, ...]:
+    return node.args if node.op is Op.PHI else (node,)
+
+
+def _moves_parameter(node: Node) -> bool:
+    """`Variable(x).cuda()`, `x.to(device)` of a parameter."""
+    moved = False
+    for _ in range(MOST_STEPS):
+        if node.op is Op.PARAM:
+            return moved
+        if node.op is not Op.CALL:
+            return False
+        callee = node.args[0]
+        found = names(callee)
+        row = effect(canonical(found[0])) if found else method_effect(str(callee.extra))
+        if row is Effect.CUDA or (row is Effect.MOVE and not any(_is_type(one) for one in node.args[1:])):
+            moved = True
+        elif row not in {Effect.PASS, Effect.SAME}:
+            return False
+        if len(node.args) < 2 and found:
+            return False
+        node = node.args[1] if found else callee.args[0]
+    return False
+
+
+def _is_type(node: Node) -> bool:
+    return any(kind(one) is Kind.DTYPE for one in names(node)) or (node.op is Op.ATTR and node.extra == "dtype")
 
 
 def _called(births: "Births", call: Node) -> Function | None:

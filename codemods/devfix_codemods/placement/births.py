@@ -69,7 +69,7 @@ class Births:
         # All parts are attributes, so that the analysis finds them when it lets go of all values.
         self._roots = Roots(module, kinds)
         self._targets = Targets(kinds, undone)
-        self._moves = Moves(kinds, graph, calls, self._targets, self._roots)
+        self._moves = Moves(kinds, graph, calls, self._targets, self._roots, outside)
         handed = handed_over(module, kinds)
         self._modules = Modules(module, kinds, graph, self.defaults, self._moves, self._roots, self.owned, handed)
         self._operands = Operands(kinds, self._moves)
@@ -222,12 +222,12 @@ class Births:
 
     def _parameters(self, function: Function) -> None:
         owner = function.owner if function.owner in self.kinds.module_classes else None
+        is_input = owner is not None and function.name == "forward" and self._modules.may_hold_tensors(owner)
         for parameter in function.parameters.values():
             if parameter is function.self_node:
                 if owner is not None and "classmethod" not in function.decorators:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
             elif parameter not in self.mapped and self._may_be_tensor(parameter):
-                is_input = owner is not None and function.name == "forward"
                 if owner is not None and is_input and not is_index(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 link = "forward-input" if is_input else "parameter"

@@ -46,7 +46,7 @@ class Fitting:
         if effect(canonical(name(call.args[0]) or "")) is Effect.CONVERSION:
             return None
         words = call.extra if isinstance(call.extra, tuple) else ()
-        pending = [one for one, word in zip(call.args[1:], words) if word in {None, "size"}]
+        pending = [one for one, word in zip(call.args[1:], words) if word in {None, "*", "size"}]
         for one in pending:  # grows
             if (found := self._measured(one)) is not None:
                 return found

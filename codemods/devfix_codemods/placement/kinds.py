@@ -40,7 +40,7 @@ class Kinds:
         self.stateful: list[Node] = []
         self.losses: list[Node] = []
         self.recurrent: list[Node] = []
-        self.module_classes = {one for one in module.classes if self._is_module_class(one, set())}
+        self.module_classes = {one for one in module.classes if self._is_module_class(one)}
         for function in module.functions:
             self._function(function)
         self._of_torch = {self.find(one) for one in module.nodes() if gives_tensor(one)}
@@ -183,11 +183,17 @@ class Kinds:
 
     # Evidence
 
-    def _is_module_class(self, one: Class, seen: set[Class]) -> bool:
+    def _is_module_class(self, one: Class) -> bool:
+        return self.derives_from_module(one, set()) or (
+            "forward" in one.methods and any(map(_is_unread, (base for each in one.lineage() for base in each.bases)))
+        )
+
+    def derives_from_module(self, one: Class, seen: set[Class]) -> bool:
+        """Whether a class is one of modules by its bases, not only by its having a `forward`."""
         seen.add(one)
         for base in one.bases:
             inside = base.extra if base.op is Op.CLASS and isinstance(base.extra, Class) else None
-            if inside is not None and inside not in seen and self._is_module_class(inside, seen):
+            if inside is not None and inside not in seen and self.derives_from_module(inside, seen):
                 return True
             for qualified in names(base):
                 last = qualified.rpartition(".")[2]
@@ -197,9 +203,7 @@ class Kinds:
                     or qualified in rows.MODULE_BASES
                 ):
                     return True
-        return "forward" in one.methods and any(
-            map(_is_unread, (base for each in one.lineage() for base in each.bases))
-        )
+        return False
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node

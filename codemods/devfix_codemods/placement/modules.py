@@ -129,6 +129,10 @@ class Modules:
 
     # What modules hold
 
+    def may_hold_tensors(self, owner: Class) -> bool:
+        """Whether a class is one of modules by its bases, or keeps parts; by a `forward` alone it may be anything."""
+        return self._kinds.derives_from_module(owner, set()) or self._holds_tensors(owner)
+
     def _holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
         """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
         within = (*around, owner)

@@ -5,9 +5,11 @@ from collections import defaultdict
 
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.placement import abroad
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 from devfix_codemods.placement.replaced import speaks_of_moving
 from devfix_codemods.placement.roots import Roots
@@ -17,12 +19,15 @@ from devfix_codemods.placement.targets import Targets, moving_call
 class Moves:
     """The moves of one file, which it adds to the graph one by one, and to what the roots of values are."""
 
-    def __init__(self, kinds: Kinds, graph: Graph, calls: dict[Node, Function], targets: Targets, roots: Roots) -> None:
+    def __init__(
+        self, kinds: Kinds, graph: Graph, calls: dict[Node, Function], targets: Targets, roots: Roots, outside: Outside
+    ) -> None:
         self._kinds = kinds
         self._graph = graph
         self._calls = calls
         self._targets = targets
         self._roots = roots
+        self._outside = outside
         self.places: dict[Node, Place] = {}
         """Each call that moves, and where to."""
         self._called: dict[Node, Place] = {}
@@ -55,7 +60,7 @@ class Moves:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
         if node in self._calls:
             return False
-        if speaks_of_moving(node.args[0]) and len(node.args) > 1:
+        if len(node.args) > 1 and (speaks_of_moving(node.args[0]) or abroad.moves(self._outside, node)):
             return True
         if any(self._moves_leaves(one) for one in node.args[1:]):
             return True

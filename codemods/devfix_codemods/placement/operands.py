@@ -1,9 +1,10 @@
 """Operands: what of a call's arguments has to be where the others are, and what the callee brings there itself."""
 
-from devfix_codemods.catalogue import canonical
+from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.moves import Moves
@@ -52,15 +53,29 @@ class Operands:
         return user.op is Op.CALL and value in self.on_host(user)
 
 
-def is_index(parameter: Node) -> bool:
-    """Whether a function only picks rows by a parameter: indices may be on the host."""
-    users = [one for one in parameter.function.nodes if parameter in one.args]
+def is_index(value: Node, depth: int = 0) -> bool:
+    """Whether a function only picks rows by a value, or by parts of it: indices may be on the host."""
+    users = [one for one in value.function.nodes if value in one.args]
     rows_ = [one for one in users if one.op is Op.SEQUENCE]
-    users += [one for one in parameter.function.nodes if not set(rows_).isdisjoint(one.args)]
-    picks = [one for one in users if one.op is Op.ITEM and one.args[0] is not parameter]
+    users += [one for one in value.function.nodes if not set(rows_).isdisjoint(one.args)]
+    picks = [one for one in users if one.op is Op.ITEM and one.args[0] is not value]
+    picks += [one for one in users if depth < MOST_PARTS and _is_part(one, value) and is_index(one, depth + 1)]
     return bool(picks) and all(
-        one in picks or one in rows_ or (one.op is Op.ATTR and one.extra in _NOT_MEETING) for one in users
+        one in picks or one in rows_ or (one.op is Op.ATTR and one.extra in _NOT_MEETING) or calls_builtin(one, "len")
+        for one in users
     )
 
 
+def _is_part(user: Node, value: Node) -> bool:
+    """`near[i]`, `near.long`, and what converts it to indices."""
+    if user.op is Op.CALL:
+        converts = any(effect(canonical(one)) in _CONVERTING for one in names(user.args[0]))
+        return user.args[0] is value or (converts and user.args[1:] == (value,))
+    return user.args[:1] == (value,) and (
+        user.op is Op.ITEM or (user.op is Op.ATTR and user.extra in {"long", "int", "bool"})
+    )
+
+
+MOST_PARTS = 4
+_CONVERTING = frozenset({Effect.HOST, Effect.CONVERSION})
 _NOT_MEETING = rows.PLAIN_ATTRIBUTES | {"cpu", "size"}

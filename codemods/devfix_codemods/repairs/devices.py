@@ -14,9 +14,11 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.repairs.held import attributes_at, device_side, is_at_module, items_at, parameter_of
+from devfix_codemods.repairs.points import Point, means_same
 from devfix_codemods.repairs.spelling import spelled
 
 
@@ -160,39 +162,6 @@ def _moving(node: Node) -> Node | None:
     return None
 
 
-def means_same(analysis: Analysis, expression: ast.expr, there: Node, point: Point) -> bool:
-    """Whether all names of an expression are bound here, to what they mean there."""
-    home = before(there)
-    for one in ast.walk(expression):
-        if not isinstance(one, ast.Name):
-            continue
-        here = point.binds(one.id)
-        if here is None:
-            return False
-        if home is None:
-            continue
-        elsewhere = home.binds(one.id)
-        if elsewhere is not here and not _are_one(analysis, here, elsewhere):
-            return False
-    return True
-
-
-def _are_one(analysis: Analysis, here: Node, there: Node | None) -> bool:
-    """Whether a name means the same in two functions: the object of both, a parameter for the device, or one that is
-    given what has the name there."""
-    if there is None:
-        return False
-    if set(analysis.kinds.given.get(here, ())) == {there}:
-        return True
-    if _is_self(here) and _is_self(there):
-        return here.function.owner is there.function.owner
-    return here.op is there.op is Op.PARAM and here.extra == there.extra and "device" in str(here.extra)
-
-
-def _is_self(node: Node) -> bool:
-    return node.function.self_node is node
-
-
 def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """A name bound here to a device; `self.device`, where the class sets it."""
     guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
@@ -268,7 +237,8 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         if _is_tensor(analysis, node) and _is_given(node, point):
             known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
-    yield from _of_attributes(analysis, conflict, point)
+    for text in (*items_at(analysis, conflict, point), *attributes_at(analysis, conflict, point)):
+        yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
     yield from _of_module(analysis, conflict, point)
 
 
@@ -293,25 +263,11 @@ def _is_born_on_host(analysis: Analysis, node: Node) -> bool:
     return any(one.place.where is Where.HOST and one.birth is not Birth.CHOSEN_HOST for one in sources)
 
 
-def _of_attributes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
-    """`self.table.device`, of a tensor that another method has left there."""
-    function = point.node.function
-    itself, owner = function.self_node, function.owner
-    if itself is None or owner is None or point.binds(str(itself.extra)) is not itself:
-        return
-    for one in device_side(conflict):
-        if one.op is Op.ATTR and one.args[0] is itself and owner.sets(str(one.extra)):
-            rebound = point.environment.get((itself, str(one.extra)), None if function.name == "__init__" else one)
-            if analysis.kinds.of(one) is Kind.TENSOR and rebound in {one, owner.field_of(str(one.extra))}:
-                text = f"{itself.extra}.{one.extra}.device"
-                yield Suffix(f".to({text})", text, follows=True)
-
-
 def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """Where the module of this method is: by its input, by a parameter of its own."""
     function = point.node.function
     itself, owner = function.self_node, function.owner
-    if conflict.end.place.where is not Where.MODULE:
+    if not is_at_module(conflict, owner):
         return
     if owner is None or itself is None:
         yield from _of_object(analysis, conflict, point)
@@ -323,8 +279,12 @@ def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
             if node is not itself and point.binds(name) is node and _enters(analysis, node):
                 known = analysis.kinds.of(node) is Kind.TENSOR
                 yield Suffix(f".to({name}.device)", f"{name}.device", follows=known)
+        for bound, node in point.environment.items():
+            if isinstance(bound, str) and bound.isidentifier() and _comes_of_part(analysis, node):
+                yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=True)
     elif function.name != "__init__":
-        text = f"next({itself.extra}.parameters()).device"
+        kept = parameter_of(owner)
+        text = f"{itself.extra}.{kept}.device" if kept is not None else f"next({itself.extra}.parameters()).device"
         yield Suffix(f".to({text})", text)
 
 
@@ -337,8 +297,15 @@ def _of_object(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
             yield Suffix(f".to({text})", text)
 
 
+def _comes_of_part(analysis: Analysis, node: Node) -> bool:
+    """`h = self.proj(x)`: a result of a part of the module."""
+    return node.op is Op.CALL and analysis.kinds.is_module(node.args[0]) and _is_part(analysis, node.args[0])
+
+
 def _enters(analysis: Analysis, node: Node) -> bool:
-    """Whether an input is a tensor, or is given to a module as one."""
+    """Whether an input is a tensor, or is given to a module as one, and does more than pick rows."""
+    if is_index(node):
+        return False
     kind = analysis.kinds.of(node)
     if kind is not None:
         return kind is Kind.TENSOR
@@ -360,7 +327,7 @@ def _is_part(analysis: Analysis, callee: Node) -> bool:
 
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
-    if node in analysis.kinds.rows or str(node.extra).startswith("*"):
+    if node in analysis.kinds.rows or str(node.extra).startswith("*") or (kind is None and _is_container(node)):
         return False
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
 
@@ -375,6 +342,12 @@ def _beside(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[No
     for one in point.node.function.parameters.values():
         if given.get(one) and all(each in side for each in given[one]):
             yield one
+
+
+def _is_container(node: Node) -> bool:
+    """Whether nothing is done with a value but to read parts of it under constant keys."""
+    users = [one for one in node.function.nodes if node in one.args]
+    return bool(users) and all(one.op is Op.ITEM and one.args[0] is node and one.extra is not None for one in users)
 
 
 def _is_asked(node: Node) -> bool:
@@ -393,19 +366,6 @@ def _is_given(node: Node, point: Point) -> bool:
 
 def _asks_for_none(user: Node) -> bool:
     return user.op is Op.PHI or (user.op is Op.COMPARE and any(one.extra is None for one in user.args[1:]))
-
-
-def device_side(conflict: Conflict) -> dict[Node, None]:
-    """The values of the path from the meeting on, which all live where the conflict ends: that which is met, the last
-    one, and those between."""
-    nodes = [step.node for step in conflict.path]
-    meeting = conflict.meeting
-    start = 0
-    if meeting is not None:
-        operand = meeting.before.node if meeting.before is not None else conflict.birth.node
-        start = nodes.index(meeting.node) + (operand in meeting.node.args)
-    side = nodes[start:]
-    return dict.fromkeys((*side[:1], conflict.end.node, *side[1:]))
 
 
 _GIVEN = frozenset({Birth.LOADER, Birth.SIBLING})

@@ -1,9 +1,11 @@
 """Places in the program: what is bound there, and under which condition they are reached."""
 
+import ast
 from dataclasses import dataclass
 
-from devfix_codemods.ir import Guard, Node
+from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.nodes import Environment
+from devfix_codemods.placement.analysis import Analysis
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +44,36 @@ def _at(node: Node, *, after: bool) -> Point | None:
     if environment is None:
         return None
     return Point(environment, function.guards.get(statement, node.guard), node)
+
+
+def means_same(analysis: Analysis, expression: ast.expr, there: Node, point: Point) -> bool:
+    """Whether all names of an expression are bound here, to what they mean there."""
+    home = before(there)
+    for one in ast.walk(expression):
+        if not isinstance(one, ast.Name):
+            continue
+        here = point.binds(one.id)
+        if here is None:
+            return False
+        if home is None:
+            continue
+        elsewhere = home.binds(one.id)
+        if elsewhere is not here and not _are_one(analysis, here, elsewhere):
+            return False
+    return True
+
+
+def _are_one(analysis: Analysis, here: Node, there: Node | None) -> bool:
+    """Whether a name means the same in two functions: the object of both, a parameter for the device, or one that is
+    given what has the name there."""
+    if there is None:
+        return False
+    if set(analysis.kinds.given.get(here, ())) == {there}:
+        return True
+    if _is_self(here) and _is_self(there):
+        return here.function.owner is there.function.owner
+    return here.op is there.op is Op.PARAM and here.extra == there.extra and "device" in str(here.extra)
+
+
+def _is_self(node: Node) -> bool:
+    return node.function.self_node is node

@@ -1,0 +1,74 @@
+"""Values that live where a conflict ends, and have no name of their own: parts, attributes, parameters of modules."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.catalogue import Kind, canonical
+from devfix_codemods.catalogue.torch import PARAMETERS
+from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.points import Point, means_same
+
+
+def items_at(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[str]:
+    """`batch["x"]`, a part that is read before, and lives where the conflict ends."""
+    for one in device_side(conflict):
+        if (
+            one.op is Op.ITEM
+            and isinstance(one.syntax, ast.Subscript)
+            and isinstance(one.extra, str)
+            and one.index < conflict.birth.node.index
+            and one.function is point.node.function
+            and analysis.kinds.of(one) is Kind.TENSOR
+            and means_same(analysis, one.syntax, one, point)
+        ):
+            yield analysis.text(one.syntax)
+
+
+def attributes_at(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[str]:
+    """`self.table`, a tensor that another method has left there."""
+    function = point.node.function
+    itself, owner = function.self_node, function.owner
+    if itself is None or owner is None or point.binds(str(itself.extra)) is not itself:
+        return
+    for one in device_side(conflict):
+        if one.op is Op.ATTR and one.args[0] is itself and owner.sets(str(one.extra)):
+            rebound = point.environment.get((itself, str(one.extra)), None if function.name == "__init__" else one)
+            if analysis.kinds.of(one) is Kind.TENSOR and rebound in {one, owner.field_of(str(one.extra))}:
+                yield f"{itself.extra}.{one.extra}"
+
+
+def parameter_of(owner: Class) -> str | None:
+    """An attribute that is a parameter of the module."""
+    made = owner.methods.get("__init__")
+    if made is None:
+        return None
+    for key, value in made.finals.items():
+        called = names(value.args[0]) if value.op is Op.CALL else ()
+        is_parameter = any(canonical(one) in PARAMETERS for one in called)
+        if is_parameter and not isinstance(key, str) and key[0] is made.self_node:
+            return key[1]
+    return None
+
+
+def is_at_module(conflict: Conflict, owner: Class | None) -> bool:
+    """Whether a conflict ends where a module is: at its own tensors, or at an input of the `forward` of its class."""
+    if conflict.end.place.where is Where.MODULE:
+        return True
+    return conflict.end.links == ("forward-input",) and conflict.end.node.function.owner is owner
+
+
+def device_side(conflict: Conflict) -> dict[Node, None]:
+    """The values of the path from the meeting on, which all live where the conflict ends: that which is met, the last
+    one, and those between."""
+    nodes = [step.node for step in conflict.path]
+    meeting = conflict.meeting
+    start = 0
+    if meeting is not None:
+        operand = meeting.before.node if meeting.before is not None else conflict.birth.node
+        start = nodes.index(meeting.node) + (operand in meeting.node.args)
+    side = nodes[start:]
+    return dict.fromkeys((*side[:1], conflict.end.node, *side[1:]))
