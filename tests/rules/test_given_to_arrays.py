@@ -32,19 +32,6 @@ def test_what_is_read_as_it_is(rule, read: str) -> None:
     assert rule.safeties(SCORES.format(read=read)) == []
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        "return pd.DataFrame({'total': total.to('cpu')})",
-        "return np.mean(total)",
-        "total = total.to('cpu')\n    return pd.DataFrame({'total': total})",
-        "return pd.DataFrame({'total': float(total.sum())})",
-    ],
-)
-def test_what_is_brought_to_the_host(rule, read: str) -> None:
-    assert len(rule.safeties(SCORES.format(read=read))) == 1
-
-
 PAINTED = """
 import torch
 def painted(labels, colors):

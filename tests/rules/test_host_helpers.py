@@ -98,12 +98,6 @@ def fixes(folder: Path, lines: list[str], kept: str = "None", *, suggestions: bo
 @pytest.mark.parametrize(
     "lines",
     [
-        ["return self.model.run(tokens, positions, self._cache())"],
-        ["return self.model.run(tokens, positions, caches.Cache.sized(3, (9, 8)))"],
-        ["return self.model.run(tokens, positions, caches.Rows(9))"],
-        ["cache = self._cache()", "return self.model.run(tokens, positions, cache)"],
-        ["cache = self._cache(device=None)", "return self.model.run(tokens, positions, cache)"],
-        ["return self.model.run(tokens, positions, [causal(9), causal(8)])"],
         ["mask = causal(self.size)", "mask = mask.index_select(2, positions)", "return self.model.run(mask, tokens)"],
         ["mask = causal(9, device='cpu')", "return self.model.run(mask.index_select(2, positions), tokens)"],
         ["mask = window(self.size, 4)", "return self.model.run(mask.index_select(2, positions), tokens)"],
@@ -114,11 +108,6 @@ def test_a_helper_makes_what_it_goes_with_on_the_host(tmp_path: Path, lines: lis
     assert not any("tokens" in one.title for one in fixes(tmp_path, lines))
 
 
-@pytest.mark.parametrize("kept", ["caches.Cache.sized(3, (9, 8))", "self._cache()", "caches.Rows(size)"])
-def test_an_object_of_the_host_that_the_module_keeps(tmp_path: Path, kept: str) -> None:
-    assert fixes(tmp_path, ["return self.model.run(tokens, positions, self.kept)"], kept) == []
-
-
 @pytest.mark.parametrize(
     "kept", ["causal(size)", "window(size, 3)", "causal(size, device=None)[0]", "2 * causal(size)"]
 )
@@ -126,7 +115,6 @@ def test_an_object_of_the_host_that_the_module_keeps(tmp_path: Path, kept: str) 
     "lines",
     [
         ["mask = self.kept.index_select(2, positions)", "return self.model.run(mask, tokens)"],
-        ["return self.model.run(self.kept[:, :, positions], tokens, positions)"],
     ],
 )
 def test_a_mask_that_the_module_keeps(tmp_path: Path, kept: str, lines: list[str]) -> None:

@@ -66,10 +66,6 @@ FIXED = {
         'x, m = batch["x"], batch["m"]; n = m.shape[0]; return self.encoder(torch.ones(n, 3))',
         "torch.ones(n, 3, device=m.device)",
     ),
-    "a view under the old name": (
-        "a, b = pair; b = b.flatten(0, 1); return torch.full(b.shape, 2.0)",
-        "torch.full(b.shape, 2.0, device=b.device)",
-    ),
 }
 
 

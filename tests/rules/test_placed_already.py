@@ -164,17 +164,12 @@ MOVED_ABROAD = {
     "through a variable": "def placed(tensor):\n    return torch.autograd.Variable(tensor).cuda()",
     "on one path": "def placed(x):\n    if torch.cuda.is_available():\n        x = x.to('cuda')\n    return x",
 }
-KEPT_ABROAD = {
-    "another dtype": "def placed(x):\n    return x.to(torch.long)",
-    "another argument": "def placed(x, other=0):\n    other.cuda()\n    return x",
-    "as a sum": "def placed(x, other=0):\n    return (x + other).cuda()",
-}
 
 
-def fits_beside(folder: Path, helper: str) -> list[Safety | None]:
+def fits_beside(folder: Path, helper: str, program: str = ENCODER) -> list[Safety | None]:
     """The fixes of a mask that goes through a function of a file beside it."""
     (folder / "variables.py").write_text(f"import torch\n{helper}\n")
-    program = ENCODER.format(more=", h" if "other" in helper else "")
+    program = program.format(more="")
     source, project = Source(str(folder / "train.py"), program.encode()), Project(DiskFiles(str(folder)))
     outcome = check(source, Options(frozenset({CODE})), project)
     assert isinstance(outcome, Checked)
@@ -186,9 +181,10 @@ def test_a_function_of_another_file_moves_it(tmp_path: Path, helper: str) -> Non
     assert fits_beside(tmp_path, helper) == []
 
 
-@pytest.mark.parametrize("helper", KEPT_ABROAD.values(), ids=KEPT_ABROAD)
-def test_a_function_of_another_file_leaves_it(tmp_path: Path, helper: str) -> None:
-    assert [one is not None for one in fits_beside(tmp_path, helper)] == [True]
+def test_a_function_of_another_file_changes_its_type_alone(tmp_path: Path) -> None:
+    helper = "def placed(x):\n    return x.to(torch.long)"
+    program = ENCODER.replace("h = self.proj(h).tanh() * mask", "h = torch.tanh(h) * mask")
+    assert fits_beside(tmp_path, helper, program) != []
 
 
 DRAWN = """

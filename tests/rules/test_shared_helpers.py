@@ -80,14 +80,3 @@ class Cell(nn.Module):
         return self.gate(x, state)
 """
     assert "state = torch.zeros(n, device=self.weight.device)" in rule.fixed(program, unsafe=True)
-
-
-def test_a_device_that_the_caller_gives(rule) -> None:
-    program = """
-import torch
-def ramp(x: torch.Tensor):
-    return torch.arange(3)
-def scaled(x: torch.Tensor):
-    return torch.relu(x) * ramp(x)
-"""
-    assert "return torch.arange(3, device=x.device)" in rule.fixed(program)

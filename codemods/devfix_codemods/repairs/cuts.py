@@ -50,6 +50,21 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:
         return None
+    safety = _safety(analysis, conflict, cut)
+    if safety is not Safety.SUGGESTION and leaves_half(
+        analysis, conflict, lambda one: _is_written(analysis, source, one)
+    ):
+        safety = Safety.SUGGESTION
+    return Fix(safety, cut.title, cut.edits, since=cut.since)
+
+
+def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
+    """Whether a conflict has a fix that is more than a suggestion."""
+    cut = next(_cuts(analysis, source, conflict), None)
+    return cut is not None and _safety(analysis, conflict, cut) is not Safety.SUGGESTION
+
+
+def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
     harmless = cut.harmless and not _is_asked_by_unread(conflict) and not conflict.is_supported
     safe, unsafe = HARMLESS if harmless else (SAFE, UNSAFE)
     confidence = conflict.confidence
@@ -57,16 +72,11 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         (_wanted_on_host(analysis, conflict) and not cut.copies)
         or not _is_surely_tensor(analysis, conflict)
         or not suits_callers(analysis, conflict)
-        or leaves_half(analysis, conflict, lambda one: next(_cuts(analysis, source, one), None) is not None)
     ):
-        safety = Safety.SUGGESTION
-    elif cut.sure and (confidence >= safe or (harmless and conflict.together >= TOGETHER)):
-        safety = Safety.SAFE
-    elif confidence >= unsafe:
-        safety = Safety.UNSAFE
-    else:
-        safety = Safety.SUGGESTION
-    return Fix(safety, cut.title, cut.edits, since=cut.since)
+        return Safety.SUGGESTION
+    if cut.sure and (confidence >= safe or (harmless and conflict.together >= TOGETHER)):
+        return Safety.SAFE
+    return Safety.UNSAFE if confidence >= unsafe else Safety.SUGGESTION
 
 
 def _is_asked_by_unread(conflict: Conflict) -> bool:

@@ -12,7 +12,7 @@ SURE = 0.35
 """From which confidence on a conflict is evidence against another one."""
 
 
-def leaves_half(analysis: Analysis, conflict: Conflict, is_cut: Callable[[Conflict], bool]) -> bool:
+def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Conflict], bool]) -> bool:
     """Whether another value stays on the host, and meets the same tensor of a caller where it does.
 
     A move of the first alone would repair nothing; that the code works at all says where its caller is.
@@ -23,7 +23,7 @@ def leaves_half(analysis: Analysis, conflict: Conflict, is_cut: Callable[[Confli
     return any(
         one.birth is not conflict.birth
         and one.confidence >= SURE
-        and not is_cut(one)
+        and not is_written(one)
         and any(
             each.end is conflict.end and not meetings.isdisjoint(_meetings(each)) for each in analysis.ends(one.birth)
         )
