@@ -9,8 +9,8 @@ from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.places import Where, place_of, sounds_like_device
-from devfix_codemods.repairs.devices import is_accelerator, may_name_device, means_same
-from devfix_codemods.repairs.points import Point
+from devfix_codemods.repairs.devices import is_accelerator, may_name_device
+from devfix_codemods.repairs.points import Point, means_same
 
 _KEPT = ("device", "_device", "torch_device")
 _EARLY = frozenset({"__init__", "__post_init__", "__new__"})
