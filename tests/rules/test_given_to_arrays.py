@@ -63,15 +63,3 @@ def test_numpy_reads_what_was_added_to_another(rule) -> None:
     program = "import torch\ndef f(x: torch.Tensor):\n    y = torch.zeros(3)\n    print(x.view(3) + y)\n    y{}\n"
     assert rule.findings(program.format(".numpy()")) == ()
     assert rule.safeties(program.format("")) != []
-
-
-def test_what_is_on_a_device_is_copied(rule) -> None:
-    program = """
-    import torch
-    def painted(labels, shape):
-        labels = labels.cuda()
-        picture = torch.zeros(shape)
-        picture.masked_fill_(labels.eq(1), 3.0)
-        return picture.numpy()
-    """
-    assert len(rule.safeties(program)) == 1
