@@ -11,6 +11,22 @@ from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 
 APART = {
+    "what a method of a module other than the forward pass gives": """
+        class Flip(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(3, 3)
+            def example(self, n):
+                return torch.zeros(n, 3)
+    """,
+    "what a class that is no module keeps and calls": """
+        from nets import Generator
+        class Data:
+            def __init__(self):
+                self.generator = Generator(3)
+            def get(self, x):
+                return self.generator(torch.randn(len(x), 3))
+    """,
     # modules and what stands around them
     "a module that is told the device in its options by name": """
         from nets import Net
@@ -394,6 +410,29 @@ APART = {
 }
 
 MEETS = {
+    "what the parts of a module get, of classes that are not read": (
+        """
+        from nets import Generator
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.generator = Generator(3)
+            def forward(self, x):
+                return self.generator(torch.randn(len(x), 3))
+    """,
+        ["torch.randn(len(x), 3)"],
+    ),
+    "what a forward pass gives": (
+        """
+        class Flip(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(3, 3)
+            def forward(self, x):
+                return torch.flip(x, [1]), torch.zeros(x.size(0))
+    """,
+        ["torch.zeros(x.size(0))"],
+    ),
     # modules and what stands around them
     "a module of an unread class beside a declared device": (
         """

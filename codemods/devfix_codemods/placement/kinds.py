@@ -146,13 +146,23 @@ class Kinds:
                 self.say(callee.args[0], Kind.MODULE, 1)
 
     def _called_models(self) -> None:
-        """What is made by a class, and computes what reaches `backward`, is a module."""
-        called = {self.find(node.args[0]) for node in self.differentiable if node.op is Op.CALL}
+        """What is made by a class, and computes what reaches `backward`, or is called as an attribute of a module, is a
+        module."""
+        called = {
+            self.find(node.args[0])
+            for node in self.module.nodes()
+            if node.op is Op.CALL and (node in self.differentiable or self._is_of_module(node.args[0]))
+        }
         for made in self.module.nodes():
             if made.op is Op.CALL and self.find(made) in called and self.of(made) is None:
                 last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
                 if str(last).rpartition(".")[2][:1].isupper():
                     self.say(made, Kind.MODULE, 1)
+
+    def _is_of_module(self, node: Node) -> bool:
+        """`self.encoder`, in a class of modules."""
+        owner = node.function.owner
+        return owner in self.module_classes and node.op is Op.ATTR and node.args[0] is node.function.self_node
 
     # Unification
 

@@ -112,7 +112,7 @@ class Conflict:
 
 _SUPPORTING = (
     *("family", "twin", "loop-", "factories", "filled-with"),
-    *("made-beside", "other-path", "unused", "fits", "modules"),
+    *("made-beside", "other-path", "unused", "fits", "modules", "forward-output"),
 )
 """Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}

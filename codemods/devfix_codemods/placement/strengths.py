@@ -94,6 +94,7 @@ STRENGTHS: dict[str, float] = {
     "other-path": 0.6,
     "fits": 0.75,
     "filled-with-moved": 0.7,
+    "forward-output": 0.6,
     "factories-one": 0.45,
     "factories-two": 0.5,
     "factories-many": 0.55,

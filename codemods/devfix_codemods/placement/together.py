@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import key
 from devfix_codemods.placement.graph import Birth, Graph
-from devfix_codemods.placement.naming import sounds_like_class
+from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.places import Where, place_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class Together:
         self._kinds = births.kinds
 
     def all(self) -> None:
+        self._outputs()
         groups: dict[Function, list[Node]] = defaultdict(list)
         for node, sources in self._graph.sources.items():
             if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
@@ -32,6 +33,16 @@ class Together:
             for one in members:
                 if one not in moved:
                     self._belongs(one, moved, twins.get(_maker(one), []))
+
+    def _outputs(self) -> None:
+        """What `forward` gives is where the module is: whoever calls it goes on with it there."""
+        for owner in self._kinds.module_classes:
+            forward = owner.methods.get("forward")
+            for value, _ in forward.returns if forward is not None else ():
+                for one in value.args if value.op is Op.SEQUENCE else (value,):
+                    made = any(each.birth in _MADE for each in self._graph.sources.get(one, ()))
+                    if made and not sounds_like_length(one):
+                        self._graph.supports(one, self._births.place_of_module(owner), "forward-output", one.guard)
 
     def _belongs(self, module: Node, moved: dict[Node, list[Node]], twins: list[Node]) -> None:
         function = module.function
@@ -76,6 +87,9 @@ class Together:
             return False
         place = place_of(node, self._kinds)
         return place is not None and place.where is Where.DEVICE
+
+
+_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 
 
 def _maker(module: Node) -> object:
