@@ -170,6 +170,19 @@ EXPRESSIONS = {
         """,
         "self.two = nn.Linear(3, 3).to(self.place)",
     ),
+    "behind the line that sets it": (
+        """
+        class Trainer:
+            def __init__(self, place):
+                self.two = nn.Linear(3, 3)
+                self.place = torch.device(place)
+                del place
+            def step(self, x: torch.Tensor):
+                where = self.place
+                return self.two(x.to(where))
+    """,
+        "self.two.to(self.place)",
+    ),
     "as the caller calls it": (
         """
         def step(x: torch.Tensor, where, net):
@@ -183,16 +196,6 @@ EXPRESSIONS = {
 }
 
 UNNAMEABLE = {
-    "in an attribute that is set later": """
-        class Trainer:
-            def __init__(self, place):
-                self.two = nn.Linear(3, 3)
-                self.place = torch.device(place)
-                del place
-            def step(self, x: torch.Tensor):
-                where = self.place
-                return self.two(x.to(where))
-    """,
     "in the function that is called, from two places": """
         def step(x: torch.Tensor, where, net):
             return net(x.to(where))

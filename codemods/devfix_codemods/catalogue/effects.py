@@ -56,6 +56,8 @@ class Effect(Enum):
     """Gives a module in a new guise (`DataParallel`)."""
     BARE = auto()
     """Makes a module that holds no tensors."""
+    ENGINE = auto()
+    """Makes a loop that moves batches to `device=`, and gives them to the module that it gets first."""
     OTHER = auto()
     """Known, and of no concern to places."""
 

@@ -2,6 +2,12 @@
 
 from devfix_codemods.catalogue.effects import Effect, Kind
 
+_KEEPING_LISTS = (
+    "AUROC AveragePrecision PrecisionRecallCurve ROC CatMetric CosineSimilarity SpearmanCorrCoef "
+    "KendallRankCorrCoef CalibrationError"
+)
+"""Metrics that keep what they are given in lists, wherever it is: they need no move."""
+
 FUNCTIONS: dict[str, Effect] = {
     "tqdm.tqdm": Effect.PASS,
     "tqdm.auto.tqdm": Effect.PASS,
@@ -9,6 +15,9 @@ FUNCTIONS: dict[str, Effect] = {
     "rich.progress.track": Effect.PASS,
     "copy.deepcopy": Effect.PASS,
     "copy.copy": Effect.PASS,
+    **{f"torchmetrics.{one}": Effect.BARE for one in _KEEPING_LISTS.split()},
+    "ignite.engine.create_supervised_trainer": Effect.ENGINE,
+    "ignite.engine.create_supervised_evaluator": Effect.ENGINE,
 }
 
 PREFIXES: tuple[tuple[str, Effect], ...] = (
@@ -46,6 +55,11 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("torchvision.utils.", Effect.OTHER),
     ("torchvision.datasets.", Effect.OTHER),
     ("timm.create_model", Effect.MODULE),
+    ("torchaudio.transforms.", Effect.MODULE),
+    ("torchmetrics.functional.", Effect.MEET),
+    ("torchmetrics.retrieval.", Effect.BARE),
+    ("torchmetrics.Retrieval", Effect.BARE),
+    ("torchmetrics.", Effect.MODULE),
     ("torch_geometric.nn.", Effect.MODULE),
     ("segmentation_models_pytorch.", Effect.MODULE),
     ("torchsummary.", Effect.OTHER),

@@ -42,6 +42,12 @@ def is_module_class(qualified: str) -> bool:
     return head == "torch.nn" and last[:1].isupper() and last not in _NOT_MODULES
 
 
+def computes(qualified: str) -> bool:
+    """Whether the name is that of a class of modules that get tensors when they are called."""
+    public = canonical(qualified)
+    return (is_module_class(public) and public not in torch.CONTAINERS) or public.startswith("torchaudio.transforms.")
+
+
 @_remembered
 def effect(qualified: str) -> Effect | None:
     """What calling `qualified` does; None where the catalogue does not know it."""

@@ -28,6 +28,7 @@ from devfix_codemods.placement.loaders import Loaders
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
+from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.operands import Operands, is_index
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.ownership import handed_over, owned
@@ -78,6 +79,7 @@ class Births:
         self._datasets = Datasets(kinds, outside, module.nodes())
         self._batches = Batches(self)
         self.loaders = Loaders(self)
+        self.objects = Objects(self)
         self._elements = Elements(self, self._datasets, self.loaders, self._batches)
 
         self.roots = self._roots.of
@@ -99,6 +101,7 @@ class Births:
         self.place_of_module = self._modules.place_of
         self.is_registered = self._modules.is_registered
         self.is_read = self._modules.is_read
+        self.holds_tensors = self._modules.holds_tensors
         self.scatters = self._modules.scatters
 
         self.host_arguments = self._operands.on_host
@@ -123,6 +126,7 @@ class Births:
                 for value, _ in function.returns:
                     self.graph.add(Source(value, HOST, Birth.CHOSEN_HOST, ("documented",)))
         self._moves.by_functions()
+        self.objects.all()
         self._modules.wrappers()
         flags(self)
         self._readers.all()
@@ -154,8 +158,8 @@ class Births:
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
         elif callee.op is Op.CLASS and isinstance(callee.extra, Class):
             self._modules.of_class(node, callee.extra)
-        elif callee.op in {Op.GLOBAL, Op.PHI} or (callee.op is Op.ATTR and node not in self.calls):
-            if sounds_like_class(callee) and self.kinds.is_module(node):
+        elif callee.op in {Op.GLOBAL, Op.PHI, Op.PARAM} or (callee.op is Op.ATTR and node not in self.calls):
+            if (callee.op is Op.PARAM or sounds_like_class(callee)) and self.kinds.is_module(node):
                 self._modules.of_unread(node)
             elif callee.op is Op.ATTR:
                 self._method(node, callee.args[0], str(callee.extra))
@@ -168,7 +172,7 @@ class Births:
             self._collective(node)
         elif row in ROWS:
             self._factories.function(node, qualified)
-        elif row is Effect.LIKE and has_device(node):
+        elif row in {Effect.LIKE, Effect.ENGINE} and has_device(node):
             self._moves.placed(node)
         elif row is Effect.MODULE:
             self._modules.of_torch(node, qualified)
@@ -223,7 +227,7 @@ class Births:
     def _parameters(self, function: Function) -> None:
         owner = function.owner if function.owner in self.kinds.module_classes else None
         is_input = owner is not None and function.name == "forward" and self._modules.may_hold_tensors(owner)
-        for parameter in function.parameters.values():
+        for parameter in () if self._is_test(function) else function.parameters.values():
             if parameter is function.self_node:
                 if owner is not None and "classmethod" not in function.decorators:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
@@ -233,6 +237,14 @@ class Births:
                 link = "forward-input" if is_input else "parameter"
                 if function not in self.hosted and not self.defaults.is_test:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
+
+    def _is_test(self, function: Function) -> bool:
+        """Whether a test runner alone calls a function, with what other functions make for it on the host."""
+        return (
+            function.owner is None
+            and function.name.startswith("test_")
+            and not any(self.kinds.given.get(one) for one in function.parameters.values())
+        )
 
     def _may_be_tensor(self, parameter: Node) -> bool:
         if parameter in self.callees or str(parameter.extra).startswith("*"):

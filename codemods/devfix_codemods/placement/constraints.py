@@ -21,6 +21,7 @@ from devfix_codemods.placement.naming import sounds_like_loss
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.scalars import is_scalar
+from devfix_codemods.placement.targets import is_cast
 
 _PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
@@ -312,7 +313,7 @@ class Constraints:
             self._operands(node, args, "operation", scalars=True)
         elif row in {Effect.MEET, Effect.DRAW}:
             self._operands(node, _spread(args), "operation", scalars=qualified == "torch.autograd.grad")
-        elif row is Effect.SEQUENCE:
+        elif row in {Effect.SEQUENCE, Effect.ENGINE}:
             self._elements(node, args[0])
         elif row is None:
             self._unknown(node, node.args[0])
@@ -366,7 +367,7 @@ class Constraints:
             self._unknown(node, callee)
 
     def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
-        if method in _GIVING_ITSELF:
+        if method in _GIVING_ITSELF or is_cast(node):
             self.graph.same(base, node, "certain", node.guard)
         elif method not in _KEEPING:
             given = (base, *self.births.unmoved_arguments(node))
@@ -459,7 +460,7 @@ _COPYING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "built
 
 _GIVING_ITSELF = frozenset({"eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"})
 """Methods of modules that give the module back."""
-_KEEPING = frozenset({"load_state_dict", "register_buffer", "add_module", "register_forward_hook"})
+_KEEPING = frozenset({"load_state_dict", "type", "register_buffer", "add_module", "register_forward_hook"})
 """Methods of modules that compute nothing."""
 _NO_FLOW = frozenset(
     {Effect.READ, Effect.ARRAY, Effect.OTHER, Effect.MODULE, Effect.FACTORY, Effect.HOST, Effect.LOAD, Effect.SYNC}

@@ -75,10 +75,12 @@ class Escapes:
         )
 
     def _is_given_away(self, alias: Node) -> bool:
-        """`place(net)`, `net.begin()`: a statement, of whose function nothing is known, that may have moved it."""
+        """`place(net)`, `net.begin()`, `net = wrap(net)`: nothing is known of the function, which may have moved it."""
         births = self._births
         return any(
-            one not in births.used and one not in births.calls and self._is_unread(one, alias)
+            (one not in births.used or births.kinds.is_module(one))
+            and one not in births.calls
+            and self._is_unread(one, alias)
             for one in self._users.get(alias, ())
         )
 

@@ -113,10 +113,12 @@ def of_tokenizer(kinds: "Kinds", call: Node) -> None:
 
 
 def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
-    if method in _SELF_METHODS:
+    if method in _SELF_METHODS or (method == "type" and len(call.args) > 1):
         kinds.unify(call, base)
     if method in rows.TENSOR_ONLY:
         kinds.say(base, Kind.TENSOR)
+    if method == "eval" and _is_part_of_module(kinds, base):
+        kinds.say(base, Kind.MODULE)
     if method in rows.MODULE_ONLY:
         kinds.say(base, Kind.MODULE, 3)
     if method == "eval" and len(call.args) == 1:  # that of a table gets an expression
@@ -135,6 +137,13 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     words = call.extra if isinstance(call.extra, tuple) else ()
     if not _DIMENSIONS.isdisjoint(words) or (method == "sort" and words[:1] == (None,)):
         kinds.say(base, Kind.TENSOR)  # lists are sorted by keywords alone
+
+
+def _is_part_of_module(kinds: "Kinds", node: Node) -> bool:
+    """`net.features`, `net.features[:16]`"""
+    while node.op is Op.ITEM:
+        node = node.args[0]
+    return node.op is Op.ATTR and kinds.of(node.args[0]) is Kind.MODULE
 
 
 def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> None:

@@ -8,7 +8,7 @@ import ast
 import re
 from collections import defaultdict
 
-from devfix_codemods.catalogue import Kind, canonical, is_module_class, kind
+from devfix_codemods.catalogue import Kind, canonical, computes, is_module_class, kind
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -49,6 +49,7 @@ class Kinds:
                 self._call_of_module(node)
             elif node.op is Op.ITEM and isinstance(node.syntax, ast.Name):
                 self._named_as(node, node.syntax.id)
+        self._given_to_modules()
         self._moved_callables()
         self.differentiable = differentiable(module, calls)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
@@ -164,6 +165,18 @@ class Kinds:
         owner = node.function.owner
         return owner in self.module_classes and node.op is Op.ATTR and node.args[0] is node.function.self_node
 
+    def _given_to_modules(self) -> None:
+        """What modules of torch get first is a tensor."""
+        made = {
+            self.find(node)
+            for node in self.module.nodes()
+            if node.op is Op.CALL and (qualified := name(node.args[0])) is not None and computes(qualified)
+        }
+        for node in self.module.nodes() if made else ():
+            called = node.op is Op.CALL and self.find(node.args[0]) in made
+            if called and len(node.args) > 1 and isinstance(node.extra, tuple) and node.extra[0] is None:
+                self.say(node.args[1], Kind.TENSOR, 1)
+
     # Unification
 
     def find(self, node: Node) -> Node:
@@ -194,9 +207,10 @@ class Kinds:
     # Evidence
 
     def _is_module_class(self, one: Class) -> bool:
-        return self.derives_from_module(one, set()) or (
-            "forward" in one.methods and any(map(_is_unread, (base for each in one.lineage() for base in each.bases)))
-        )
+        if self.derives_from_module(one, set()):
+            return True
+        unread = any(map(_is_unread, (base for each in one.lineage() for base in each.bases)))
+        return unread and ("forward" in one.methods or _acts_as_module(one))
 
     def derives_from_module(self, one: Class, seen: set[Class]) -> bool:
         """Whether a class is one of modules by its bases, not only by its having a `forward`."""
@@ -393,6 +407,18 @@ class Kinds:
 
 def _names(node: Node, function: str) -> bool:
     return node.op in {Op.ATTR, Op.GLOBAL} and node.extra == function
+
+
+def _acts_as_module(owner: Class) -> bool:
+    """Whether the constructor of a class calls what only modules have, and the class does not define."""
+    made = owner.methods.get("__init__")
+    return made is not None and any(
+        node.op is Op.ATTR
+        and node.args[0] is made.self_node
+        and node.extra in rows.MODULE_ONLY | {"eval"}
+        and node.extra not in owner.methods
+        for node in made.nodes
+    )
 
 
 def _is_unread(base: Node) -> bool:

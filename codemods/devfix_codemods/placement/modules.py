@@ -49,7 +49,7 @@ class Modules:
     def of_class(self, node: Node, made: Class) -> None:
         """An object of a class of this file."""
         if made in self._kinds.module_classes and made not in self._places_itself:
-            holds = self._holds_tensors(made) or self._kinds.has_parameters(node)
+            holds = self.holds_tensors(made) or self._kinds.has_parameters(node)
             self._made(node, "module-made" if holds else "maybe-bare")
 
     def of_library(self, node: Node, qualified: str) -> None:
@@ -131,9 +131,9 @@ class Modules:
 
     def may_hold_tensors(self, owner: Class) -> bool:
         """Whether a class is one of modules by its bases, or keeps parts; by a `forward` alone it may be anything."""
-        return self._kinds.derives_from_module(owner, set()) or self._holds_tensors(owner)
+        return self._kinds.derives_from_module(owner, set()) or self.holds_tensors(owner)
 
-    def _holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
+    def holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
         """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
         within = (*around, owner)
         return any(
@@ -148,8 +148,8 @@ class Modules:
         callee = call.args[0]
         if callee.op is Op.CLASS and isinstance(callee.extra, Class):
             part = callee.extra
-            return part in self._kinds.module_classes and part not in within and self._holds_tensors(part, within)
-        if callee.op is Op.ATTR and callee.extra in {"register_buffer", "register_parameter", "add_module"}:
+            return part in self._kinds.module_classes and part not in within and self.holds_tensors(part, within)
+        if callee.op is Op.ATTR and callee.extra in _REGISTERING:
             return True
         return any(
             effect(canonical(one)) is Effect.MODULE
@@ -194,8 +194,10 @@ class Modules:
         """Whether the class of a module is known, so that it does not move what it gets behind our back."""
         if self._kinds.class_of(module) is not None:
             return True
-        root = next(iter(self._roots.of(module)), module)
-        return root.op is Op.CALL and any(one.startswith("torch") for one in names(root.args[0]))
+        return any(
+            one.op is Op.CALL and any(each.startswith("torch") for each in names(one.args[0]))
+            for one in (*self._roots.of(module), *self._wrapped(module))
+        )
 
     def scatters(self, module: Node) -> str | None:
         """Whether a module takes what it gets to its own devices, as `DataParallel` does: `always`, `maybe`, or not."""
@@ -214,6 +216,17 @@ class Modules:
             else:
                 found.add(False)
         return "always" if found == {True} else "maybe" if True in found else None
+
+    def _wrapped(self, module: Node) -> list[Node]:
+        """What a module may be, through choices, moves and attributes."""
+        found: list[Node] = []
+        pending = [module]
+        while pending and len(found) < MOST_WRAPPED:
+            one = pending.pop()
+            if one not in found:
+                found.append(one)
+                pending += self._same(one)
+        return found
 
     def _same(self, node: Node) -> tuple[Node, ...]:
         """What a module is the same as."""
@@ -266,6 +279,8 @@ def _holds_bare_ones(node: Node, qualified: str) -> bool:
 
 MODULE = Place(Where.MODULE)
 MOST_WRAPPED = 20
+_REGISTERING = frozenset({"register_buffer", "register_parameter", "add_module"}) | libraries.MODULE_MAKERS
+"""Methods by which a module gets tensors."""
 _PLACED_BY = frozenset({"device_map", "load_in_4bit", "load_in_8bit", "quantization_config"})
 """Keywords of `from_pretrained` that place what it loads."""
 _GIVEN = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR})

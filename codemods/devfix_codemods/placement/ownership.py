@@ -14,7 +14,7 @@ def owned(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Node
     called = _called(module, kinds)
     for function in module.functions:
         for value in _taken_over(function, kinds, called):
-            _own(value, calls, found)
+            _own(value, kinds, calls, found)
     return found
 
 
@@ -82,7 +82,7 @@ def _takes_over(call: Node) -> bool:
     return callee.op is Op.CLASS
 
 
-def _own(value: Node, calls: dict[Node, Function], found: set[Node]) -> None:
+def _own(value: Node, kinds: Kinds, calls: dict[Node, Function], found: set[Node]) -> None:
     pending = [value]
     while pending:
         one = pending.pop()
@@ -93,3 +93,8 @@ def _own(value: Node, calls: dict[Node, Function], found: set[Node]) -> None:
             pending += one.args
         elif one.op is Op.CALL and calls.get(one) is None:
             pending += one.args[1:]
+            callee = one.args[0]
+            if callee.op is Op.ATTR and name(callee) is None and kinds.is_module(one):
+                pending.append(callee.args[0])
+        elif one.op in {Op.ITEM, Op.ATTR} and kinds.is_module(one):
+            pending.append(one.args[0])

@@ -65,6 +65,13 @@ def is_typed_cuda(call: Node) -> bool:
     return call.args[0].extra == "type" and len(call.args) > 1 and _names_cuda(call.args[1])
 
 
+def is_cast(call: Node) -> bool:
+    """`net.type(torch.float16)`, whose type is known, and is none of CUDA."""
+    if call.args[0].extra != "type" or len(call.args) != 2 or is_typed_cuda(call):
+        return False
+    return call.args[1].op is Op.CONST or bool(names(call.args[1]))
+
+
 def _names_cuda(node: Node) -> bool:
     if isinstance(node.extra, str) and node.op is Op.CONST:
         return "cuda" in node.extra

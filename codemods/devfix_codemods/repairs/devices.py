@@ -100,7 +100,7 @@ def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         return  # a device that is declared, by whatever name
     named = placed.syntax if placed is not None else None
     named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
-    if isinstance(named, ast.expr) and means_same(analysis, named, conflict.end.node, point):
+    if isinstance(named, _NAMES) and means_same(analysis, named, conflict.end.node, point):
         text = analysis.text(named)
         yield Suffix(f".to({text})", text)
     else:
@@ -370,3 +370,5 @@ def _asks_for_none(user: Node) -> bool:
 
 _GIVEN = frozenset({Birth.LOADER, Birth.SIBLING})
 """What modules are given, as against what is made for something else."""
+
+_NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)

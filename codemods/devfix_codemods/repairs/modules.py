@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
@@ -9,16 +10,19 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, behind_making, called
-from devfix_codemods.repairs.devices import suffixes
+from devfix_codemods.repairs.devices import Suffix, suffixes
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.source import Source
 
 
 def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """The cuts of a module that is made by a call of its own, the best first."""
+    if conflict.birth.node.op is Op.FIELD:
+        yield from _in_constructor(analysis, source, conflict)
+        return
     yield from _behind_choice(analysis, source, conflict)
     yield from _where_made(analysis, source, conflict)
-    yield from _behind_device(analysis, source, conflict)
+    yield from _where_device_is_known(analysis, source, conflict)
     yield from _wrapper(analysis, source, conflict)
 
 
@@ -51,22 +55,6 @@ def _are_modules(analysis: Analysis, choice: Node) -> bool:
     return len(roots) > 1 and all(any(one.birth is Birth.MODULE for one in sources.get(root, ())) for root in roots)
 
 
-def _behind_device(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`net.to(device)`, behind the statement that declares the device, where that comes after the module."""
-    node = conflict.birth.node
-    function = node.function
-    for statement, environment in function.after.items():
-        declares = isinstance(statement, ast.Assign) and "device" in ast.unparse(statement.targets[0])
-        if not declares or statement.lineno < node.line or function.guards.get(statement) != node.guard:
-            continue
-        point = Point(environment, node.guard, node)
-        name = called(analysis, node, point)
-        for suffix in suffixes(analysis, conflict, point) if name is not None else ():
-            if suffix.test is None:
-                edit = InsertStatement(source.span(statement), "after", f"{name}{suffix.text}")
-                yield Cut((edit,), f"Move `{name}`: `{suffix.text}`")
-
-
 def _wrapper(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`DataParallel(net).cuda()`, where nothing says where to but the wrapper, which wants CUDA."""
     end, node = conflict.end.node, conflict.birth.node
@@ -89,7 +77,7 @@ def _where_made(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
             yield from behind_making(source, conflict, suffix)
             continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{text}")
-        yield Cut((edit,), f"Move the module: `{text}`")
+        yield Cut((edit,), f"Move the module: `{text}`", harmless=suffix.follows)
 
 
 def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -106,4 +94,87 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     for suffix in suffixes(analysis, conflict, point):
         edit = InsertStatement(source.span(move.statement), "after", f"{name}{suffix.text}")
         yield Cut((edit,), f"Move `{name}` beside it")
+        return
+
+
+def _of_module(suffix: Suffix) -> str:
+    return suffix.text.replace(", non_blocking=True", "")
+
+
+# As soon as there is a device
+
+
+def _where_device_is_known(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`net.to(device)` behind the statement that gives `device` its value, before anything uses the module."""
+    node = conflict.birth.node
+    for statement in _following(node):
+        environment = node.function.after.get(statement)
+        if environment is None or _uses(statement, node, analysis):
+            return
+        point = Point(environment, node.function.guards.get(statement, node.guard), node)
+        name = called(analysis, node, point)
+        if name is None:
+            continue
+        for suffix in suffixes(analysis, conflict, point):
+            edit = InsertStatement(source.span(statement), "after", _statement(node, name, suffix))
+            yield Cut((edit,), f"Move `{name}`: `{_of_module(suffix)}`")
+            return
+
+
+def _following(node: Node) -> list[ast.stmt]:
+    """The statement that makes, or keeps, a module, and those behind it in its block."""
+    first = node.statement
+    if node.op is Op.PARAM:
+        first = next((one.statement for one in node.function.stores if one.value is node), None)
+    for around in ast.walk(node.function.syntax):
+        for part in ("body", "orelse", "finalbody"):
+            block = getattr(around, part, None)
+            if isinstance(block, list) and first in block:
+                return block[block.index(first) :]
+    return []
+
+
+def _uses(statement: ast.stmt, module: Node, analysis: Analysis) -> bool:
+    """Whether a module is called, or given to something, in a statement."""
+    inside = set(ast.walk(statement))
+    roots = analysis.constraints.births.roots
+    return any(
+        node.op is Op.CALL
+        and node.syntax in inside
+        and any(module in roots(one) for one in node.args)
+        and node is not module
+        for node in module.function.nodes
+    )
+
+
+def _statement(node: Node, name: str, suffix: Suffix) -> str:
+    tests = [suffix.test] if suffix.test is not None else []
+    default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
+    if default is not None and default.op is Op.CONST and default.extra is None:
+        tests.insert(0, f"{name} is not None")
+    move = f"{name}{_of_module(suffix)}"
+    return f"if {' and '.join(tests)}:\n    {move}" if tests else move
+
+
+# A class
+
+
+def _in_constructor(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`self.to(device)`, the last statement of the constructor of a class."""
+    owner = next(one for one in analysis.module.classes if one.syntax is conflict.birth.node.syntax)
+    made = owner.methods.get("__init__")
+    if made is None or made.self_node is None or not isinstance(made.syntax, ast.FunctionDef):
+        return
+    last = made.syntax.body[-1]
+    environment = made.after.get(last)
+    if environment is None:
+        return
+    point = Point(environment, made.guards.get(last, frozenset()), made.self_node)
+    relative = analysis.constraints.births.objects.moved_as[conflict.birth.node]
+    as_others = replace(conflict, end=analysis.graph.sources[relative][0], path=())
+    for suffix in suffixes(analysis, as_others, point):
+        edit = InsertStatement(
+            source.span(last), "after", _statement(conflict.birth.node, str(made.self_node.extra), suffix)
+        )
+        yield Cut((edit,), "Move the module at the end of its constructor")
         return

@@ -50,6 +50,8 @@ def means_same(analysis: Analysis, expression: ast.expr, there: Node, point: Poi
     """Whether all names of an expression are bound here, to what they mean there."""
     home = before(there)
     for one in ast.walk(expression):
+        if isinstance(one, ast.Attribute) and _is_set_later(one, point):
+            return False
         if not isinstance(one, ast.Name):
             continue
         here = point.binds(one.id)
@@ -61,6 +63,16 @@ def means_same(analysis: Analysis, expression: ast.expr, there: Node, point: Poi
         if elsewhere is not here and not _are_one(analysis, here, elsewhere):
             return False
     return True
+
+
+def _is_set_later(attribute: ast.Attribute, point: Point) -> bool:
+    """Whether a constructor has not set an attribute of its object yet."""
+    function = point.node.function
+    itself, owner = function.self_node, function.owner
+    if function.name != "__init__" or itself is None or owner is None or not owner.sets(attribute.attr):
+        return False
+    own = isinstance(attribute.value, ast.Name) and point.binds(attribute.value.id) is itself
+    return own and (itself, attribute.attr) not in point.environment
 
 
 def _are_one(analysis: Analysis, here: Node, there: Node | None) -> bool:

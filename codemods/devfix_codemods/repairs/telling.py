@@ -19,7 +19,17 @@ from devfix_codemods.source import Source, Span
 
 _OF_TORCH = (b"torch", b"sentence_transformers", b".detach().numpy()")
 _MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
-_MOVED = (b".to(", b".cuda(", b"device=", b".sample(", b".rsample(", b".detach()", b"DataParallel(")
+_MOVED = (
+    b".to(",
+    b".cuda(",
+    b"device=",
+    b"to_device(",
+    b")(",
+    b".sample(",
+    b".rsample(",
+    b".detach()",
+    b"DataParallel(",
+)
 _READ = (b".numpy()", b".cpu()", b"_padded_seq", b"matplotlib", b"np.")
 _MADE = re.compile(
     rb"\b(?:" + b"|".join(one.rpartition(".")[2].encode() for one, row in FUNCTIONS.items() if row in _MAKING) + rb")\("

@@ -1,0 +1,144 @@
+"""Modules that are made, kept, taken apart, and left behind: which of them stay on the host."""
+
+from textwrap import dedent
+
+import pytest
+
+FIT = """
+    def fit(loader, device):
+        net = {made}
+        {between}
+        for x, y in loader:
+            print(net(x.to(device)))
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "nn.Linear(3, 3)",
+        "nn.Linear(3, 3).type(torch.float16)",
+        "Zoo().eval().features[:3].eval()",
+        "nn.Embedding.from_pretrained(torch.load(path))",
+    ],
+)
+def test_modules_that_stay_on_the_host(placed, made: str) -> None:
+    program = "from torchvision.models import vgg16 as Zoo\n" + dedent(FIT.format(made=made, between="pass"))
+    assert len(placed(program).births) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "between"),
+    [
+        ("nn.Linear(3, 3).type(torch.cuda.FloatTensor)", "pass"),
+        ("nn.Linear(3, 3).to(device)", "pass"),
+        ("nn.Linear(3, 3)", "net.to(device)"),
+        ("nn.ReLU()", "pass"),
+    ],
+)
+def test_modules_that_are_moved_or_hold_nothing(placed, made: str, between: str) -> None:
+    assert placed(FIT.format(made=made, between=between)).births == []
+
+
+def test_a_module_that_was_given_away_may_have_been_moved(placed) -> None:
+    sure, unsure = (
+        placed("from lab import wrap\n" + dedent(FIT.format(made="nn.Linear(3, 3)", between=one))).conflicts[0]
+        for one in ("pass", "net = wrap(net)")
+    )
+    assert unsure.confidence < 0.6 < sure.confidence
+
+
+RESAMPLED = """
+    import torchaudio
+    def f({given}):
+        change = torchaudio.transforms.{made}
+        return change(x)
+"""
+
+
+def test_a_fresh_module_belongs_where_its_input_is(placed) -> None:
+    assert placed(RESAMPLED.format(given="x", made="Resample(8000, 16000)")).births == [
+        "torchaudio.transforms.Resample(8000, 16000)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "made"), [("x", "Resample(8000, 16000).to(x.device)"), ("x: list", "Resample(8000, 16000)")]
+)
+def test_a_fresh_module_that_is_moved_or_gets_no_tensor(placed, given: str, made: str) -> None:
+    assert placed(RESAMPLED.format(given=given, made=made)).births == []
+
+
+def test_a_runner_gives_tests_what_is_on_the_host(placed) -> None:
+    program = "def {name}(x):\n    return nn.Linear(3, 3)(x)\n"
+    assert placed(program.format(name="test_layer")).births == []
+    assert placed(program.format(name="layer")).births == ["nn.Linear(3, 3)"]
+
+
+ENGINE = """
+    from ignite.engine import create_supervised_trainer
+    def main(device):
+        net = {made}
+        return create_supervised_trainer(net, optimizer, nn.MSELoss(){given})
+"""
+
+
+def test_an_engine_moves_batches_and_not_the_module(placed) -> None:
+    assert placed(ENGINE.format(made="nn.Linear(3, 3)", given=", device=device")).births == ["nn.Linear(3, 3)"]
+
+
+@pytest.mark.parametrize(
+    ("made", "given"), [("nn.Linear(3, 3)", ""), ("nn.Linear(3, 3).to(device)", ", device=device")]
+)
+def test_an_engine_that_moves_nothing_or_gets_what_is_moved(placed, made: str, given: str) -> None:
+    assert placed(ENGINE.format(made=made, given=given)).births == []
+
+
+KEPT = """
+    class Judge:
+        def __init__(self, head, options):
+            self.device = {device}
+            self.head = head
+        def run(self, loader):
+            for x in loader:
+                print(self.head(x.to(self.device)))
+"""
+
+
+def test_who_chooses_a_device_moves_what_it_is_given(placed) -> None:
+    device = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+    assert placed(KEPT.format(device=device)).births == ["head"]
+
+
+@pytest.mark.parametrize("device", ["options.device", '"cpu" if options.cpu else "cuda"', "torch.device(options.gpu)"])
+def test_who_is_told_a_device_leaves_that_to_its_caller(placed, device: str) -> None:
+    assert placed(KEPT.format(device=device)).births == []
+
+
+FAMILY = """
+    from lab import Embeddings, device
+    class Words(Embeddings):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(10, 4)
+            self.to(device)
+    class Letters(Embeddings):
+        def __init__(self):
+            super().__init__()
+            self.table = {made}
+            self.eval()
+        def embed(self, ids):
+            return self.table(torch.tensor(ids).to({where}))
+"""
+
+
+def test_a_class_that_stays_behind_its_family(placed) -> None:
+    found = placed(FAMILY.format(made="nn.Embedding(10, 4)", where="device")).conflicts
+    assert [one.links[0] for one in found] == ["moved-in-family"]
+
+
+@pytest.mark.parametrize(
+    ("made", "where"), [("nn.Embedding(10, 4).to(device)", "device"), ("nn.Embedding(10, 4)", "self.device")]
+)
+def test_a_class_that_moves_its_parts_or_follows_itself(placed, made: str, where: str) -> None:
+    assert placed(FAMILY.format(made=made, where=where)).conflicts == []
