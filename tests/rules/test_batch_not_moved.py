@@ -416,20 +416,6 @@ SILENT = {
             loss = criterion(out, y.cuda(rank))
             loss.backward()
     """,
-    "conditional DataParallel": """
-        import torch
-        from torch import nn
-        model = Net()
-        model.to(device)
-        model.train()
-        if torch.cuda.device_count() > 1:
-            model = nn.DataParallel(model)
-        for x, y in loader:
-            y = y.to(device)
-            out = model(x)
-            loss = criterion(out, y)
-            loss.backward()
-    """,
     "deepspeed": """
         import torch, deepspeed
         engine, optimizer, _, _ = deepspeed.initialize(model=model)
@@ -574,17 +560,6 @@ SILENT = {
             else:
                 inputs, labels = Variable(inputs), Variable(labels)
             loss = criterion(net(inputs), labels)
-            loss.backward()
-    """,
-    "device_ids env": """
-        import torch
-        model = Net()
-        device = torch.device("cuda")
-        if torch.cuda.device_count() > 1: model = torch.nn.DataParallel(model)
-        model.to(device)
-        model.train()
-        for x, y in loader:
-            loss = criterion(model(x), y.to(device))
             loss.backward()
     """,
     "nn ctc short names": """
@@ -1547,8 +1522,8 @@ def test_the_finding_tells_the_way_of_the_value(rule) -> None:
     assert finding.message == "`labels` stays on the host, but meets `model(images)` on `device` in `criterion`"
     assert [one.note for one in finding.trail] == [
         "`labels` comes from the loader here, on the host",
-        "meets others in `criterion(model(images), labels)`",
-        "a value on `torch.device('cuda')` comes from here",
+        "it meets `model(images)` here",
+        "`Net()` is moved here",
     ]
     assert finding.origin.line == finding.trail[0].span.line
     assert finding.span.line == finding.trail[1].span.line
@@ -2298,3 +2273,11 @@ def test_a_mask_beside_moved_ids(rule) -> None:
     assert "attention_mask=mask.to(self.model.device) if mask is not None else None)" in rule.fixed(
         program, unsafe=True
     )
+
+
+def test_what_only_several_devices_scatter(rule) -> None:
+    program = HEAD + (
+        "if torch.cuda.device_count() > 1:\n    model = nn.DataParallel(model)\n"
+        "for x, y in loader:\n    loss = criterion(model(x), y.to(device))\n"
+    )
+    assert "    x = x.to(device)\n" in rule.unchanged_unless_unsafe(program)

@@ -463,8 +463,8 @@ def test_the_finding_names_the_birth_and_the_use(rule) -> None:
     assert (finding.origin.line, finding.span.line) == (7, 8)
     assert [one.note for one in finding.trail] == [
         "`tokenizer('a', return_tensors='pt')` is made here, on the host",
-        "meets others in `model(**inputs)`",
-        "a value on `torch.device('cuda')` comes from here",
+        "it meets the parameters of `model` here",
+        "`AutoModel.from_pretrained('m')` is moved here",
     ]
     assert finding.fix.safety is Safety.SAFE
 

@@ -65,13 +65,13 @@ def _called(callee: Node, module: Module, instances: dict[Node, Class]) -> Funct
     return None
 
 
-def _object(node: Node, module: Module, instances: dict[Node, Class]) -> Class | None:
+def _object(node: Node, module: Module, instances: dict[Node, Class], depth: int = 0) -> Class | None:
     node = _resolved(node, module)
     found = instances.get(node)
     if found is not None:
         return found
-    if node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in _GIVING_ITSELF:
-        return _object(node.args[0].args[0], module, instances)
+    if depth < DEEPEST and node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in _GIVING_ITSELF:
+        return _object(node.args[0].args[0], module, instances, depth + 1)  # `net = net.cuda()`, of a global
     if node.op in {Op.PHI, Op.AFTER}:
         return next((one for one in map(instances.get, node.args) if one is not None), None)
     if node.op is Op.ATTR:
@@ -109,5 +109,6 @@ def method(owner: Class, name: str, depth: int = 0) -> Function | None:
     return next((one for one in (method(base, name, depth + 1) for base in bases) if one is not None), None)
 
 
+DEEPEST = 6
 _GIVING_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "requires_grad_"})
 """Methods of modules that give the module back."""

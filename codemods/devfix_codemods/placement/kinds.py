@@ -257,6 +257,7 @@ class Kinds:
     def _annotated(self, node: Node, annotation: object) -> None:
         text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
         if _LISTS.search(text) and _TENSORS.search(text):
+            self.rows.add(node)  # it may be either
             return
         text = _KEYS.sub("", text)
         words = set(text.replace("|", " ").replace("[", " ").replace("]", " ").replace(",", " ").split())

@@ -45,7 +45,6 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     yield from _of_sibling(analysis, conflict, point)
     yield from _in_scope(analysis, conflict, point)
     yield from _of_tensors(analysis, conflict, point)
-    yield from _of_called(analysis, conflict, point)
     if conflict.end.links == ("collective",):
         text = '"cuda" if torch.cuda.is_available() else "cpu"'
         yield Suffix(f".to({text})", text)
@@ -64,6 +63,7 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     assert isinstance(syntax.func, ast.Attribute)
     given = [*syntax.args, *(one.value for one in syntax.keywords)]
     if any(isinstance(each, ast.IfExp) for one in given for each in ast.walk(one)):
+        yield from _of_called(analysis, conflict, point)
         return  # what chooses a device on the spot is to be declared once, which is another finding's
     if not all(means_same(analysis, one, call, point) for one in given):
         yield from _as_spelled_here(analysis, conflict, conflict.end.place.node, point)
