@@ -1,5 +1,6 @@
 """Moves under a guard (`if use_cuda:`): what is copied of them stays under it, or follows what they moved."""
 
+import ast
 from textwrap import dedent
 
 import pytest
@@ -12,13 +13,14 @@ CODES = frozenset(one.code for one in all_rules() if one.code != "DVF501")  # th
 
 HEAD = """\
 import torch
+from options import args, number_of_cards, options, use_cuda
 from torch import nn
 from torch.utils.data import DataLoader
 
 model = nn.Linear(4, 2)
 criterion = nn.CrossEntropyLoss()
 """
-GUARDS = ["use_cuda", "torch.cuda.is_available()", "args.cuda", "self.use_cuda"]
+GUARDS = ["use_cuda", "torch.cuda.is_available()", "args.cuda", "options.use_cuda"]
 UNKNOWN_GUARDS = ["args.gpu is not None", "args.parallel", "number_of_cards > 0"]
 MOVES = [".cuda()", '.to("cuda")', ".to(device)"]
 
@@ -88,10 +90,20 @@ def _program(body: str, guard: str = "use_cuda", move: str = ".cuda()", head: st
 )
 def test_nothing_is_demanded_outside_of_the_guard(body, guard, move):
     before = _program(body, guard, move)
-    lines = before.splitlines()
-    new = [one for one in _after(before).splitlines() if one not in lines]
-    outside = [one for one in new if "cuda" in one or "(device" in one or "=device" in one]
-    assert not outside or all(one.startswith("        ") for one in outside), outside
+    lines, after = before.splitlines(), _after(before)
+    guarded = {
+        line
+        for one in ast.walk(ast.parse(after))
+        if isinstance(one, ast.If) and ast.unparse(one.test) == guard
+        for line in range(one.body[0].lineno, (one.body[-1].end_lineno or 0) + 1)
+    }
+    tests = [f"if {guard}:", f"elif {guard}:"]
+    outside = [
+        text
+        for line, text in enumerate(after.splitlines(), 1)
+        if text not in lines and text.strip() not in tests and line not in guarded
+    ]
+    assert not [one for one in outside if "cuda" in one or "(device" in one or "=device" in one]
 
 
 def test_the_other_branch_of_a_guard_is_left():
@@ -134,6 +146,8 @@ def test_an_element_above_what_leaves_without_cuda(guard, move):
 @pytest.mark.parametrize("guard", GUARDS)
 def test_an_element_that_has_its_name_above_the_guard(guard, move):
     body = """
+        if GUARD:
+            model.move()
         for batch in DataLoader(data):
             x = batch[0]
             y = batch[1]
@@ -176,6 +190,8 @@ def test_the_branch_that_is_not_the_first():
 @pytest.mark.parametrize("guard", GUARDS)
 def test_an_element_without_a_name(guard, move):
     body = """
+        if GUARD:
+            model.move()
         for batch in DataLoader(data):
             x = batch[0]
             if GUARD:
@@ -187,9 +203,7 @@ def test_an_element_without_a_name(guard, move):
 
 
 @pytest.mark.parametrize("guard", GUARDS)
-@pytest.mark.parametrize(
-    "moved", ["x.cuda() if GUARD else x", "(GUARD) and x.cuda() or x", 'x.to("cuda") if GUARD else x']
-)
+@pytest.mark.parametrize("moved", ["x.cuda() if GUARD else x", 'x.to("cuda") if GUARD else x'])
 def test_a_conditional_expression(moved, guard):
     before = _program(
         f"""
@@ -201,7 +215,7 @@ def test_a_conditional_expression(moved, guard):
     """,
         guard,
     )
-    assert "\n    y = y.to(x.device)\n    loss" in _after(before)
+    assert f"\n    if {guard}:\n        y = y.cuda()\n" in _after(before)  # as the model is moved
 
 
 def test_an_item_under_its_own_quotes():
@@ -210,6 +224,8 @@ def test_an_item_under_its_own_quotes():
             def __getitem__(self, index):
                 return {"x": torch.randn(4), "y": torch.tensor(1)}
 
+        if use_cuda:
+            model.cuda()
         for batch in DataLoader(Pairs()):
             if use_cuda:
                 batch["x"] = batch["x"].cuda()
@@ -257,7 +273,7 @@ def test_a_device_that_may_be_the_host():
                 x = x.to(device)
                 loss = criterion(model(x), y)
     """)
-    assert "y = batch[1].to(device)" in _after(before)
+    assert "        x = x.to(device)\n        y = y.to(device)\n" in _after(before)
 
 
 def test_a_literal_that_the_same_guard_lets_through():

@@ -31,7 +31,7 @@ class Together:
         for members in groups.values():
             moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
             for one in members:
-                if one not in moved:
+                if one not in moved and self._is_used(one):
                     self._belongs(one, moved, twins.get(_maker(one), []))
 
     def _outputs(self) -> None:
@@ -43,6 +43,13 @@ class Together:
                     made = any(each.birth in _MADE for each in self._graph.sources.get(one, ()))
                     if made and not sounds_like_length(one):
                         self._graph.supports(one, self._births.place_of_module(owner), "forward-output", one.guard)
+
+    def _is_used(self, module: Node) -> bool:
+        """Whether the file does anything with a module, also by a global name: else it meets nothing."""
+        if module in self._births.used or module.op is not Op.CALL:
+            return True
+        names = {bound for bound, node in module.function.finals.items() if node is module}
+        return any(one.op is Op.GLOBAL and one.extra in names for one in module.function.module.nodes())
 
     def _belongs(self, module: Node, moved: dict[Node, list[Node]], twins: list[Node]) -> None:
         function = module.function

@@ -12,6 +12,7 @@ from devfix_codemods.edits.operations import (
 )
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.graph import Birth, Turn
@@ -385,6 +386,7 @@ def _used_between(node: Node, move: Node) -> bool:
     """Whether the value is used before the sibling is moved, where it would still be on the host."""
     return any(
         (node in one.args or (one.op is Op.CALL and node in one.args[0].args))
+        and not contradictory(one.guard, move.guard)
         and (node.index < one.index < move.index or one.statement is move.statement)
         and one.op in {Op.CALL, Op.OPERATION}
         for one in node.function.nodes

@@ -237,9 +237,19 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         if _is_tensor(analysis, node) and _is_given(node, point):
             known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
+    for bound, node in point.environment.items():
+        if isinstance(bound, str) and _is_moved_on_condition(node, conflict.end.node):
+            yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=True)
     for text in (*items_at(analysis, conflict, point), *attributes_at(analysis, conflict, point)):
         yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
     yield from _of_module(analysis, conflict, point)
+
+
+def _is_moved_on_condition(node: Node, move: Node) -> bool:
+    """`x` behind `if use_cuda: x = x.cuda()`: it is where what it meets has to be, on either path."""
+    if node.op is not Op.PHI or move.op is not Op.CALL or move.args[0].op is not Op.ATTR:
+        return False
+    return set(node.args) == {move, move.args[0].args[0]}
 
 
 def _of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

@@ -89,12 +89,20 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     if point is None or not isinstance(move.statement, ast.Expr):
         return
     name = called(analysis, node, point)
-    if name is None:
+    if name is None or _is_used_before(node, move, analysis):
         return
     for suffix in suffixes(analysis, conflict, point):
         edit = InsertStatement(source.span(move.statement), "after", f"{name}{suffix.text}")
         yield Cut((edit,), f"Move `{name}` beside it")
         return
+
+
+def _is_used_before(node: Node, move: Node, analysis: Analysis) -> bool:
+    """Whether a module is called before another one is moved, where it would still be on the host."""
+    roots = analysis.constraints.births.roots
+    return any(
+        one.op is Op.CALL and one.index < move.index and node in roots(one.args[0]) for one in node.function.nodes
+    )
 
 
 def _of_module(suffix: Suffix) -> str:
