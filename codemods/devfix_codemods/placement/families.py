@@ -143,6 +143,7 @@ class Families:
                     if (
                         node is None
                         or births.is_move(node)
+                        or births.moves_of(node)
                         or not self._comes_from_outside(node)
                         or self._kinds.of(node) not in {None, Kind.TENSOR}
                     ):

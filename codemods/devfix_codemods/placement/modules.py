@@ -78,7 +78,9 @@ class Modules:
         """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
         for node in self._parallel:
             if not any(self._moves.of(root) for root in self._roots.of(node)):
-                self._graph.add(Source(node, CUDA, Birth.MOVE, ("data-parallel",)))
+                told = keyword(node, "device_ids") is not None or len(node.args) > 2
+                link = "data-parallel" if told or not _is_distributed(node) else "distributed"
+                self._graph.add(Source(node, CUDA, Birth.MOVE, (link,)))
 
     def _made(self, node: Node, link: str) -> None:
         if (
@@ -251,6 +253,11 @@ class Modules:
             and value is not node
             and self._kinds.class_of(stored[0]) is owner
         )
+
+
+def _is_distributed(wrapper: Node) -> bool:
+    """`DistributedDataParallel(net)`, which works on the host too, where it is told no devices."""
+    return any(one.endswith("DistributedDataParallel") for one in names(wrapper.args[0]))
 
 
 def _constructor_places(owner: Class) -> bool:

@@ -42,7 +42,7 @@ def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator
     """What a function gives to modules."""
     for store in function.stores:
         owner = kinds.class_of(store.base)
-        if store.is_attribute and (_may_be_module(owner, kinds) or kinds.is_module(store.base)):
+        if kinds.is_module(store.base) or (store.is_attribute and _may_be_module(owner, kinds)):
             yield store.value
     for node in function.nodes:
         if (
@@ -89,7 +89,7 @@ def _own(value: Node, kinds: Kinds, calls: dict[Node, Function], found: set[Node
         if one in found:
             continue
         found.add(one)
-        if one.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.PHI, Op.ITER}:
+        if one.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.PHI, Op.ITER, Op.OPERATION}:
             pending += one.args
         elif one.op is Op.CALL and calls.get(one) is None:
             pending += one.args[1:]

@@ -58,6 +58,7 @@ STRENGTHS: dict[str, float] = {
     "move": 1.0,
     "move-by-name": 0.95,
     "data-parallel": 0.85,
+    "distributed": 0.55,
     "module-place": 0.93,
     "forward-input": 0.9,
     "parameter": 0.5,

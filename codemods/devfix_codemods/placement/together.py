@@ -28,11 +28,17 @@ class Together:
             if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
                 groups[node.function].append(node)
         twins = self._moved_twins()
+        on_host = self._on_host()
         for members in groups.values():
             moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
             for one in members:
-                if one not in moved and self._is_used(one):
+                if one not in moved and self._is_used(one) and self._kinds.find(one) not in on_host:
                     self._belongs(one, moved, twins.get(_maker(one), []))
+
+    def _on_host(self) -> set[Node]:
+        """What stands for the callees whose results are moved: those compute on the host, as they are meant to."""
+        calls = (one for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one))
+        return {self._kinds.find(one.args[0]) for one in calls}
 
     def _outputs(self) -> None:
         """What `forward` gives is where the module is: whoever calls it goes on with it there."""
