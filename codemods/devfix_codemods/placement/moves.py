@@ -98,6 +98,8 @@ class Moves:
         self.places[call] = place
         if place != HOST:
             self._record(call, base)
+        else:
+            self.sent_to_host |= self._roots.of(base)
         self.at(call, place)
 
     def typed(self, call: Node, base: Node) -> None:

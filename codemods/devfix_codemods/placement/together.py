@@ -32,7 +32,8 @@ class Together:
         for members in groups.values():
             moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
             for one in members:
-                if one not in moved and self._is_used(one) and self._kinds.find(one) not in on_host:
+                stays = self._births.is_sent_to_host(one) or self._kinds.find(one) in on_host
+                if one not in moved and self._is_used(one) and not stays:
                     self._belongs(one, moved, twins.get(_maker(one), []))
 
     def _on_host(self) -> set[Node]:

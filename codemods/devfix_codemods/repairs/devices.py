@@ -48,6 +48,17 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     if conflict.end.links == ("collective",):
         text = '"cuda" if torch.cuda.is_available() else "cpu"'
         yield Suffix(f".to({text})", text)
+    yield from _as_chosen(analysis, conflict, point)
+
+
+def _as_chosen(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """`"cuda" if torch.cuda.is_available() else "cpu"`, as the move that placed the other value chooses it."""
+    move = conflict.end.node
+    call = _moving(move.args[1] if move.op is Op.AFTER else move)
+    given = call.args[1].syntax if call is not None and len(call.args) == 2 else None
+    if call is not None and isinstance(given, ast.IfExp) and means_same(analysis, given, call, point):
+        text = analysis.text(given)
+        yield Suffix(f".to({text})", text)
 
 
 def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
