@@ -218,7 +218,7 @@ def test_a_conditional_expression(moved, guard):
     assert f"\n    if {guard}:\n        y = y.cuda()\n" in _after(before)  # as the model is moved
 
 
-def test_an_item_under_its_own_quotes():
+def test_an_item_beside_one_that_is_moved_in_place():
     before = _program("""
         class Pairs(torch.utils.data.Dataset):
             def __getitem__(self, index):
@@ -232,7 +232,7 @@ def test_an_item_under_its_own_quotes():
             out = model(batch["x"])
             criterion(out, batch["y"])
     """)
-    assert 'criterion(out, batch["y"].to(batch["x"].device))' in _after(before)
+    assert 'criterion(out, batch["y"].to(out.device))' in _after(before)
 
 
 def test_a_factory_above_the_guard_is_moved_under_it():

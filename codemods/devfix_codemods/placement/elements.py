@@ -124,15 +124,27 @@ class Elements:
         ]
 
     @cached_property
-    def _refilled(self) -> set[Node]:
-        return {store.base for store in self._refilling}
+    def _refilled(self) -> dict[Node, set[object]]:
+        """What is filled with moved values, and under which keys: None for those that are not read."""
+        found: dict[Node, set[object]] = {}
+        for store in self._refilling:
+            found.setdefault(store.base, set()).add(store.key)
+        return found
 
     def _is_refilled(self, node: Node) -> bool:
         """Whether a batch, or what it is a part of, is given moved values under its own keys."""
         if any(_refills_part(one, node) for one in self._refilling):
             return True
         while node not in self._refilled and node.op in {Op.ITEM, Op.ATTR}:
-            node = node.args[0]
+            part, node = node, node.args[0]
+            keys = self._refilled.get(node, ())
+            if (
+                keys
+                and part.op is Op.ITEM
+                and isinstance(part.extra, str | int)
+                and {part.extra, None}.isdisjoint(keys)
+            ):
+                return False  # other parts are
         return node in self._refilled
 
 

@@ -1,5 +1,6 @@
 """Modules that others may move: under another name, in another function, by a call that is not read."""
 
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -78,7 +79,7 @@ class Escapes:
         """`place(net)`, `net.begin()`, `net = wrap(net)`: nothing is known of the function, which may have moved it."""
         births = self._births
         return any(
-            (one not in births.used or births.kinds.is_module(one))
+            (one not in births.used or births.kinds.is_module(one) or _takes_name(one))
             and one not in births.calls
             and self._is_unread(one, alias)
             for one in self._users.get(alias, ())
@@ -107,6 +108,14 @@ class Escapes:
             and (owner := births.class_of(moved.args[1])) is not None
             for attribute in owner.stored
         }
+
+
+def _takes_name(call: Node) -> bool:
+    """`net = wrap(net)`"""
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=given) as value) if value is call.syntax:
+            return any(isinstance(one, ast.Name) and one.id == name for one in given)
+    return False
 
 
 def _stores(births: Births) -> Iterator[Store]:

@@ -73,9 +73,27 @@ class Fitting:
         views = list(self._views(made))
         if any(self._is_on_host(user) for one in views for user in self._users.get(one, ())):
             return False
-        if any(sounds_like_length(one) for one in views):
+        if any(sounds_like_length(one) for one in views) or any(self._replaces_host(one, views) for one in views):
             return False
         return any(one in self._given_away or self._is_handed_on(one) for one in views)
+
+    def _replaces_host(self, choice: Node, views: list[Node]) -> bool:
+        """Whether what stands on the other path of a choice was brought to the host, or is joined of such parts."""
+        pending = [one for one in choice.args if one not in views] if choice.op is Op.PHI else []
+        if len(pending) == 1 and pending[0].op is Op.CALL:
+            pending += pending[0].args[1:]
+        for one in pending:  # grows
+            if any(source.birth is Birth.CHOSEN_HOST for source in self._births.graph.sources.get(one, ())):
+                return True
+            if one.op is Op.SEQUENCE:
+                pending += (each for each in (*one.args, *self._appended(one)) if each not in pending)
+        return False
+
+    def _appended(self, row: Node) -> Iterator[Node]:
+        """What is put into a list."""
+        for method in self._users.get(row, ()):
+            if method.op is Op.ATTR and method.extra == "append":
+                yield from (each for call in self._users.get(method, ()) for each in call.args[1:])
 
     def _views(self, made: Node) -> Iterator[Node]:
         """The tensor, and what only shows or converts it."""

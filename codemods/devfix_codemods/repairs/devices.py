@@ -13,6 +13,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where, place_of
@@ -248,9 +249,9 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         if _is_tensor(analysis, node) and _is_given(node, point):
             known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
-    for bound, node in point.environment.items():
-        if isinstance(bound, str) and _is_moved_on_condition(node, conflict.end.node):
-            yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=True)
+    for chosen, called in names.items():
+        if _is_moved_on_condition(chosen, conflict.end.node):
+            yield Suffix(f".to({called}.device)", f"{called}.device", follows=True)
     for text in (*items_at(analysis, conflict, point), *attributes_at(analysis, conflict, point)):
         yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
     yield from _of_module(analysis, conflict, point)
@@ -350,7 +351,17 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
     if node in analysis.kinds.rows or str(node.extra).startswith("*") or (kind is None and _is_container(node)):
         return False
+    if any(calls_builtin(one, "list", "tuple") for one in _given(analysis, node)):
+        return False
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def _given(analysis: Analysis, node: Node) -> list[Node]:
+    """What a parameter gets, also through the parameters of other functions."""
+    found = [node]
+    for one in found:  # grows
+        found += (each for each in analysis.kinds.given.get(one, ()) if each not in found)
+    return found
 
 
 def _beside(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Node]:
