@@ -836,8 +836,10 @@ def test_what_forward_hands_to_a_method_tells_the_place(rule) -> None:
     fixed = "torch.zeros(x.shape[0], self.width, device=x.device)"
     assert fixed in rule.unchanged_unless_unsafe(STATE)
     other = "        def first(self, x: torch.Tensor):\n            return self.set_state(x, None)\n"
-    for told in (STATE.replace("(x, h)\n", "(*x)\n"), STATE.replace("(x, h)\n", "(self.x, h)\n"), STATE + other):
+    for told in (STATE.replace("(x, h)\n", "(*x)\n"), STATE + other):
         assert not any(rule.safeties(told))
+    kept = STATE.replace("(x, h)\n", "(self.x, h)\n")  # the state that is given is where the module is
+    assert "self.width, device=next(self.parameters()).device)" in rule.unchanged_unless_unsafe(kept)
 
 
 def test_a_neighbour_with_a_device_is_told_and_not_followed(rule) -> None:
@@ -1302,7 +1304,11 @@ WEAK = {
             low = torch.tensor(mask, dtype=torch.int32).view(torch.float32)
             return x + low
     """,
-    "a mask of itself": """
+}
+
+
+def test_what_meets_a_tensor_of_an_unread_function_follows_it(rule) -> None:
+    program = """
         import torch
         from sizes import arange
         def negatives(x, high):
@@ -1310,8 +1316,8 @@ WEAK = {
             picked = torch.randint(low=0, high=high, size=(4, high))
             picked[picked >= sizes] += 1
             return picked
-    """,
-}
+    """
+    assert "size=(4, high), device=sizes.device)" in rule.fixed(program)
 
 
 @pytest.mark.parametrize("program", WEAK.values(), ids=WEAK)
@@ -1491,6 +1497,11 @@ GIVEN_TOGETHER = {
         "first = joined(x, {})\n    return first",
         "torch.arange(3{})",
     ),
+    "lengths that a helper computes with": (
+        "def scaled(x, mask):\n    return torch.relu(x) * mask\n",
+        "lengths = {}\n    return scaled(x, lengths)",
+        "torch.ones(3{})",
+    ),
 }
 
 
@@ -1507,7 +1518,6 @@ def test_what_a_helper_gets_together_with_a_tensor_goes_with_it(rule, helper: st
         ("mask = mask.to(x.device)\n    return x * mask", "return helper(x, torch.ones(3))"),
         ("return x[mask]", "return helper(x, torch.arange(3))"),
         ("return x * mask", "return helper(x, torch.tensor(3.0))"),
-        ("return torch.relu(x) * mask", "lengths = torch.ones(3)\n    return helper(x, lengths)"),
         ("return table * mask", "return helper(x, torch.ones(3))"),
         ("return x * mask.to(x)", "mask = torch.ones(3)\n    return helper(x, mask)"),
     ],

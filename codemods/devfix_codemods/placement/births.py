@@ -62,6 +62,8 @@ class Births:
         self.graph = graph
         self.calls = calls
         self.used = _used(module)
+        self.exchanged: set[Node] = set()
+        """What collectives get that may work on the host."""
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
         self.hosted = hosted(module, kinds, calls)
         self.owned = owned(module, kinds, calls)
@@ -193,6 +195,7 @@ class Births:
     def _collective(self, node: Node) -> None:
         """`dist.all_reduce(total)`: NCCL takes tensors of devices, as far as no other backend is spoken of."""
         if self.defaults.exchanges_on_host or keyword(node, "group") is not None:
+            self.exchanged.update(node.args[1:2])
             return
         self.graph.add(Source(node, CUDA, Birth.MOVE, ("collective",)))
         for one in node.args[1:2]:

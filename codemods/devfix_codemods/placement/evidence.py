@@ -102,7 +102,7 @@ def gives_tensor(made: Node) -> bool:
 
 def _gives_one(qualified: str) -> bool:
     head, _, last = qualified.rpartition(".")
-    return head == "torch.nn" and last not in rows.GIVING_TUPLES
+    return head == "torchaudio.transforms" or (head == "torch.nn" and last not in rows.GIVING_TUPLES)
 
 
 def of_tokenizer(kinds: "Kinds", call: Node) -> None:

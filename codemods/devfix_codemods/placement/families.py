@@ -234,7 +234,8 @@ class Families:
                 continue
             for node in list(self._graph.sources):
                 made = any(one.birth in _MADE for one in self._graph.sources[node])
-                if made and node.function is function and not births.moves_of(node):
+                free = node not in births.exchanged and not births.moves_of(node)
+                if made and node.function is function and free:
                     births.wanted_at(told[0])
                     self._graph.supports(node, told[0], "unused-device", node.guard)
 

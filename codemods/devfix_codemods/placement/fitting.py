@@ -8,6 +8,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.naming import sounds_like_length
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Fitting:
                 yield from (each for call in self._users.get(method, ()) for each in call.args[1:])
 
     def _views(self, made: Node) -> Iterator[Node]:
-        """The tensor, and what only shows or converts it."""
+        """The tensor, what only shows or converts it, and what it is called in functions that get it."""
         seen, pending = {made}, [made]
         for one in pending:  # grows
             yield one
@@ -104,6 +105,10 @@ class Fitting:
                 if user not in seen and self._shows(user, one):
                     seen.add(user)
                     pending.append(user)
+                elif user not in seen and (called := self._births.calls.get(user)) is not None:
+                    within = {parameter for value, parameter in bound(user, called) if value is one} - seen
+                    seen |= within
+                    pending += within
 
     def _shows(self, user: Node, one: Node) -> bool:
         if user.op in {Op.PHI, Op.AFTER, Op.SEQUENCE}:

@@ -332,6 +332,8 @@ class Kinds:
                 self.say(one, Kind.TENSOR)  # modules have these methods too, but nobody computes with modules
         if any(self.of(one) is Kind.TENSOR for one in node.args):
             self.say(node, Kind.TENSOR)
+        elif node.extra in _SHIFTS:
+            self.say(node, Kind.NUMBER, 1)
 
     def _compare(self, node: Node) -> None:
         element_wise = isinstance(node.extra, tuple) and not _IDENTITY.issuperset(node.extra)
@@ -483,6 +485,8 @@ _KEYS = re.compile(r"(?i)^(?:\w+\.)*(?:dict|mapping|mutablemapping)\[\w+,\s*")
 """Of a mapping, what is told is what its values are."""
 _TENSORS = re.compile(r"\bTensor\b")
 _CONTAINERS = frozenset({"Sequence", "List", "list", "Tuple", "tuple", "Iterable", "Set", "set", "Collection"})
+_SHIFTS = frozenset({"LShift", "RShift"})
+"""What is computed of whole numbers, as far as no tensor is known to be among them."""
 _HANDLERS = {
     Op.PHI: Kinds._phi,
     Op.CONST: Kinds._const,

@@ -78,7 +78,7 @@ STRENGTHS: dict[str, float] = {
     "differentiable-call": 0.95,
     "differentiable-method": 0.6,
     "unknown-call": 0.5,
-    "unread-function": 0.5,
+    "unread-function": 0.45,
     "module-method": 0.8,
     "method-out-of-sight": 0.5,
     "index": 0.9,

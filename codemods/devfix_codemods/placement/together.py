@@ -28,12 +28,12 @@ class Together:
             if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
                 groups[node.function].append(node)
         twins = self._moved_twins()
-        on_host = self._on_host()
+        on_host, left = self._on_host(), self._left_on_purpose()
         for members in groups.values():
             moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
             for one in members:
                 stays = self._births.is_sent_to_host(one) or self._kinds.find(one) in on_host
-                if one not in moved and self._is_used(one) and not stays:
+                if one not in moved and one not in left and self._is_used(one) and not stays:
                     self._belongs(one, moved, twins.get(_maker(one), []))
 
     def _on_host(self) -> set[Node]:
@@ -69,6 +69,12 @@ class Together:
             self._graph.supports(module, device, "made-beside-device", device.guard)
         if twins:
             self._graph.supports(module, twins[-1], "twin-made", twins[-1].guard)
+
+    def _left_on_purpose(self) -> set[Node]:
+        """Modules whose results the program moves: `embed(rows).cuda()`. It knows that they are on the host."""
+        moves = self._births.movers
+        called = [one for one in moves if one.op is Op.CALL and self._births.moves_of(one)]
+        return {root for one in called for root in self._births.roots(one.args[0])}
 
     def _move_in(self, function: Function) -> Node | None:
         """A move to a device in a function."""
