@@ -148,6 +148,29 @@ EXPRESSIONS = {
         """,
         "return self.one(torch.zeros(n, device=next(self.parameters()).device))",
     ),
+    "as the object keeps it, where another method has a name for it": (
+        """
+        class Trainer:
+            def __init__(self, place):
+                self.place = place
+                self.one = nn.Linear(3, 3).to(self.place)
+                self.two = nn.Linear(3, 3)
+            def step(self, x: torch.Tensor):
+                where = self.place
+                return self.one(x.to(where)) + self.two(x.to(where))
+        """,
+        "self.two = nn.Linear(3, 3).to(self.place)",
+    ),
+    "as the caller calls it": (
+        """
+        def step(x: torch.Tensor, where, net):
+            return net(x.to(where))
+        def main(x, place):
+            net = nn.Linear(3, 3)
+            return step(x, place, net)
+        """,
+        "net = nn.Linear(3, 3).to(place)",
+    ),
 }
 
 UNNAMEABLE = {
@@ -156,6 +179,23 @@ UNNAMEABLE = {
             return torch.zeros(n)
         def main(x: torch.Tensor, device):
             return x.to(device) @ make(3)
+    """,
+    "in an attribute that is set later": """
+        class Trainer:
+            def __init__(self, place):
+                self.two = nn.Linear(3, 3)
+                self.place = torch.device(place)
+                del place
+            def step(self, x: torch.Tensor):
+                where = self.place
+                return self.two(x.to(where))
+    """,
+    "in the function that is called, from two places": """
+        def step(x: torch.Tensor, where, net):
+            return net(x.to(where))
+        def main(x, one, other):
+            net = nn.Linear(3, 3)
+            return step(x, one, net) + step(x, other, net)
     """,
     "in the midst of an expression, moved under a flag": """
         def main(use_cuda):

@@ -20,7 +20,8 @@ from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.callers import suits_callers
-from devfix_codemods.repairs.devices import Point, Suffix, after, before, suffixes
+from devfix_codemods.repairs.devices import Suffix, suffixes
+from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.source import Source
 
 SAFE, UNSAFE, SUGGESTION = 0.86, 0.6, 0.35

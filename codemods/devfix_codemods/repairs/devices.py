@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from devfix_codemods.catalogue import Kind
-from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.repairs.spelling import spelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,44 +35,6 @@ class Suffix:
         """The statement that moves what is called `name`."""
         move = f"{name} = {name}{self.text}"
         return move if self.test is None else f"if {self.test}:\n    {move}"
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A place in the program: what is bound there, and under which condition it is reached."""
-
-    environment: Environment
-    guard: Guard
-    node: Node
-
-    def binds(self, name: str) -> Node | None:
-        """What a name means here, in the function or around it."""
-        found = self.environment.get(name)
-        function = self.node.function.parent
-        while found is None and function is not None:
-            found = function.finals.get(name)
-            function = function.parent
-        return found
-
-
-def before(node: Node) -> Point | None:
-    """The point before the statement that computes `node`."""
-    return _at(node, after=False)
-
-
-def after(node: Node) -> Point | None:
-    """The point after that statement."""
-    return _at(node, after=True)
-
-
-def _at(node: Node, *, after: bool) -> Point | None:
-    statement, function = node.statement, node.function
-    if statement is None:
-        return None
-    environment = (function.after if after else function.before).get(statement)
-    if environment is None:
-        return None
-    return Point(environment, function.guards.get(statement, node.guard), node)
 
 
 def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
@@ -94,12 +57,17 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         if isinstance(named, ast.expr) and _means_same(named, move, point):
             text = analysis.text(named)
             yield Suffix(f".to({text})", text)
+        else:
+            yield from _as_spelled_here(analysis, conflict, placed, point)
         return
     syntax = call.syntax
     assert isinstance(syntax.func, ast.Attribute)
     given = [*syntax.args, *(one.value for one in syntax.keywords)]
-    if any(isinstance(one, ast.IfExp) for one in given) or not all(_means_same(one, call, point) for one in given):
+    if any(isinstance(one, ast.IfExp) for one in given):
         return  # what chooses a device on the spot is to be declared once, which is another finding's
+    if not all(_means_same(one, call, point) for one in given):
+        yield from _as_spelled_here(analysis, conflict, conflict.end.place.node, point)
+        return
     test = None
     if _needs_accelerator(analysis, call):
         guarded = [one for one in _way_to(conflict) if not one.guard <= point.guard]
@@ -123,6 +91,18 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         yield Suffix(f".{syntax.func.attr}({arguments})", None, test=analysis.text(test))
     else:
         yield Suffix(f".{syntax.func.attr}({arguments})", device)
+
+
+def _as_spelled_here(analysis: Analysis, conflict: Conflict, device: Node | None, point: Point) -> Iterator[Suffix]:
+    """The device that the other value is moved to, under the name that it has here."""
+    if device is None or not _is_device(analysis, device):
+        return
+    guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
+    if guarded and is_accelerator(analysis, device):
+        return  # it fails where the program moves nothing
+    text = spelled(analysis, device, point)
+    if text is not None:
+        yield Suffix(f".to({text})", text)
 
 
 def _way_to(conflict: Conflict) -> list[Node]:

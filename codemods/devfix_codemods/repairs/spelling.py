@@ -1,0 +1,79 @@
+"""How a value of another place in the program is spelled here."""
+
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.nodes import Environment
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.repairs.points import Point
+
+_DEEPEST = 4
+
+
+def spelled(analysis: Analysis, value: Node, point: Point, depth: int = _DEEPEST) -> str | None:
+    """An expression that gives `value` at a point: a name, an attribute of what has one; None where nothing does.
+
+    Attributes of the object of a method, and what a caller gives for a parameter, are followed from function to function.
+    """
+    name = _bound(value, point)
+    if name is not None or depth == 0:
+        return name
+    match value.op:
+        case Op.CONST if isinstance(value.extra, (str, int)):
+            return repr(value.extra).replace("'", '"')
+        case Op.ATTR:
+            base = spelled(analysis, value.args[0], point, depth - 1)
+            if base is not None and _is_set(base, str(value.extra), point):
+                return f"{base}.{value.extra}"
+        case Op.GLOBAL:
+            return _global(value, point)
+        case Op.PARAM:
+            return _parameter(analysis, value, point, depth)
+    return None
+
+
+def _bound(value: Node, point: Point) -> str | None:
+    """The name, or the attribute of a name, under which a value is kept here."""
+    found = next((name for name in _names(point.environment) if point.environment[name] is value), None)
+    if found is not None:
+        return found
+    for key, node in point.environment.items():
+        if node is value and not isinstance(key, str) and not key[1].startswith("["):
+            base = next((name for name in _names(point.environment) if point.environment[name] is key[0]), None)
+            if base is not None:
+                return f"{base}.{key[1]}"
+    function = point.node.function.parent
+    while function is not None:
+        found = next((name for name in _names(function.finals) if function.finals[name] is value), None)
+        if found is not None and point.binds(found) is value:
+            return found
+        function = function.parent
+    return None
+
+
+def _names(environment: Environment) -> list[str]:
+    return [name for name in environment if isinstance(name, str) and name.isidentifier()]
+
+
+def _is_set(base: str, attribute: str, point: Point) -> bool:
+    """Whether an attribute is there by now: in a constructor, those of the object that were set before."""
+    itself, function = point.node.function.self_node, point.node.function
+    if itself is None or function.name != "__init__" or base != itself.extra:
+        return True
+    return (itself, attribute) in point.environment
+
+
+def _global(value: Node, point: Point) -> str | None:
+    name = str(value.extra)
+    if point.binds(name) is None:
+        return None
+    top = value.function.module.top
+    return name if point.binds(name) in {value, top.finals.get(name)} else None
+
+
+def _parameter(analysis: Analysis, value: Node, point: Point, depth: int) -> str | None:
+    """The object of another method of the class; what the one caller gives."""
+    here = point.node.function
+    if value.function.self_node is value:
+        same = here.self_node is not None and here.owner is value.function.owner
+        return str(here.self_node.extra) if same and here.self_node is not None else None
+    given = set(analysis.kinds.given.get(value, ()))
+    return spelled(analysis, given.pop(), point, depth - 1) if len(given) == 1 else None
