@@ -51,14 +51,7 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         return
     call = _moving(move.args[1] if move.op is Op.AFTER else move)
     if call is None or not isinstance(call.syntax, ast.Call) or not isinstance(call.syntax.func, ast.Attribute):
-        placed = conflict.end.place.node
-        named = placed.syntax if placed is not None else None
-        named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
-        if isinstance(named, ast.expr) and _means_same(named, move, point):
-            text = analysis.text(named)
-            yield Suffix(f".to({text})", text)
-        else:
-            yield from _as_spelled_here(analysis, conflict, placed, point)
+        yield from _as_given(analysis, conflict, point)
         return
     syntax = call.syntax
     assert isinstance(syntax.func, ast.Attribute)
@@ -91,6 +84,18 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         yield Suffix(f".{syntax.func.attr}({arguments})", None, test=analysis.text(test))
     else:
         yield Suffix(f".{syntax.func.attr}({arguments})", device)
+
+
+def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """The device of an end that is no call of `.to`: it was given to a factory, or to a function."""
+    placed = conflict.end.place.node
+    named = placed.syntax if placed is not None else None
+    named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
+    if isinstance(named, ast.expr) and _means_same(named, conflict.end.node, point):
+        text = analysis.text(named)
+        yield Suffix(f".to({text})", text)
+    else:
+        yield from _as_spelled_here(analysis, conflict, placed, point)
 
 
 def _as_spelled_here(analysis: Analysis, conflict: Conflict, device: Node | None, point: Point) -> Iterator[Suffix]:

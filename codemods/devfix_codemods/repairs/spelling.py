@@ -11,7 +11,7 @@ _DEEPEST = 4
 def spelled(analysis: Analysis, value: Node, point: Point, depth: int = _DEEPEST) -> str | None:
     """An expression that gives `value` at a point: a name, an attribute of what has one; None where nothing does.
 
-    Attributes of the object of a method, and what a caller gives for a parameter, are followed from function to function.
+    Attributes of the object of a method, and what a caller gives for a parameter, are followed between functions.
     """
     name = _bound(value, point)
     if name is not None or depth == 0:
