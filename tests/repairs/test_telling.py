@@ -99,7 +99,7 @@ class TestTiers:
 class TestWords:
     def test_the_value_and_what_it_meets(self, repairs) -> None:
         one = repairs.finding(SAFE_ONE)
-        assert one.message == "`torch.zeros(3)` stays on the host, but meets a value on `device`"
+        assert one.message == "`torch.zeros(3)` stays on the host, but meets `near` on `device`"
         assert one.fix.title == "Make it on `device`"
 
     def test_the_operation_that_fails_and_the_birth(self, repairs) -> None:
@@ -110,14 +110,14 @@ class TestWords:
         one = repairs.finding(SAFE_ONE)
         assert [(step.span.line - HEAD, step.note) for step in one.trail] == [
             (3, "`torch.zeros(3)` is made here, on the host"),
-            (4, "meets others in `near @ far`"),
-            (2, "a value on `device` comes from here"),
+            (4, "it meets `near` here"),
+            (2, "`x` is moved here"),
         ]
 
     def test_a_move_is_no_meeting(self, repairs) -> None:
         notes = [step.note for step in repairs.finding(UNSAFE_ONE).trail]
-        assert notes[1] == "meets others in `F.mse_loss(net(x), y)`"
-        assert notes[2] == "a value on CUDA comes from here"
+        assert notes[1] == "it meets `net(x)` here"
+        assert notes[2] == "`x` is moved here"
         assert len(notes) == 3
 
     def test_what_does_not_meet_is_not_said_to(self, repairs) -> None:
@@ -145,7 +145,7 @@ class TestWords:
                 def main(x, device):
                     return Net().to(device)(x.to(device))
                 """,
-                "`x`, which lives where the caller put it",
+                "`self.one(x)`, which lives where the caller put `x`",
                 "`x` lives where the caller put it",
             ),
             (
@@ -159,7 +159,7 @@ class TestWords:
                 def main(x, device):
                     return Net().to(device)(x.to(device))
                 """,
-                "the module's own tensors",
+                "the parameters of `self.one`",
                 "the module's own tensors are wherever it was moved",
             ),
         ],

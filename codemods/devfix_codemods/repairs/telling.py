@@ -1,6 +1,5 @@
 """Findings of conflicts: the path from birth to meeting is the trail that the user reads."""
 
-import ast
 from collections.abc import Callable, Iterator
 
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
@@ -8,8 +7,8 @@ from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
-from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs import wording
 from devfix_codemods.repairs.cuts import SUGGESTION, repair
 from devfix_codemods.source import Source, Span
 
@@ -48,21 +47,19 @@ def findings(
         fix = repair(analysis, source, conflict)
         if fix is None:
             continue
-        yield _finding(source, conflict, code, name, fix)
+        yield _finding(analysis, source, conflict, code, name, fix)
 
 
-def _finding(source: Source, conflict: Conflict, code: str, name: str, fix: Fix) -> Finding:
+def _finding(analysis: Analysis, source: Source, conflict: Conflict, code: str, name: str, fix: Fix) -> Finding:
     birth, operation = conflict.birth.node, next(conflict.operations, None)
     origin = _span(source, birth)
     sink = birth if operation is None or conflict.birth.birth is Birth.READER else operation
-    relation = "but meets" if operation is not None or conflict.birth.birth is Birth.READER else "but belongs with"
-    value = _text(birth)
-    trail = [Step(origin, _born(conflict))] if origin is not None else []
-    trail += _stops(source, conflict)
+    trail = [Step(origin, wording.born(conflict))] if origin is not None else []
+    trail += _stops(analysis, source, conflict)
     return Finding(
         code=code,
         name=name,
-        message=f"`{value}` {_STAYS[conflict.birth.birth]}, {relation} {_place(conflict)}",
+        message=wording.message(analysis, conflict),
         span=_span(source, sink) or origin or Span(1, 0, 1, 0),
         origin=origin,
         trail=tuple(trail),
@@ -72,10 +69,6 @@ def _finding(source: Source, conflict: Conflict, code: str, name: str, fix: Fix)
     )
 
 
-def _born(conflict: Conflict) -> str:
-    return f"`{_text(conflict.birth.node)}` {_BORN[conflict.birth.birth]}"
-
-
 def birth_of(finding: Finding) -> str | None:
     """What the finding of a conflict says of the birth of its value."""
     return finding.trail[0].note if finding.trail else None
@@ -83,68 +76,19 @@ def birth_of(finding: Finding) -> str | None:
 
 def births_in_conflict(analysis: Analysis) -> set[str]:
     """The same of all conflicts that may be told, by words, as lines move."""
-    return {_born(one) for one in analysis.conflicts if one.confidence >= SUGGESTION}
+    return {wording.born(one) for one in analysis.conflicts if one.confidence >= SUGGESTION}
 
 
-def _stops(source: Source, conflict: Conflict) -> Iterator[Step]:
-    """Where the path meets other values, and where it ends."""
+def _stops(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Step]:
+    """Where the path meets other values, and where it ends; a line is told once."""
     seen: set[int] = set()
-    for node in conflict.operations:
-        if node.line and node.line not in seen:
-            span = _span(source, node)
-            if span is not None:
-                seen.add(node.line)
-                yield Step(span, f"meets others in `{_text(node)}`")
-    end = _span(source, conflict.end.node)
-    if end is not None and conflict.end.node.line not in seen:
-        yield Step(end, _end(conflict))
-
-
-def _end(conflict: Conflict) -> str:
-    match conflict.end.place.where:
-        case Where.CALLER:
-            return f"`{_text(conflict.end.node)}` lives where the caller put it"
-        case Where.MODULE:
-            return "the module's own tensors are wherever it was moved"
-    return f"{_place(conflict)} comes from here"
-
-
-def _place(conflict: Conflict) -> str:
-    place = conflict.end.place
-    if place.where is Where.CALLER:
-        return f"`{_text(conflict.end.node)}`, which lives where the caller put it"
-    if place.where is Where.MODULE:
-        return "the module's own tensors"
-    if conflict.birth.birth is Birth.READER:
-        return f"what is on {_device(place.node)}"
-    return f"a value on {_device(place.node)}"
-
-
-def _device(node: Node | None) -> str:
-    return f"`{_text(node)}`" if node is not None else "CUDA"
-
-
-def _text(node: Node) -> str:
-    if isinstance(node.syntax, ast.arg):
-        return node.syntax.arg
-    if isinstance(node.syntax, ast.expr | ast.Assign | ast.AugAssign):
-        text = ast.unparse(node.syntax).replace("\n", " ")
-        return text if len(text) <= 60 else f"{text[:57]}..."
-    return str(node.extra) if node.extra is not None else "it"
+    for node, note in wording.stops(analysis, conflict):
+        span = _span(source, node)
+        if span is not None and node.line not in seen:
+            seen.add(node.line)
+            yield Step(span, note)
 
 
 def _span(source: Source, node: Node) -> Span | None:
     syntax = node.syntax if hasattr(node.syntax, "lineno") else node.statement
     return source.span(syntax) if syntax is not None else None
-
-
-_BORN = {
-    Birth.FACTORY: "is made here, on the host",
-    Birth.ARRAY: "is made here, on the host",
-    Birth.LOADER: "comes from the loader here, on the host",
-    Birth.SIBLING: "comes beside what is moved, and stays on the host",
-    Birth.ENCODING: "is made here, on the host",
-    Birth.MODULE: "is made here, on the host",
-    Birth.READER: "is read by numpy, which needs the host",
-}
-_STAYS = {**dict.fromkeys(_BORN, "stays on the host"), Birth.READER: "is needed on the host"}
