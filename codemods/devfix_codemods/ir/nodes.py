@@ -218,6 +218,7 @@ def forget(module: Module) -> None:
         for table in (one.methods, one.members, one.fields):
             table.clear()
     for function in module.functions:
+        function.self_node = None
         for part in (function.nodes, function.returns, function.stores):
             part.clear()
         for environment in (function.parameters, function.defaults, function.finals, function.before, function.after):
