@@ -120,10 +120,19 @@ class Analysis:
         callers of the function bring it there."""
         if self.constraints.kinds.is_given(conflict.end.node):
             return True
+        same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
         return any(
-            _is_host(one) and one.confidence >= HOST_WINS * conflict.confidence and one.callers <= conflict.callers
+            _is_host(one)
+            and one.confidence >= HOST_WINS * conflict.confidence
+            and (same or one.callers <= conflict.callers)
             for one in found
         )
+
+    def _is_part_of_given(self, node: Node) -> bool:
+        """Whether a value is part of a parameter, all arguments for which stand in this file."""
+        while node.op in {Op.ITEM, Op.ITER}:
+            node = node.args[0]
+        return self.kinds.is_given(node)
 
 
 HOST_WINS = 0.6

@@ -95,7 +95,7 @@ class Births:
         self.moves_of = self._moves.of
         self.place_of_move = self._moves.place_of
         self.is_elsewhere = self._moves.is_elsewhere
-        self.is_sent_to_host = self._moves.sent_to_host.__contains__
+        self.is_sent_to_host = self._moves.is_sent_to_host
         self.is_moving_call = self._moves.is_moving_call
         self.placed_at = self._moves.placed_at
         self.is_move = self._targets.is_move

@@ -45,6 +45,10 @@ class Moves:
         """The moves of a value to a device."""
         return [one for one in self.movers.get(node, ()) if self.is_elsewhere(one)]
 
+    def is_sent_to_host(self, node: Node) -> bool:
+        """Whether a value is copied to the host on purpose."""
+        return node in self.sent_to_host
+
     def is_elsewhere(self, move: Node) -> bool:
         """Whether a move is not one to the host."""
         place = self.place_of(move) or (self._targets.of(move) if move.op is Op.CALL else None)

@@ -50,6 +50,8 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
         text = '"cuda" if torch.cuda.is_available() else "cpu"'
         yield Suffix(f".to({text})", text)
     yield from _as_chosen(analysis, conflict, point)
+    if conflict.end.place.where is Where.DEVICE:
+        yield from _of_called(analysis, conflict, point)
 
 
 def _as_chosen(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
