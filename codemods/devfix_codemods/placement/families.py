@@ -171,7 +171,7 @@ class Families:
         for twins in loops.values():
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
             for one in twins if moved else ():
-                if one not in moved and one in self._births.used:
+                if one not in moved and any(not _is_measure(each) for each in self._users[one]):
                     self._births.beside_moved(one, None)
                     supports(self._graph, one, moved, "loop")
 
@@ -253,6 +253,11 @@ class Families:
             beside = told.get(function)
             for one in members if beside else ():
                 supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
+
+
+def _is_measure(node: Node) -> bool:
+    """`x.shape`, `x.size`"""
+    return node.op is Op.ATTR and node.extra in {"shape", "size", "numel", "dtype", "ndim", "dim"}
 
 
 def _joins(node: Node) -> bool:

@@ -6,6 +6,9 @@ class Encoded(dict):
     def __getattr__(self, name):
         return self[name]
 
+    def to(self, device):
+        return Encoded({name: value.to(device) for name, value in self.items()})
+
 
 class LetterTokenizer:
     letters = "abcdefghijklmnopqrstuvwxyz "

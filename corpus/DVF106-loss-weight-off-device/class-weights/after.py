@@ -5,8 +5,8 @@ torch.manual_seed(0)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)).to(device)
 
-class_weights = torch.tensor([0.2, 0.3, 0.5])
-criterion = nn.CrossEntropyLoss(weight=class_weights).to(device)
+class_weights = torch.tensor([0.2, 0.3, 0.5], device=device)
+criterion = nn.CrossEntropyLoss(weight=class_weights)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 
 inputs, labels = torch.randn(20, 5), torch.randint(0, 3, (20,))

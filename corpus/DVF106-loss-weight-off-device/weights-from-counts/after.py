@@ -15,7 +15,7 @@ def main(use_cuda=torch.cuda.is_available()):
     device = torch.device("cuda" if use_cuda else "cpu")
     labels = [0, 0, 0, 1, 2, 0, 1, 0]
     model = nn.Linear(4, 3).to(device)
-    criterion = nn.NLLLoss(balanced(labels, 3), reduction="mean").to(device)
+    criterion = nn.NLLLoss(balanced(labels, 3).to(device), reduction="mean")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
     x = torch.randn(len(labels), 4).to(device)
     y = torch.tensor(labels).to(device)

@@ -15,7 +15,7 @@ class Fusion(nn.Module):
     def project(self, parts: list[torch.Tensor]) -> list[torch.Tensor]:
         projected = []
         for size, part in zip(self.sizes, parts):
-            projected.append(nn.Linear(size, min(self.sizes), bias=False).to(part.device)(part))
+            projected.append(nn.Linear(size, min(self.sizes), bias=False).to(device)(part))
         return projected
 
 

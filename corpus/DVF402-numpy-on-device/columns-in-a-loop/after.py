@@ -11,9 +11,8 @@ def quartiles(model, loader):
     with torch.no_grad():
         for (x,) in loader:
             scores = model(x.to(device)).softmax(dim=-1)
-            scores = scores.cpu()
             for column in range(scores.shape[1]):
-                found.append(np.percentile(scores[:, column], 75))
+                found.append(np.percentile(scores[:, column].cpu(), 75))
     return found
 
 

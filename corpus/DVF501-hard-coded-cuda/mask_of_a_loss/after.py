@@ -6,7 +6,7 @@ def triplets(embeddings: torch.Tensor, labels: torch.Tensor, margin: float = 0.3
     """The batch-hard triplet loss."""
     distances = torch.cdist(embeddings, embeddings)
     same = labels[:, None] == labels[None, :]
-    other = torch.eye(labels.shape[0], dtype=torch.bool, device=labels.device)
+    other = torch.eye(labels.shape[0], dtype=torch.bool, device=same.device)
     positives = (distances * (same & ~other)).max(dim=1).values
     negatives = (distances + 1e4 * same).min(dim=1).values
     return (positives - negatives + margin).clamp(min=0).mean()

@@ -6,8 +6,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, Dataset
 
-device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
 
 class ControlledLatents(Dataset):
     def __init__(self, count=16, tokens=9, channels=8):
@@ -55,15 +53,16 @@ def main():
     torch.manual_seed(0)
     loader = DataLoader(ControlledLatents(), batch_size=4)
 
-    control_encoder = ControlEncoder().to(device)
+    control_encoder = ControlEncoder()
     transformer = LatentTransformer()
-    transformer.to(device)
+    transformer.to("cuda" if torch.cuda.is_available() else "cpu")
+    control_encoder.to("cuda" if torch.cuda.is_available() else "cpu")
     params = list(transformer.parameters()) + list(control_encoder.parameters())
     optimizer = torch.optim.AdamW(params, lr=1e-3)
 
     for latents, controls, prompts in loader:
-        latents = latents.to(device, non_blocking=True)
-        controls = controls.to(device, non_blocking=True)
+        latents = latents.to(next(transformer.parameters()).device)
+        controls = controls.to(next(control_encoder.parameters()).device)
         noise = torch.randn_like(latents)
         sigma = torch.sigmoid(torch.randn_like(latents[:, :1, :1]))
         noisy = (1 - sigma) * latents + sigma * noise
