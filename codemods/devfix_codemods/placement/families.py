@@ -171,7 +171,9 @@ class Families:
         for twins in loops.values():
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
             for one in twins if moved else ():
-                if one not in moved and any(not _is_measure(each) for each in self._users[one]):
+                if one not in moved and any(
+                    not _is_measure(each) and each.op is not Op.PHI for each in self._users[one]
+                ):
                     self._births.beside_moved(one, None)
                     supports(self._graph, one, moved, "loop")
 
