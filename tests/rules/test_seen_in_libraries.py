@@ -2,6 +2,7 @@
 
 import pytest
 from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
@@ -135,17 +136,6 @@ SILENT = {
             model.train()
             for x, y in loader:
                 model(x.to(device)).sum().backward()
-    """,
-    "a batch that the model places": """
-        import torch
-        class Trainer:
-            def __init__(self, model, device):
-                self.model = model.to(device)
-                self.device = device
-            def train(self, dataloader):
-                self.model.train()
-                for data in dataloader:
-                    self.model(**data)["loss"].backward()
     """,
     "a factorization of what was drawn on the host": """
         import torch
@@ -362,6 +352,17 @@ def test_what_stays_on_the_host_gets_no_device(text: str) -> None:
     outcome = check(Source("program.py", f"import torch\n{text}".encode()), Options(frozenset({"DVF104"})))
     assert isinstance(outcome, Checked)
     assert not [one for one in outcome.findings if one.fix]
+
+
+def test_a_batch_that_the_model_may_place_is_not_moved_unasked() -> None:
+    text = (
+        "import torch\nclass Trainer:\n    def __init__(self, model, device):\n        self.model = model.to(device)\n"
+        "        self.device = device\n    def train(self, dataloader):\n        self.model.train()\n"
+        "        for data in dataloader:\n            self.model(**data)['loss'].backward()\n"
+    )
+    outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF101"})))
+    assert isinstance(outcome, Checked)
+    assert [one.fix.safety for one in outcome.findings if one.fix] == [Safety.UNSAFE]
 
 
 def test_what_is_added_to_a_size_is_a_size() -> None:

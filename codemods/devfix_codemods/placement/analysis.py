@@ -125,6 +125,7 @@ class Analysis:
             _is_host(one)
             and one.confidence >= HOST_WINS * conflict.confidence
             and (same or one.callers <= conflict.callers)
+            and not MAYBE_MADE.intersection(one.end.links)
             for one in found
         )
 
@@ -137,6 +138,8 @@ class Analysis:
 
 HOST_WINS = 0.6
 """How much weaker a path to the host may be that settles where something is."""
+MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
+"""What may have been made by a call that is not read, or only handed on: this settles nothing."""
 
 
 def _is_chosen(source: Source) -> bool:

@@ -9,8 +9,10 @@ from devfix_codemods.placement.documented import works_on_host
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.targets import Targets
 
-_DATA = ("Dataset", "Transform", "DataProcessor")
-"""How the names of classes end whose objects prepare data for loaders."""
+_DATA = ("Dataset", "Transform", "DataProcessor", "Collator", "FeatureExtractor", "ProcessorMixin")
+"""How the names of classes end whose objects prepare data for loaders, as those of a base."""
+_PREPARING = ("Collator", "FeatureExtractor")
+"""The same, by the name of the class itself."""
 
 
 def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Function]:
@@ -18,7 +20,7 @@ def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Fun
     found = {one for one in module.functions if one.name.startswith("test_")}
     found |= _called_on_host(module, kinds, calls)
     for owner in module.classes:
-        if _prepares_data(owner):
+        if _prepares_data(owner) and owner not in kinds.module_classes:
             found |= set(owner.methods.values())
     for node in module.nodes():
         collate = keyword(node, "collate_fn") if node.op is Op.CALL else None
@@ -33,6 +35,8 @@ def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Fun
 
 
 def _prepares_data(owner: Class) -> bool:
+    if owner.name.endswith(_PREPARING):
+        return True
     return any(one.endswith(_DATA) for each in owner.lineage() for base in each.bases for one in names(base))
 
 

@@ -111,6 +111,8 @@ class Readers:
 
     def _is_tensor(self, value: Node, call: Node) -> bool:
         """Whether a value is a tensor, by its kind, or by what else the program does with it."""
+        if value.op is Op.PARAM and any(self._is_none(one) for one in self._kinds.given.get(value, ())):
+            return False
         kind = self._kinds.of(value)
         if kind is not None:
             return kind is Kind.TENSOR
@@ -124,6 +126,15 @@ class Readers:
         return self._is_of_torch(value) and any(
             one.guard <= call.guard and not is_thrown_away(one) for one in self._copies_of(value)
         )
+
+    def _is_none(self, given: Node) -> bool:
+        """Whether some caller gives something else than a tensor, which has no copy."""
+        if given.op is Op.SEQUENCE or self._kinds.of(given) not in {None, Kind.TENSOR, Kind.NONE}:
+            return True
+        if given.op is not Op.CALL:
+            return False
+        found = names(given.args[0])
+        return effect(canonical(found[0])) is Effect.ARRAY if found else given.args[0].extra == "numpy"
 
     def _is_given_by_model(self, node: Node) -> bool:
         """`net.forward(x).data`"""

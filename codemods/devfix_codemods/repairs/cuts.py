@@ -75,7 +75,8 @@ def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
         or not suits_callers(analysis, conflict)
     ):
         return Safety.SUGGESTION
-    if cut.sure and (confidence >= safe or (harmless and conflict.together >= TOGETHER)):
+    follows = harmless and conflict.birth.birth is not Birth.READER
+    if cut.sure and (confidence >= safe or (follows and conflict.together >= TOGETHER)):
         return Safety.SAFE
     return Safety.UNSAFE if confidence >= unsafe else Safety.SUGGESTION
 
@@ -445,7 +446,7 @@ def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
 def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """A copy on the host for numpy."""
     for edit, title in copies(analysis, source, conflict):
-        yield Cut((edit,), title, harmless=True)
+        yield Cut((edit,), title, harmless=True, copies=True)
 
 
 _BY_BIRTH = {
