@@ -568,25 +568,6 @@ RIGHT = {
             def of(self, camera):
                 return self(torch.tensor([camera.index], dtype=torch.long)).to(camera.device)
     """,
-    "joined, with what may be elsewhere, before it is given away": """
-        import torch
-        class Bags(torch.nn.Module):
-            def __init__(self, n, d):
-                super().__init__()
-                self.n = n
-                self.bag = torch.nn.EmbeddingBag(n, d)
-            def forward(self, ids=None):
-                if ids is None:
-                    unique = torch.arange(self.n)
-                else:
-                    unique, inverse = ids.unique(return_inverse=True)
-                starts = torch.zeros_like(unique)
-                known = torch.isin(self.rows, test_elements=unique)
-                starts[known] = 3
-                starts = torch.cumsum(starts, dim=0)[:-1]
-                starts = torch.cat([torch.zeros(1), starts])
-                return self.bag(self.rows[known], starts)
-    """,
     "what is picked goes back to where the indices are": """
         import torch
         def offsets_of(n):

@@ -1,6 +1,7 @@
 """DVF104: a parameter that only picks may be on the host, and says nothing of where a new tensor belongs."""
 
 import pytest
+from devfix_codemods.findings import Safety
 
 CODE = "DVF104"
 CONFLICTS_ALONE = True
@@ -36,11 +37,17 @@ def test_what_a_part_of_the_module_gives_is_followed(rule, source: str) -> None:
     assert "torch.zeros([len(near), x.shape[-1], 64], device=x.device)" in after
 
 
-@pytest.mark.parametrize("made", ["x = self.mixed(x)", "x = x.tolist()"])
-def test_what_something_else_gives_is_not(rule, made: str) -> None:
+MADE = {"x = self.mixed(x)": [Safety.UNSAFE], "x = x.tolist()": []}
+
+
+@pytest.mark.parametrize(("made", "safeties"), MADE.items())
+def test_what_something_else_gives_is_no_index(rule, made: str, safeties: list[Safety]) -> None:
     program = PICKED.format(read="edges[i] = x[i][near[i]]").replace("x = self.scale(x)", made)
     program += "    def mixed(self, x):\n        return x[0]\n"
-    assert all(one is None for one in rule.safeties(program.replace("[len(near)", "[x.shape[0]")))
+    program = program.replace("[len(near)", "[x.shape[0]")
+    assert rule.safeties(program) == safeties
+    if safeties:
+        assert "device=x.device" in rule.fixed(program, unsafe=True)
 
 
 def test_what_is_computed_with_is_followed(rule) -> None:

@@ -10,6 +10,7 @@ from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.naming import sounds_like_length
+from devfix_codemods.placement.operands import is_index
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -33,7 +34,9 @@ class Fitting:
             if not any(one.birth in _MADE and not one.scalar for one in sources) or node.op is not Op.CALL:
                 continue
             fitted = self._dtype_of(node) or self._size_of(node)
-            if fitted is not None and not self._births.moves_of(node) and self._goes_on(node):
+            if fitted is None or is_index(fitted):  # what only picks may be on the host
+                continue
+            if not self._births.moves_of(node) and self._goes_on(node):
                 graph.supports(node, fitted, "fits", node.guard)
 
     # What it fits
