@@ -905,7 +905,6 @@ def test_module_built_in_a_method_goes_where_its_input_was_moved(rule):
         "y = load()\n    return nn.Linear(3, 4)(y)",
         "y, rate = load(x)\n    return nn.Linear(3, 4)(y)",
         "y = self.load(x)\n    return nn.Linear(3, 4)(y)",
-        "return nn.Linear(3, 4)(x).to('cuda')",
     ],
 )
 def test_modules_called_where_they_are_built_that_need_no_move(rule, body):

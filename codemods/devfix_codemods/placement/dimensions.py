@@ -76,15 +76,11 @@ def _of_display(call: Node) -> int | None:
     return depth if depth and first is not None and first.op is Op.CONST else None
 
 
-def shaped(module: Module, attributes: Attributes) -> set[Node]:
+def shaped(module: Module, attributes: Attributes, kinds: Kinds) -> set[Node]:
     """Tensors that the program gives dimensions, or that have some: no numbers, whatever they are made of."""
     found: set[Node] = set()
     pending = [one.args[0] for one in module.nodes() if one.op is Op.ITEM and one.args]
-    pending += [
-        one.args[0].args[0]
-        for one in module.nodes()
-        if one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in _SHAPING and len(one.args) > 1
-    ]
+    pending += [one.args[0].args[0] for one in module.nodes() if _shapes(one, kinds)]
     for one in pending:  # grows
         if one in found:
             continue
@@ -95,6 +91,13 @@ def shaped(module: Module, attributes: Attributes) -> set[Node]:
         elif one.op is Op.ATTR and (field := attributes.field(one)) is not None:
             pending += attributes.stored.get(field, [])
     return found
+
+
+def _shapes(call: Node, kinds: Kinds) -> bool:
+    """`x.view(-1, 3)`, but not `x.view(torch.int32)`."""
+    if call.op is not Op.CALL or call.args[0].op is not Op.ATTR or len(call.args) < 2:
+        return False
+    return call.args[0].extra in _SHAPING and kinds.of(call.args[1]) is not Kind.DTYPE
 
 
 _SHAPING = frozenset({"view", "reshape", "unsqueeze", "expand", "repeat", "tile"})

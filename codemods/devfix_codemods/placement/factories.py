@@ -138,7 +138,7 @@ class Factories:
 
     @cached_property
     def _shaped(self) -> set[Node]:
-        return shaped(self._module, self._births.attributes)
+        return shaped(self._module, self._births.attributes, self._kinds)
 
     # Distributions
 
