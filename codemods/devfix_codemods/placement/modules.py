@@ -132,8 +132,14 @@ class Modules:
     # What modules hold
 
     def may_hold_tensors(self, owner: Class) -> bool:
-        """Whether a class is one of modules by its bases, or keeps parts; by a `forward` alone it may be anything."""
-        return self._kinds.derives_from_module(owner, set()) or self.holds_tensors(owner)
+        """Whether a class is one of modules, or of functions, by its bases, or keeps parts.
+
+        One that only has a `forward`, and a base that is not read, may be anything.
+        """
+        if self._kinds.derives_from_module(owner, set()) or self.holds_tensors(owner):
+            return True
+        bases = (name for one in owner.lineage() for base in one.bases for name in names(base))
+        return any(one.endswith("autograd.Function") for one in bases)
 
     def holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
         """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""

@@ -52,11 +52,15 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     if cut is None:
         return None
     safety = _safety(analysis, conflict, cut)
-    if safety is not Safety.SUGGESTION and leaves_half(
-        analysis, conflict, lambda one: _is_written(analysis, source, one)
-    ):
+    if safety is Safety.SAFE and leaves_half(analysis, conflict, lambda one: _is_written(analysis, source, one)):
+        safety = Safety.UNSAFE
+    if safety is Safety.UNSAFE and leaves_half(analysis, conflict, lambda one: _has_cut(analysis, source, one)):
         safety = Safety.SUGGESTION
     return Fix(safety, cut.title, cut.edits, since=cut.since)
+
+
+def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
+    return next(_cuts(analysis, source, conflict), None) is not None
 
 
 def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:

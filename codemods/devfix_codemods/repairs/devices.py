@@ -45,6 +45,9 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     """The ways to write the move at `point`, the best first."""
     yield from _of_sibling(analysis, conflict, point)
     yield from _in_scope(analysis, conflict, point)
+    if conflict.end.place.where is Where.CALLER:  # who gave it knows where it is, better than the object
+        yield from (one for one in _of_tensors(analysis, conflict, point) if one.follows)
+    yield from _kept(point)
     yield from _of_tensors(analysis, conflict, point)
     if conflict.end.links == ("collective",):
         text = '"cuda" if torch.cuda.is_available() else "cpu"'
@@ -177,7 +180,7 @@ def _moving(node: Node) -> Node | None:
 
 
 def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
-    """A name bound here to a device; `self.device`, where the class sets it."""
+    """A name bound here to a device."""
     guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
     side = device_side(conflict)
     names = _visible(point)
@@ -190,6 +193,10 @@ def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
             yield Suffix(f".to({text})", text)
         elif _followed(analysis, names[text]) in side:
             yield Suffix(f".to({text})", text, follows=True)
+
+
+def _kept(point: Point) -> Iterator[Suffix]:
+    """`self.device`, where the class sets it."""
     itself = point.node.function.self_node
     owner = point.node.function.owner
     if itself is not None and owner is not None and point.binds(str(itself.extra)) is itself:
