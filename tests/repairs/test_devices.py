@@ -203,23 +203,6 @@ UNNAMEABLE = {
             net = nn.Linear(3, 3)
             return step(x, one, net) + step(x, other, net)
     """,
-    "in an attribute that is set later": """
-        class Trainer:
-            def __init__(self, place):
-                self.two = nn.Linear(3, 3)
-                self.place = torch.device(place)
-                del place
-            def step(self, x: torch.Tensor):
-                where = self.place
-                return self.two(x.to(where))
-    """,
-    "in the function that is called, from two places": """
-        def step(x: torch.Tensor, where, net):
-            return net(x.to(where))
-        def main(x, one, other):
-            net = nn.Linear(3, 3)
-            return step(x, one, net) + step(x, other, net)
-    """,
     "in the midst of an expression, moved under a flag": """
         def main(use_cuda):
             net = nn.Linear(3, 3)

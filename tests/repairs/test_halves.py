@@ -52,3 +52,18 @@ def test_what_all_calls_share_is_made_on_the_host(repairs, made: str, used: str)
 def test_what_one_call_makes_is_made_there(repairs) -> None:
     made = "levels = torch.tensor([0.5, 1.5])"
     assert "device=x.device" in repairs.written(KEPT.format(made=made, used="levels"), Safety.UNSAFE)
+
+
+def test_a_list_of_what_a_helper_makes_is_not_moved_as_one(repairs) -> None:
+    program = """
+        def rows(n):
+            return [{made}]
+        class Net(nn.Module):
+            def __init__(self, inner: nn.Module):
+                super().__init__()
+                self.inner = inner
+            def forward(self, x: torch.Tensor):
+                return self.inner(x, {used})
+    """
+    assert ").to(" not in repairs.written(program.format(made="torch.zeros(n)", used="rows(3)"), Safety.SUGGESTION)
+    assert "self.inner(x, " in repairs.written(program.format(made="n", used="torch.zeros(3)"), Safety.SUGGESTION)

@@ -209,8 +209,9 @@ class Kinds:
     def _is_module_class(self, one: Class) -> bool:
         if self.derives_from_module(one, set()):
             return True
-        unread = any(map(_is_unread, (base for each in one.lineage() for base in each.bases)))
-        return unread and ("forward" in one.methods or _acts_as_module(one))
+        lineage = list(one.lineage())
+        called = any("forward" in each.methods for each in lineage) or _acts_as_module(one)
+        return called and any(_is_unread(base) for each in lineage for base in each.bases)
 
     def derives_from_module(self, one: Class, seen: set[Class]) -> bool:
         """Whether a class is one of modules by its bases, not only by its having a `forward`."""

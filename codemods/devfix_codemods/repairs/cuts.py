@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 
 from devfix_codemods.catalogue import Kind, libraries
 from devfix_codemods.edits.operations import (
@@ -244,7 +245,8 @@ def _wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
 
 def _at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """What a function gives, where it is called: nearer to the meeting, a device has a name."""
-    left = (one for one in conflict.path if one.edge.site < 0 and one.edge.turn is Turn.UP)
+    whole = takewhile(lambda one: one.edge.link != "element", conflict.path)  # a list that holds it has no `.to`
+    left = (one for one in whole if one.edge.site < 0 and one.edge.turn is Turn.UP)
     calls = (one.node for one in left if one.node.op is Op.CALL)
     call = next(calls, None)
     point = before(call) if call is not None else None

@@ -315,8 +315,12 @@ def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
                 yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=True)
     elif function.name != "__init__":
         kept = parameter_of(owner)
-        text = f"{itself.extra}.{kept}.device" if kept is not None else f"next({itself.extra}.parameters()).device"
-        yield Suffix(f".to({text})", text)
+        if kept is not None:
+            text = f"{itself.extra}.{kept}.device"
+            yield Suffix(f".to({text})", text)
+        elif conflict.end.place.where is Where.MODULE:
+            text = f"next({itself.extra}.parameters()).device"
+            yield Suffix(f".to({text})", text)
 
 
 def _of_object(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

@@ -11,6 +11,7 @@ from devfix_codemods.findings import Finding, Fix, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs import wording
 from devfix_codemods.repairs.cuts import SUGGESTION, repair
