@@ -1,6 +1,7 @@
 """One parsed file and what has been learnt of it, each part computed when a rule first asks."""
 
 import ast
+import re
 from collections.abc import Hashable, Iterator
 from functools import cached_property
 
@@ -87,7 +88,22 @@ class Program:
         return found
 
     def _placement(self, undone: frozenset[ast.AST]) -> Analysis:
-        return Analysis(self.tree, Outside(self.unit, self._defined, self.classes.is_managed), self.source, undone)
+        outside = Outside(self.unit, self._defined, self.classes.is_managed, self._collating)
+        return Analysis(self.tree, outside, self.source, undone)
+
+    def _collating(self) -> Iterator[tuple[Hashable, ast.Module]]:
+        """The files that collate, among those from which this one and those that import it have what speaks of data."""
+        if self.project is None:
+            return
+        seen = {self.unit.path}
+        for unit in (self.unit, *self.project.importing(self.unit)):
+            imported = (one.imported for each in unit.top_level.values() for one in each)
+            named = [one for one in imported if one is not None and _OF_DATA.search(one)]
+            found = (self.project.lookup(unit, one) for one in named)
+            for other in (unit, *(one.unit for one in found if one is not None)):
+                if other.path not in seen and b"ollat" in other.source.data:
+                    seen.add(other.path)
+                    yield other, other.source.tree
 
     def _defined(self, home: Hashable, dotted: str) -> tuple[Hashable, ast.Module, str] | None:
         """The file that defines an imported name, its tree, and the name there."""
@@ -139,3 +155,6 @@ def _called(call: ast.Call) -> str | None:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
     return None
+
+
+_OF_DATA = re.compile(r"(?i)collat|data|load")

@@ -1434,9 +1434,11 @@ NOTHING_MOVED = HEAD + "for x, y in DataLoader(data):\n    loss = nn.functional.
 
 def test_the_target_of_a_loss_and_the_argument_of_a_model(rule) -> None:
     assert rule.safeties(NOTHING_MOVED) == [Safety.SAFE, Safety.SAFE]
-    fixed = rule.fixed(NOTHING_MOVED)
-    assert "    x = x.to(device)\n" in fixed
-    assert "    y = y.to(device)\n" in fixed
+    assert rule.fixed(NOTHING_MOVED).endswith(
+        "    x = x.to(device, non_blocking=True)\n"
+        "    y = y.to(device, non_blocking=True)\n"
+        "    loss = nn.functional.cross_entropy(model(x), y)\n"
+    )
 
 
 DEVICES = {
@@ -1491,8 +1493,8 @@ DEVICES = {
 def test_the_device_that_is_at_hand(rule, program: str, device: str) -> None:
     imports = "import torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader\nfrom models import Net\n"
     after = rule.fixed(imports + dedent(program), unsafe=True)
-    assert f"y = y.to({device})\n" in after
-    assert f"x = x.to({device})\n" in after
+    assert f"y = y.to({device}, non_blocking=True)\n" in after
+    assert f"x = x.to({device}, non_blocking=True)\n" in after
 
 
 def test_a_device_of_the_model_where_a_function_has_nothing_else(rule) -> None:
@@ -1511,7 +1513,7 @@ def test_a_device_of_the_model_where_a_function_has_nothing_else(rule) -> None:
             evaluate(model, DataLoader(data))
         main()
     """
-    assert "y = y.to(device)" in rule.fixed(program)
+    assert "y = y.to(device, non_blocking=True)" in rule.fixed(program)
 
 
 def test_the_finding_tells_the_way_of_the_value(rule) -> None:

@@ -21,7 +21,8 @@ def is_of_host(births: "Births", call: Node) -> bool:
     called = _called(births, call)
     if called is None or called.module is births.module or has_device(call):
         return False
-    return gives_host(called) or (bool(called.returns) and all(_stays(value) for value, _ in called.returns))
+    given = [_choices(value) for value, _ in called.returns]
+    return gives_host(called) or (bool(given) and all(any(map(_stays, choices)) for choices in given))
 
 
 def moves(outside: Outside, call: Node) -> bool:

@@ -57,13 +57,9 @@ class Attributes:
 
     def carries_all(self, owner: Class, outside: Outside) -> bool:
         """Whether a class moves whatever it holds: its own `to`, or `_apply`, goes over all attributes."""
-        lineage = list(owner.lineage())
-        for base in [base for one in lineage for base in one.bases if base.op is not Op.CLASS]:
-            if isinstance(found := outside.definition(base), Class):
-                lineage += found.lineage()
         return any(
             _goes_over_all(node)
-            for one in lineage
+            for one in outside.lineage(owner)
             for name in _CARRYING & one.methods.keys()
             for node in one.methods[name].nodes
         )

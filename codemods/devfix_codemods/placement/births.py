@@ -190,7 +190,7 @@ class Births:
         elif self.kinds.of(node) is Kind.DATASET:
             self._factories.kept(node)
         elif row is None and self.kinds.is_module(node):
-            self._modules.of_library(node, qualified)
+            self._modules.of_imported(node, qualified, self.outside.class_of(node.args[0]))
 
     def _collective(self, node: Node) -> None:
         """`dist.all_reduce(total)`: NCCL takes tensors of devices, as far as no other backend is spoken of."""

@@ -2,6 +2,7 @@
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import calls_builtin
 
 
 def local_calls(module: Module) -> dict[Node, Function]:
@@ -109,6 +110,13 @@ def method(owner: Class, name: str, depth: int = 0) -> Function | None:
     return next((one for one in (method(base, name, depth + 1) for base in bases) if one is not None), None)
 
 
+def goes_through(parameter: Node) -> bool:
+    """Whether a function takes but the elements of a parameter, or counts them: `for one in rows`, `zip(xs, rows)`."""
+    uses = [one for one in parameter.function.nodes if parameter in one.args]
+    return bool(uses) and all(one.op is Op.ITER or calls_builtin(one, *_GOING_THROUGH) for one in uses)
+
+
 DEEPEST = 6
+_GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")
 _GIVING_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "requires_grad_"})
 """Methods of modules that give the module back."""

@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import constructing, local_calls, method
+from devfix_codemods.placement.calls import constructing, goes_through, local_calls, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
@@ -36,7 +36,7 @@ class Constraints:
         self.module = module
         self.calls = local_calls(module)
         self._constructing = constructing(self.calls)
-        self.kinds = Kinds(module, self.calls)
+        self.kinds = Kinds(module, self.calls, outside)
         self.graph = Graph()
         self.births = Births(module, self.kinds, self.graph, self.calls, outside, path, undone)
         self.births.all()
@@ -417,6 +417,7 @@ class Constraints:
             if scatters == "always":
                 return
             link = "maybe-scattered" if scatters == "maybe" else link
+            given = tuple(one for one in given if one not in self._gone_through(node))
         else:
             by_module = callee.op is Op.ATTR and self._is_part_of_module(callee)
             link = self._strength_of_call(node, "module-call-by-use" if by_module else "unknown-call")
@@ -427,6 +428,16 @@ class Constraints:
             if self._only_transforms(node, callee):
                 link = "unread-function"
         self._operands(node, given, link, scalars=False)
+
+    def _gone_through(self, call: Node) -> set[Node]:
+        """The arguments of a module of which its `forward`, as far as it is read, takes but the elements: lists."""
+        owner = self.births.class_of(call.args[0])
+        forward = method(owner, "forward") if owner is not None else None
+        return (
+            {one for one, parameter in bound(call, forward) if goes_through(parameter)}
+            if forward is not None
+            else set()
+        )
 
     def _is_part_of_module(self, callee: Node) -> bool:
         """Whether a module calls, when it is called itself, what it keeps: another module, or a function like one."""

@@ -138,7 +138,12 @@ class Datasets:
         if owner is None or callee.op is not Op.ATTR or callee.args[0] is not call.function.self_node:
             return None
         return next(
-            (one.methods[str(callee.extra)] for one in self._lineage(owner) if str(callee.extra) in one.methods), None
+            (
+                one.methods[str(callee.extra)]
+                for one in self._outside.lineage(owner)
+                if str(callee.extra) in one.methods
+            ),
+            None,
         )
 
     def _stored(self, node: Node) -> Iterator[Node]:
@@ -146,18 +151,11 @@ class Datasets:
         owner = node.function.owner
         if owner is None or node.args[0] is not node.function.self_node:
             return
-        for one in self._lineage(owner):
+        for one in self._outside.lineage(owner):
             for function in one.methods.values():
                 for store in function.stores:
                     if store.is_attribute and store.key == node.extra and store.base is function.self_node:
                         yield store.value
-
-    def _lineage(self, owner: Class) -> Iterator[Class]:
-        pending = [owner]
-        for one in pending:  # grows by the bases of each
-            yield one
-            bases = map(self._outside.definition, one.bases)
-            pending += [base for base in bases if isinstance(base, Class) and base not in pending]
 
     # Places
 

@@ -18,16 +18,18 @@ from devfix_codemods.placement.differentiable import differentiable
 from devfix_codemods.placement.evidence import gives_tensor, of_api, of_method, of_tokenizer
 from devfix_codemods.placement.indices import slices_columns
 from devfix_codemods.placement.naming import sounds_like_pipeline
+from devfix_codemods.placement.outside import Outside
 
 
 class Kinds:
     """Kinds of the values of one file."""
 
-    def __init__(self, module: Module, calls: dict[Node, Function]) -> None:
+    def __init__(self, module: Module, calls: dict[Node, Function], outside: Outside | None = None) -> None:
         self._parent: dict[Node, Node] = {}
         self._facts: dict[Node, dict[Kind, int]] = defaultdict(lambda: defaultdict(int))
         self.module = module
         self.calls = calls
+        self.outside = outside or Outside()
         self._known: dict[Node, Kind | None] = {}
         """What `of` has answered, as long as nothing is said."""
         self.instances: dict[Node, Class] = {}
@@ -217,7 +219,7 @@ class Kinds:
         """Whether a class is one of modules by its bases, not only by its having a `forward`."""
         seen.add(one)
         for base in one.bases:
-            inside = base.extra if base.op is Op.CLASS and isinstance(base.extra, Class) else None
+            inside = self.outside.class_of(base)
             if inside is not None and inside not in seen and self.derives_from_module(inside, seen):
                 return True
             for qualified in names(base):
@@ -374,8 +376,8 @@ class Kinds:
         if called is not None:
             self._local_call(node, called)
         of_tokenizer(self, node)
-        made = callee.extra if callee.op is Op.CLASS else None
-        if isinstance(made, Class):
+        made = self.outside.class_of(callee)
+        if made is not None and self._is_read(made):
             self.instances.setdefault(self.find(node), made)
             self.say(node, Kind.MODULE if made in self.module_classes else Kind.OTHER, 4)
             return
@@ -386,6 +388,15 @@ class Kinds:
             self._iterated(node.args[1])
         for qualified in names(callee)[:1]:
             of_api(self, node, qualified)
+
+    def _is_read(self, made: Class) -> bool:
+        """Whether it is known what the objects of a class are; one of another file is looked at when first met."""
+        if made in self.module.classes or made in self.module_classes:
+            return True
+        if not self._is_module_class(made):
+            return False
+        self.module_classes.add(made)
+        return True
 
     def _local_call(self, node: Node, called: Function) -> None:
         for argument, parameter in bound(node, called):

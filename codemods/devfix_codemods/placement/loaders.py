@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, canonical, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
-from devfix_codemods.ir import Class, Function, Guard, Node, Op
+from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, name
+from devfix_codemods.placement.collations import Collations
 from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.places import Where, place_of
 
@@ -24,6 +25,7 @@ class Loaders:
         self._births = births
         self._kinds = births.kinds
         self._known: dict[Node, bool] = {}
+        self._collations = Collations(births.module, births.outside)
 
     def may_place(self, iterable: Node) -> bool:
         """Whether what a loader gives may have been placed before it gives it."""
@@ -72,8 +74,10 @@ class Loaders:
             return False
         if self._births.is_move(data):
             return self._births.is_elsewhere(data)
-        made = data.args[0].extra
-        if isinstance(made, Class):
+        made = self._births.outside.class_of(data.args[0])
+        if made is not None and made not in self._births.module.classes:
+            return False  # `Datasets` follows what those give
+        if made is not None:
             return any(self._moves(one) for one in made.methods.values() if one.name in {"__init__", "__getitem__"})
         if self._births.is_moving_call(data):
             return True
@@ -102,6 +106,8 @@ class Loaders:
     def is_no_tensor(self, part: Node) -> bool:
         """Whether a part of a batch is surely something else: an array, a list."""
         if any(self._kinds.of(one) in {Kind.ARRAY, Kind.TEXT} for one in self._collated(part)):
+            return True
+        if self._collations.is_list(part):
             return True
         index = next((place for package, place in LISTS_IN_ROWS.items() if self._births.imports({package})), None)
         return index is not None and part.op is Op.ITEM and part.extra == index and part.args[0].op is Op.ITER

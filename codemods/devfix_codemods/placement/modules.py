@@ -36,7 +36,6 @@ class Modules:
         self._roots = roots
         self._owned = owned
         self._handed = handed
-        self._places_itself = {one for one in module.classes if _constructor_places(one)}
         self._parallel: list[Node] = []
 
     # What makes modules
@@ -47,10 +46,17 @@ class Modules:
             self._made(node, "module-made")
 
     def of_class(self, node: Node, made: Class) -> None:
-        """An object of a class of this file."""
-        if made in self._kinds.module_classes and made not in self._places_itself:
+        """An object of a class that is read."""
+        if made in self._kinds.module_classes and not _constructor_places(made):
             holds = self.holds_tensors(made) or self._kinds.has_parameters(node)
             self._made(node, "module-made" if holds else "maybe-bare")
+
+    def of_imported(self, node: Node, qualified: str, made: Class | None) -> None:
+        """A module that something makes which is imported: an object of a class that is read, or what nobody knows."""
+        if made is not None and made in self._kinds.module_classes:
+            self.of_class(node, made)
+        else:
+            self.of_library(node, qualified)
 
     def of_library(self, node: Node, qualified: str) -> None:
         """A module that something makes which is imported, and not known."""

@@ -192,7 +192,7 @@ class Moves:
         callee = call.args[0]
         if (callee.op is Op.ATTR and method_effect(str(callee.extra)) is not None) or not self.is_moving_call(call):
             return False
-        if self._kinds.is_module(call) or self._kinds.is_module(callee) or callee.op is Op.CLASS:
+        if self._kinds.is_module(call) or self._kinds.is_module(callee) or self._outside.class_of(callee) is not None:
             return False
         for one in call.args[1:]:
             if self._kinds.of(one) in {None, Kind.TENSOR, Kind.SEQUENCE, Kind.MAPPING}:

@@ -1,7 +1,7 @@
 """What imported names are: definitions in other files of the project, lowered when they are asked for."""
 
 import ast
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op, lower
 from devfix_codemods.ir.keys import name
@@ -17,13 +17,23 @@ class Outside:
     """Definitions by the values that name them, in the file that is analysed and in those around it."""
 
     def __init__(
-        self, home: Home = None, find: Find | None = None, manages: Callable[[ast.ClassDef], bool] | None = None
+        self,
+        home: Home = None,
+        find: Find | None = None,
+        manages: Callable[[ast.ClassDef], bool] | None = None,
+        data: Callable[[], Iterable[tuple[Home, ast.Module]]] | None = None,
     ) -> None:
         self._home = home
         self._find = find
         self._manages = manages
+        self._data = data
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
+
+    @property
+    def collating(self) -> list[Module]:
+        """The other files that speak of collating, among those that this one, or its callers, may have data from."""
+        return [self._lowered(*one) for one in self._data()] if self._data is not None else []
 
     @property
     def modules(self) -> Iterable[Module]:
@@ -45,15 +55,36 @@ class Outside:
         found = name(node)
         return self._imported(module, found) if found is not None and self._find is not None else None
 
+    def class_of(self, node: Node) -> Class | None:
+        """The class that a value is, as `definition`; what is not written as classes are is not looked for."""
+        if node.op is Op.CLASS:
+            assert isinstance(node.extra, Class)
+            return node.extra
+        last = (name(node) or "").rpartition(".")[2]
+        found = self.definition(node) if last[:1].isupper() and not (name(node) or "").startswith("torch.") else None
+        return found if isinstance(found, Class) else None
+
+    def lineage(self, owner: Class) -> Iterator[Class]:
+        """A class, and those that it is derived from, in whatever files."""
+        pending = [owner]
+        for one in pending:  # grows by the bases of each
+            yield one
+            bases = map(self.definition, one.bases)
+            pending += [base for base in bases if isinstance(base, Class) and base not in pending]
+
     def _imported(self, module: Module, dotted: str) -> Class | Function | None:
         assert self._find is not None
         found = self._find(self._homes.get(module, self._home), dotted)
         if found is None:
             return None
         home, tree, last = found
-        other = self._modules.get(tree)
-        if other is None:
-            other = self._modules[tree] = lower(tree)
-            self._homes[other] = home
+        other = self._lowered(home, tree)
         made = other.top.finals.get(last)
         return made.extra if made is not None and isinstance(made.extra, Class | Function) else None
+
+    def _lowered(self, home: Home, tree: ast.Module) -> Module:
+        found = self._modules.get(tree)
+        if found is None:
+            found = self._modules[tree] = lower(tree)
+            self._homes[found] = home
+        return found

@@ -8,8 +8,8 @@ from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.devices import Suffix
 from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.source import Source
 
 

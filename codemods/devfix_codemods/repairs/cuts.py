@@ -22,7 +22,7 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import as_buffer, kept
 from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.cut import Cut, behind_making, called, name_at, operand_syntax, row_of
-from devfix_codemods.repairs.devices import Suffix, suffixes
+from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.elements import at_part, before_use, for_use, is_given, rebuilt, where_read
 from devfix_codemods.repairs.halves import leaves_half
 from devfix_codemods.repairs.kept import is_kept_for_all
@@ -30,6 +30,7 @@ from devfix_codemods.repairs.modules import beside_module, made_module
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.repairs.readers import copies
 from devfix_codemods.repairs.siblings import count_moved, is_container, like_siblings
+from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.repairs.uses import moved_at_uses
 from devfix_codemods.source import Source
 
@@ -415,8 +416,14 @@ def _behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     else:
         return
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
-        edit = InsertStatement(source.span(anchor), "before" if where == "before" else "after", suffix.statement(name))
+        span, rank = source.span(anchor), _rank(node)
+        edit = InsertStatement(span, "before" if where == "before" else "after", suffix.statement(name), rank)
         yield Cut((edit,), f"Move `{name}`: `{suffix.text}`")
+
+
+def _rank(node: Node) -> tuple[int, ...]:
+    """Moves of what one statement unpacks stand in its order."""
+    return (node.syntax.lineno, node.syntax.col_offset) if isinstance(node.syntax, ast.expr) else ()
 
 
 def _inside(node: Node, statement: ast.stmt) -> Point | None:

@@ -6,7 +6,6 @@ tensor at hand.
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from devfix_codemods.catalogue import Kind
@@ -19,30 +18,18 @@ from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.held import attributes_at, device_side, is_at_module, items_at, parameter_of
+from devfix_codemods.repairs.overlapping import overlapping
 from devfix_codemods.repairs.points import Point, means_same
 from devfix_codemods.repairs.spelling import spelled
-
-
-@dataclass(frozen=True, slots=True)
-class Suffix:
-    """How a move is written: `.to(device, non_blocking=True)`.
-
-    `device` is what `device=` would say, None where nothing can. `test` is the condition under which alone it works.
-    """
-
-    text: str
-    device: str | None
-    follows: bool = False
-    test: str | None = None
-
-    def statement(self, name: str) -> str:
-        """The statement that moves what is called `name`."""
-        move = f"{name} = {name}{self.text}"
-        return move if self.test is None else f"if {self.test}:\n    {move}"
+from devfix_codemods.repairs.suffix import Suffix
 
 
 def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """The ways to write the move at `point`, the best first."""
+    return (overlapping(analysis, conflict, one) for one in _suffixes(analysis, conflict, point))
+
+
+def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     yield from _of_sibling(analysis, conflict, point)
     yield from _in_scope(analysis, conflict, point)
     if conflict.end.place.where is Where.CALLER:  # who gave it knows where it is, better than the object

@@ -10,8 +10,9 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, behind_making, called
-from devfix_codemods.repairs.devices import Suffix, suffixes
+from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import Point, after, before
+from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.source import Source
 
 

@@ -22,7 +22,7 @@ def devices_at(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
     None of them is just another way to spell CUDA.
     """
     seen: set[str] = set()
-    for text, node in (*_names(point), *_of_object(point), *_used(analysis, point)):
+    for text, node in (*_names(point), *_of_object(analysis, point), *_used(analysis, point)):
         if text not in seen and _is_chosen(analysis, node):
             seen.add(text)
             yield text, node
@@ -45,7 +45,7 @@ def _by_name(names: dict[str, Node]) -> Iterator[tuple[str, Node]]:
             yield one, names[one]
 
 
-def _of_object(point: Point) -> Iterator[tuple[str, Node]]:
+def _of_object(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
     function = point.node.function
     itself, owner = function.self_node, function.owner
     if itself is None or owner is None or point.binds(str(itself.extra)) is not itself:
@@ -54,8 +54,21 @@ def _of_object(point: Point) -> Iterator[tuple[str, Node]]:
         here = point.environment.get((itself, attribute))
         if here is not None and here.op is not Op.ATTR:
             yield f"{itself.extra}.{attribute}", here
-        elif function.name not in _EARLY and (owner.sets(attribute) or attribute in owner.members):
+        elif function.name not in _EARLY and _has(analysis, owner, attribute):
             yield f"{itself.extra}.{attribute}", owner.field_of(attribute)
+
+
+def _has(analysis: Analysis, owner: Class, attribute: str) -> bool:
+    """Whether objects of a class have an attribute: it is set, or its bases, in whatever files, read it."""
+    if owner.sets(attribute) or attribute in owner.members:
+        return True
+    bases = (one for one in analysis.constraints.births.outside.lineage(owner) if one not in analysis.module.classes)
+    return any(
+        node.op is Op.ATTR and node.extra == attribute and node.args[0] is method.self_node
+        for one in bases
+        for method in one.methods.values()
+        for node in method.nodes
+    )
 
 
 def _used(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:

@@ -1,0 +1,21 @@
+"""How a move is written."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Suffix:
+    """How a move is written: `.to(device, non_blocking=True)`.
+
+    `device` is what `device=` would say, None where nothing can. `test` is the condition under which alone it works.
+    """
+
+    text: str
+    device: str | None
+    follows: bool = False
+    test: str | None = None
+
+    def statement(self, name: str) -> str:
+        """The statement that moves what is called `name`."""
+        move = f"{name} = {name}{self.text}"
+        return move if self.test is None else f"if {self.test}:\n    {move}"
