@@ -29,7 +29,7 @@ from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.modules import beside_module, made_module
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.repairs.readers import copies
-from devfix_codemods.repairs.siblings import count_moved, is_container, like_siblings
+from devfix_codemods.repairs.siblings import comes_first, count_moved, is_container, like_siblings
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.repairs.uses import moved_at_uses
 from devfix_codemods.source import Source
@@ -296,6 +296,8 @@ def _element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
         yield from rebuilt(analysis, source, conflict)
         return
     yield from _in_row(source, conflict)
+    if _is_assigned_item(node) and _is_assigned_item(_moved_by(conflict.end.node)):
+        yield from _wrapped(analysis, source, conflict)
     yield from _beside_sibling(analysis, source, conflict)
     loaded = isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load)
     if loaded:
@@ -306,6 +308,17 @@ def _element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     yield from before_use(analysis, source, conflict)
     yield from _behind_birth(analysis, source, conflict)
     yield from _at_meeting(analysis, source, conflict)
+
+
+def _is_assigned_item(node: Node) -> bool:
+    """`x = batch["x"]`, whatever is done with the item on the way."""
+    return isinstance(node.syntax, ast.Subscript) and isinstance(node.statement, ast.Assign)
+
+
+def _moved_by(move: Node) -> Node:
+    """What a call moves: `batch["x"]` of `batch["x"].to(device)`."""
+    is_method = move.op is Op.CALL and move.args[0].op is Op.ATTR
+    return move.args[0].args[0] if is_method else move
 
 
 def _field(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -368,14 +381,16 @@ def _beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> I
     if conflict.end.place.where is not Where.DEVICE or move.function is not node.function or move.statement is None:
         return
     simple = isinstance(move.statement, ast.Assign | ast.Expr | ast.AnnAssign) and move.syntax is not None
-    point = after(move) if simple else None
+    first = simple and comes_first(analysis, node, move)
+    point = None if not simple else before(move) if first else after(move)
     if point is None or not _rebinds(move.statement):
         return
     name = called(analysis, node, point)
     if name is None or _used_between(node, move):
         return
     for suffix in suffixes(analysis, conflict, point):
-        edit = InsertStatement(source.span(move.statement), "after", suffix.statement(name))
+        span = source.span(move.statement)
+        edit = InsertStatement(span, "before" if first else "after", suffix.statement(name), _rank(node))
         yield Cut((edit,), f"Move `{name}` beside it")
         return
 

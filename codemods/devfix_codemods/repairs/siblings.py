@@ -11,18 +11,32 @@ from devfix_codemods.placement.search import Conflict
 
 
 def like_siblings(analysis: Analysis, conflict: Conflict) -> Conflict:
-    """The conflict with the last move of its siblings as its end, where these are all moved to one place."""
+    """The conflict with the move of the sibling before it as its end, where all siblings are moved to one place.
+
+    Where none stands before it, the first one that is moved.
+    """
     births = analysis.constraints.births
     moves = [
-        move
+        (one.index, move)
         for one in _siblings(conflict.birth.node)
         for move in births.moves_of(one)
         if move.function is one.function and births.is_move(move) and _is_kept(move)
     ]
-    if conflict.end.node in moves or len({_target(one) for one in moves}) != 1:
+    if len({_target(move) for _, move in moves}) != 1:
         return conflict
-    last = max(moves, key=lambda one: one.index)
-    return replace(conflict, end=Source(last, Place(Where.DEVICE, births.moves[last].node), Birth.MOVE, ()))
+    preceding = [(at, move) for at, move in moves if at < conflict.birth.node.index]
+    beside = max(preceding, key=_order)[1] if preceding else min(moves, key=_order)[1]
+    return replace(conflict, end=Source(beside, Place(Where.DEVICE, births.moves[beside].node), Birth.MOVE, ()))
+
+
+def _order(moved: tuple[int, Node]) -> tuple[int, int]:
+    return moved[0], moved[1].index
+
+
+def comes_first(analysis: Analysis, node: Node, move: Node) -> bool:
+    """Whether a value is unpacked before the sibling that is moved."""
+    moved = [one for one in _siblings(node) if move in analysis.constraints.births.moves_of(one)]
+    return bool(moved) and all(node.index < one.index for one in moved)
 
 
 def count_moved(analysis: Analysis, node: Node) -> int:
@@ -31,9 +45,17 @@ def count_moved(analysis: Analysis, node: Node) -> int:
 
 
 def _siblings(node: Node) -> list[Node]:
-    """What is unpacked from the same value, or from the value itself."""
-    bases = {node, node.args[0]} if node.op is Op.ITEM else {node}
-    return [one for one in node.function.nodes if one.op is Op.ITEM and one.args[0] in bases and one is not node]
+    """What is unpacked from the same value, from a part of it, `(left, right), same`, or from the value itself."""
+    bases = {node, *_whole(node)}
+    return [
+        one
+        for one in node.function.nodes
+        if one.op is Op.ITEM and one is not node and not bases.isdisjoint((one.args[0], *_whole(one.args[0])))
+    ]
+
+
+def _whole(part: Node) -> tuple[Node, ...]:
+    return part.args[:1] if part.op is Op.ITEM else ()
 
 
 def _is_kept(move: Node) -> bool:

@@ -26,7 +26,7 @@ history = []
 for epoch in range(4):
     epoch_loss = 0.0
     for x in loader:
-        x = x.to(device)
+        x = x.to(device, non_blocking=True)
         reconstruction = autoencoder(x)
         loss = ((reconstruction - x) ** 2).mean()
         optimizer.zero_grad()

@@ -29,8 +29,8 @@ def main():
 
     for epoch in range(2):
         for batch in loader:
-            prediction = model(batch["image"].to(device))
-            loss = F.l1_loss(prediction, batch["depth"].to(device))
+            prediction = model(batch["image"].to(device, non_blocking=True))
+            loss = F.l1_loss(prediction, batch["depth"].to(device, non_blocking=True))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -24,8 +24,8 @@ optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3)
 seen = []
 
 for batch in DataLoader(Recordings(), batch_size=5):
-    signal = batch["signal"].to(device)
-    power = batch["power"].to(device)
+    signal = batch["signal"].to(device, non_blocking=True)
+    power = batch["power"].to(device, non_blocking=True)
     seen.extend(batch["name"])
     loss = nn.functional.mse_loss(model(signal).squeeze(-1), power)
     optimizer.zero_grad()

@@ -39,9 +39,8 @@ def train(model, loader, optimizer, device):
     model.train()
     for batch in loader:
         input_ids = batch["input_ids"].to(device)
-        attention_mask = batch["attention_mask"]
+        attention_mask = batch["attention_mask"].to(device)
         labels = batch["labels"].to(device)
-        attention_mask = attention_mask.to(device)
 
         logits = model(input_ids, attention_mask)
         loss = nn.functional.cross_entropy(logits, labels)

@@ -19,8 +19,8 @@ def evaluate(model, loader, criterion, device):
     model.eval()
     total, count = 0.0, 0
     for inputs, targets in loader:
-        targets = targets.to(device)
-        inputs = inputs.to(device)
+        inputs = inputs.to(device, non_blocking=True)
+        targets = targets.to(device, non_blocking=True)
         outputs = model(inputs)
         total += criterion(outputs, targets).item() * len(inputs)
         count += len(inputs)

@@ -33,9 +33,9 @@ def main():
 
     for epoch in range(3):
         for users, items, ratings in loader:
-            ratings = ratings.to(device)
-            items = items.to(device)
-            users = users.to(device)
+            users = users.to(device, non_blocking=True)
+            items = items.to(device, non_blocking=True)
+            ratings = ratings.to(device, non_blocking=True)
             optimizer.zero_grad()
             loss = loss_fn(model(users, items), ratings)
             loss.backward()

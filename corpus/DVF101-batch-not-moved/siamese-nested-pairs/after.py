@@ -38,9 +38,9 @@ optimizer = torch.optim.SGD(tower.parameters(), lr=0.05)
 
 for epoch in range(3):
     for (left, right), same in DataLoader(Pairs(), batch_size=10):
-        same = same.to(device)
         left = left.to(device)
         right = right.to(device)
+        same = same.to(device)
         loss = contrastive(tower(left), tower(right), same)
         optimizer.zero_grad()
         loss.backward()

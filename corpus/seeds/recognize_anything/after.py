@@ -36,8 +36,8 @@ def train_ram_plus(model, data_loader, optimizer, epoch, device, config, tower):
         text_embed = embed_captions(tower, caption)
 
         image = image.to(device, non_blocking=True)
-        image_tag = image_tag.to(device, non_blocking=True)
         image_224 = image_224.to(device, non_blocking=True)
+        image_tag = image_tag.to(device, non_blocking=True)
 
         with torch.no_grad():
             image_feature = tower.encode_image(image_224)
@@ -73,9 +73,9 @@ def train_ram(model, data_loader, optimizer, epoch, device, config, tower):
         optimizer.zero_grad()
 
         image = image.to(device, non_blocking=True)
+        image_224 = image_224.to(device, non_blocking=True)
         image_tag = image_tag.to(device, non_blocking=True)
         parse_tag = parse_tag.to(device, non_blocking=True)
-        image_224 = image_224.to(device, non_blocking=True)
 
         with torch.no_grad():
             image_feature = tower.encode_image(image_224)
