@@ -27,7 +27,7 @@ REPAIRED = {
     ),
     "entry by entry, as a mapping has no `.to`": (
         _loop('F.mse_loss(net(x["left"]), x["left"]).backward()', targets="x"),
-        'F.mse_loss(net(x["left"].to(device)), x["left"].to(device)).backward()',
+        'F.mse_loss(net(x["left"].to(device, non_blocking=True)), x["left"].to(device, non_blocking=True)).backward()',
     ),
     "all entries of a mapping that is unpacked": (
         """
@@ -43,7 +43,7 @@ REPAIRED = {
             for batch in DataLoader(data):
                 net(**batch).sum().backward()
         """,
-        "        batch = {k: v.to(device) for k, v in batch.items()}",
+        "        batch = {k: v.to(device, non_blocking=True) for k, v in batch.items()}",
     ),
     "where the model is, if nothing else says where that is": (
         """
@@ -56,7 +56,7 @@ REPAIRED = {
             net.to("cuda" if torch.cuda.is_available() else "cpu")
             evaluate(net, data)
         """,
-        "x = x.to(next(net.parameters()).device)",
+        "x = x.to(next(net.parameters()).device, non_blocking=True)",
     ),
     "a parameter, before it is read": (
         """

@@ -36,7 +36,7 @@ PLACES = {
                 net.zero_grad()
                 net(x)
         """,
-        "(DataLoader(data)):\n        x = x.to(device)\n        net.zero_grad()\n",
+        "(DataLoader(data)):\n        x = x.to(device, non_blocking=True)\n        net.zero_grad()\n",
     ),
     "behind what unpacks it": (
         """
@@ -46,7 +46,7 @@ PLACES = {
             x, y = next(iter(DataLoader(data)))
             return net(x)
         """,
-        "    x, y = next(iter(DataLoader(data)))\n    x = x.to(device)\n",
+        "    x, y = next(iter(DataLoader(data)))\n    x = x.to(device, non_blocking=True)\n",
     ),
     "where it is read from the batch": (
         """
@@ -56,7 +56,7 @@ PLACES = {
             for batch in DataLoader(data):
                 net(batch["x"])
         """,
-        '        net(batch["x"].to(device))\n',
+        '        net(batch["x"].to(device, non_blocking=True))\n',
     ),
     "where it is made": (
         """
@@ -253,7 +253,7 @@ PLACES = {
             net = nn.Linear(3, 3).to(device)
             for x in DataLoader(data): net(x)
         """,
-        "    for x in DataLoader(data): x = x.to(device); net(x)\n",
+        "    for x in DataLoader(data): x = x.to(device, non_blocking=True); net(x)\n",
     ),
     "behind a choice, as a condition": (
         """
@@ -394,7 +394,7 @@ LEFT = {
         def main(data, device):
             net = nn.Linear(3, 3).to(device)
             for batch in DataLoader(data):
-                F.mse_loss(net(batch["x"].to(device)), batch["y"].to(device)).backward()
+                F.mse_loss(net(batch["x"].to(device, non_blocking=True)), batch["y"].to(device)).backward()
     """,
     "texts beside tensors": """
         from torch.utils.data import DataLoader

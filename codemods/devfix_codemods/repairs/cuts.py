@@ -296,7 +296,7 @@ def _element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
         yield from rebuilt(analysis, source, conflict)
         return
     yield from _in_row(source, conflict)
-    if _is_assigned_item(node) and _is_assigned_item(_moved_by(conflict.end.node)):
+    if _is_assigned_item(node) and _moves_item(conflict.end.node):
         yield from _wrapped(analysis, source, conflict)
     yield from _beside_sibling(analysis, source, conflict)
     loaded = isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load)
@@ -315,10 +315,15 @@ def _is_assigned_item(node: Node) -> bool:
     return isinstance(node.syntax, ast.Subscript) and isinstance(node.statement, ast.Assign)
 
 
-def _moved_by(move: Node) -> Node:
-    """What a call moves: `batch["x"]` of `batch["x"].to(device)`."""
-    is_method = move.op is Op.CALL and move.args[0].op is Op.ATTR
-    return move.args[0].args[0] if is_method else move
+def _moves_item(move: Node) -> bool:
+    """`batch["x"].to(device)`, where it is read."""
+    call = move.syntax
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Subscript)
+        and isinstance(move.statement, ast.Assign)
+    )
 
 
 def _field(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
