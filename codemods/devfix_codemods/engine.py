@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeGuard
 
 from devfix_codemods import guards, suppressions
 from devfix_codemods.edits import lines
@@ -23,7 +24,7 @@ from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Fail
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
-from devfix_codemods.repairs.declared import ACCELERATOR_SINCE, DECLARATION
+from devfix_codemods.repairs.declared import ACCELERATOR_DECLARATION, ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.repairs.telling import birth_of, births_in_conflict, may_conflict, same_cause
 from devfix_codemods.repairs.telling import findings as conflict_findings
 from devfix_codemods.rules import RESERVED, Rule, all_rules
@@ -146,15 +147,14 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
     comments = suppressions.read(source)
     if comments.skip_file:
         return Skipped("it says `# devfix: skip-file`")
-    accelerator = options.prefer is Prefer.ACCELERATOR and _has_accelerator(options)
-    program = Program(source, project, accelerator=accelerator, target=options.target_torch)
+    program = Program(source, project, target=options.target_torch)
     try:
         found = with_deep_stack(lambda: _found(program, active, owners, options)) if active or owners else _Found()
     finally:
         program.forget()
     if isinstance(found, Failed):
         return found
-    aimed = [_told_of_preference(_for_target(finding, options, source), options) for finding in found.shown]
+    aimed = [_as_preferred(_for_target(finding, options, source), options) for finding in found.shown]
     known = frozenset(rule.code for rule in rules)
     result = suppressions.silence(aimed, comments, options.select, known, found.hidden)
     order = sorted(result.findings, key=lambda finding: (finding.span, finding.code, finding.message))
@@ -284,17 +284,18 @@ def _for_target(finding: Finding, options: Options, source: Source) -> Finding:
     return replace(finding, fix=None, advice=_sentences(finding.advice, reason))
 
 
-def _has_accelerator(options: Options) -> bool:
-    return options.target_torch is None or options.target_torch >= ACCELERATOR_SINCE
+def _declares(edit: Edit) -> TypeGuard[InsertStatement]:
+    return isinstance(edit, InsertStatement) and edit.code == DECLARATION
 
 
-def _told_of_preference(finding: Finding, options: Options) -> Finding:
-    """`finding`, its title saying so where the preferred device could not be declared."""
+def _as_preferred(finding: Finding, options: Options) -> Finding:
+    """`finding`, its fix declaring the preferred device; its title says so where it could not be declared."""
     fix, target = finding.fix, options.target_torch
-    if fix is None or target is None or options.prefer is Prefer.CUDA or _has_accelerator(options):
+    if fix is None or options.prefer is Prefer.CUDA or not any(map(_declares, fix.edits)):
         return finding
-    if not any(isinstance(edit, InsertStatement) and edit.code == DECLARATION for edit in fix.edits):
-        return finding
+    if target is None or target >= ACCELERATOR_SINCE:
+        edits = (replace(one, code=ACCELERATOR_DECLARATION) if _declares(one) else one for one in fix.edits)
+        return replace(finding, fix=replace(fix, edits=tuple(edits)))
     need, have = _release(ACCELERATOR_SINCE), _release(target)
     reason = f"CUDA or the host: `torch.accelerator` needs torch {need}, the target is torch {have}"
     return replace(finding, fix=replace(fix, title=f"{fix.title} ({reason})"))

@@ -21,9 +21,8 @@ from devfix_codemods.source import Source
 class Program:
     """The view of one file that rules get.
 
-    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `facts`. `accelerator` says that
-    a device which has to be declared is torch's accelerator, and not CUDA or the host; `target` is the oldest torch
-    (major, minor) that the code must run on, or None where nothing says it.
+    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `facts`. `target` is the oldest
+    torch (major, minor) that the code must run on, or None where nothing says it.
     """
 
     def __init__(
@@ -31,12 +30,10 @@ class Program:
         source: Source,
         project: Project | None = None,
         *,
-        accelerator: bool = False,
         target: tuple[int, int] | None = None,
     ) -> None:
         self.source = source
         self.project = project
-        self.accelerator = accelerator
         self.target = target
         self._undone: frozenset[ast.Call] = frozenset()
         self._readings: list[Analysis] = []
@@ -144,7 +141,7 @@ class Program:
 
     def undoing(self, calls: frozenset[ast.Call]) -> "Program":
         """The file read as if `calls`, which move or make tensors, left them on the host: what would these meet?"""
-        other = Program(self.source, self.project, accelerator=self.accelerator, target=self.target)
+        other = Program(self.source, self.project, target=self.target)
         other.unit = self.unit
         other._undone = calls
         return other

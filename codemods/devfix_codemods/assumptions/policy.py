@@ -30,14 +30,11 @@ class Policy:
     refuses the host.
     """
 
-    def __init__(
-        self, index: Index, *, is_imported: Callable[[], bool], demands_cuda: Callable[[], bool], accelerator: bool
-    ) -> None:
+    def __init__(self, index: Index, *, is_imported: Callable[[], bool], demands_cuda: Callable[[], bool]) -> None:
         self._index = index
         self._tree = index.analysis.module.tree
         self._is_imported = is_imported
         self._demands = demands_cuda
-        self._accelerator = accelerator
         self._can: bool | None = None
         self.left: list[Spelled] = []
 
@@ -67,7 +64,7 @@ class Policy:
         if len(own) < 2 or not any(map(self._is_model, own)):
             return None
         uses = [one.syntax for one in own]
-        return in_block(self._index.source, syntax.body, uses, accelerator=self._accelerator)
+        return in_block(self._index.source, syntax.body, uses)
 
     def _of_script(self) -> tuple[Edit, ...] | None:
         guard = main_guard(self._tree)
@@ -83,11 +80,11 @@ class Policy:
         if guard is not None and len(behind) == len(self.left):
             if names_device(self._tree):
                 return None
-            return in_block(self._index.source, guard.body, uses, accelerator=self._accelerator)
+            return in_block(self._index.source, guard.body, uses)
         if guard is None and not any(isinstance(one, ast.For | ast.With) for one in self._tree.body):
             return None
         first = min(one.call.line for one in self.left)
-        return in_module(self._index.source, first, accelerator=self._accelerator)
+        return in_module(self._index.source, first)
 
     def _is_main(self, site: Spelled) -> bool:
         return site.call.function.name == "main"

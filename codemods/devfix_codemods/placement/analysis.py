@@ -31,7 +31,7 @@ class Analysis:
         undone: Set[ast.AST] = frozenset(),
     ) -> None:
         self.module = lower(tree)
-        self._file = file
+        self.file = file
         path = file.path if file is not None else ""
         self.constraints = Constraints(self.module, outside or Outside(), path, undone)
         self.kinds = self.constraints.kinds
@@ -41,8 +41,8 @@ class Analysis:
     def text(self, expression: ast.expr) -> str:
         """An expression as the file spells it, on one line."""
         spelled = "\n"
-        if self._file is not None and hasattr(expression, "lineno"):
-            spelled = self._file.segment(self._file.span(expression))
+        if self.file is not None and hasattr(expression, "lineno"):
+            spelled = self.file.segment(self.file.span(expression))
         return ast.unparse(expression) if "\n" in spelled else spelled
 
     @cached_property
@@ -110,7 +110,7 @@ class Analysis:
 
     def _weighed(self, conflict: Conflict) -> Conflict:
         """The conflict of a reader, which proves less in files of tests and of data."""
-        if self._file is None or not is_for_tests_or_data(self._file.path):
+        if self.file is None or not is_for_tests_or_data(self.file.path):
             return conflict
         weaker = conflict.confidence * STRENGTHS["read-in-tests"]
         return replace(conflict, confidence=weaker, links=(*conflict.links, "read-in-tests"))

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from devfix_codemods.edits.operations import Edit, InsertStatement
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.source import Source
 
@@ -16,6 +16,9 @@ ACCELERATOR_SINCE = (2, 6)
 """The first torch with `torch.accelerator`. There `current_accelerator()` raises where none is available; later it
 answers None, or the accelerator that torch was built for, so it has to be asked behind `is_available()`."""
 
+_CHOICE = "'cuda' if torch.cuda.is_available() else 'cpu'"
+_CHOICES = frozenset({_CHOICE, f"torch.device({_CHOICE})"})
+"""What the declaration says, as `ast.unparse` writes it."""
 _WAITS = re.compile(r"\btorch\.cuda\.(?:synchronize|max_memory_\w+|memory_\w+|reset_\w*stats|get_device_\w+)\(")
 """What a function that measures a card asks of it."""
 
@@ -49,7 +52,7 @@ def measures(function: Function) -> bool:
     return _WAITS.search(ast.unparse(function.syntax)) is not None
 
 
-def in_module(source: Source, first: int, *, accelerator: bool) -> tuple[Edit, ...] | None:
+def in_module(source: Source, first: int) -> tuple[Edit, ...] | None:
     """The line that binds `device` behind the imports above the line `first`; None where torch is not at hand there."""
     imports = [
         one
@@ -58,19 +61,30 @@ def in_module(source: Source, first: int, *, accelerator: bool) -> tuple[Edit, .
     ]
     if not imports or not binds_torch(source.tree, first) or names_device(source.tree):
         return None
-    code = ACCELERATOR_DECLARATION if accelerator else DECLARATION
-    return (InsertStatement(source.span(imports[-1]), "after", code, spaced=True),)
+    return (InsertStatement(source.span(imports[-1]), "after", DECLARATION, spaced=True),)
 
 
-def in_block(
-    source: Source, body: Sequence[ast.stmt], uses: Sequence[ast.AST], *, accelerator: bool
-) -> tuple[Edit, ...] | None:
+def in_block(source: Source, body: Sequence[ast.stmt], uses: Sequence[ast.AST]) -> tuple[Edit, ...] | None:
     """The same above the first statement of a block that needs it."""
     first = next((one for one in body if any(use in set(ast.walk(one)) for use in uses)), None)
     if first is None or not binds_torch(source.tree):
         return None
-    code = ACCELERATOR_DECLARATION if accelerator else DECLARATION
-    return (InsertStatement(source.span(first), "before", code),)
+    return (InsertStatement(source.span(first), "before", DECLARATION),)
+
+
+def for_choice(source: Source, choice: ast.AST, line: int) -> tuple[Edit, ...] | None:
+    """A declaration above `line` for what is chosen on the spot, with all moves by the same choice made by the name."""
+    if ast.unparse(choice) not in _CHOICES:
+        return None
+    wanted = ast.dump(choice)
+    same = [
+        one.args[0]
+        for one in ast.walk(source.tree)
+        if isinstance(one, ast.Call) and ast.unparse(one.func).endswith(".to") and one.args[:1]
+        if ast.dump(one.args[0]) == wanted
+    ]
+    edits = in_module(source, min(line, *(one.lineno for one in same)))
+    return (*edits, *(ReplaceExpression(source.span(one), "device") for one in same)) if edits is not None else None
 
 
 # What a function asks more than once

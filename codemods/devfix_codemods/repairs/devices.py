@@ -17,6 +17,7 @@ from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.declared import for_choice
 from devfix_codemods.repairs.held import attributes_at, device_side, is_at_module, items_at, parameter_of
 from devfix_codemods.repairs.overlapping import overlapping
 from devfix_codemods.repairs.points import Point, means_same
@@ -67,8 +68,8 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     assert isinstance(syntax.func, ast.Attribute)
     given = [*syntax.args, *(one.value for one in syntax.keywords)]
     if any(isinstance(each, ast.IfExp) for one in given for each in ast.walk(one)):
-        yield from _of_called(analysis, conflict, point)
-        return  # what chooses a device on the spot is to be declared once, which is another finding's
+        yield from _of_choice(analysis, conflict, call, point)
+        return
     if not all(means_same(analysis, one, call, point) for one in given):
         yield from _as_spelled_here(analysis, conflict, conflict.end.place.node, point)
         return
@@ -95,6 +96,20 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         yield Suffix(f".{syntax.func.attr}({arguments})", None, test=analysis.text(test))
     else:
         yield Suffix(f".{syntax.func.attr}({arguments})", device)
+
+
+def _of_choice(analysis: Analysis, conflict: Conflict, move: Node, point: Point) -> Iterator[Suffix]:
+    """A name for what a move chooses on the spot; another function that has the module asks that first."""
+    ways = [_declared(analysis, move, point), _of_called(analysis, conflict, point)]
+    for way in ways if move.function is point.node.function else reversed(ways):
+        yield from way
+
+
+def _declared(analysis: Analysis, move: Node, point: Point) -> Iterator[Suffix]:
+    choice = move.args[1].syntax if len(move.args) == 2 else None
+    edits = for_choice(analysis.file, choice, point.node.line) if analysis.file and choice is not None else None
+    if edits is not None:
+        yield Suffix(".to(device)", "device", edits=edits)
 
 
 def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

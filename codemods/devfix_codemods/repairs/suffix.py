@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from devfix_codemods.edits.operations import Edit
+
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
@@ -14,6 +16,8 @@ class Suffix:
     device: str | None
     follows: bool = False
     test: str | None = None
+    edits: tuple[Edit, ...] = ()
+    """What declares the device."""
 
     def statement(self, name: str) -> str:
         """The statement that moves what is called `name`."""

@@ -12,7 +12,7 @@ from devfix_codemods.flow.facts import Context, DeviceName, Meeting, spelled
 from devfix_codemods.flow.places import Choice, Device, Host, Place, describe
 from devfix_codemods.flow.values import Kind, Value
 from devfix_codemods.program import Program
-from devfix_codemods.repairs.declared import ACCELERATOR_DECLARATION, DECLARATION
+from devfix_codemods.repairs.declared import DECLARATION
 from devfix_codemods.rules._guarded import may_be_named
 from devfix_codemods.source import Span
 
@@ -186,12 +186,7 @@ def declare_device(program: Program, before: int) -> tuple[Edit, ...] | None:
     if not imports or not has_torch or taken:
         return None
     anchor = program.source.span(imports[-1])
-    return (InsertStatement(anchor, "after", declaration(program), spaced=True),)
-
-
-def declaration(program: Program) -> str:
-    """The statement that binds `device` to what is there."""
-    return ACCELERATOR_DECLARATION if program.accelerator else DECLARATION
+    return (InsertStatement(anchor, "after", DECLARATION, spaced=True),)
 
 
 def _binds_torch(alias: ast.alias) -> bool:

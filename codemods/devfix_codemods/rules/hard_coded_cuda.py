@@ -116,7 +116,6 @@ def _of_sites(program: Program, index: Index) -> Iterator[Told]:
         index,
         is_imported=lambda: any(True for _ in program.importing),
         demands_cuda=lambda: hands_to_cuda(index),
-        accelerator=program.accelerator,
     )
 
     def at_hand(node: Node, *, asks: bool = False) -> str | None:
