@@ -295,7 +295,8 @@ def _as_preferred(finding: Finding, options: Options) -> Finding:
         return finding
     if target is None or target >= ACCELERATOR_SINCE:
         edits = (replace(one, code=ACCELERATOR_DECLARATION) if _declares(one) else one for one in fix.edits)
-        return replace(finding, fix=replace(fix, edits=tuple(edits)))
+        safety = Safety.UNSAFE if fix.safety is Safety.SAFE else fix.safety  # it is not what the program chose
+        return replace(finding, fix=replace(fix, safety=safety, edits=tuple(edits)))
     need, have = _release(ACCELERATOR_SINCE), _release(target)
     reason = f"CUDA or the host: `torch.accelerator` needs torch {need}, the target is torch {have}"
     return replace(finding, fix=replace(fix, title=f"{fix.title} ({reason})"))

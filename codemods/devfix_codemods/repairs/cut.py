@@ -26,13 +26,6 @@ class Cut:
     """It moves a copy for one use: others find the value where it was."""
 
 
-def by_suffix(
-    suffix: Suffix, edit: Edit, title: str, *, sure: bool = True, harmless: bool = False, copies: bool = False
-) -> Cut:
-    """A move, with what declares its device: that is a choice."""
-    return Cut((edit, *suffix.edits), title, sure=sure and not suffix.edits, harmless=harmless, copies=copies)
-
-
 def operand_syntax(operand: Node, operation: Node) -> ast.expr | None:
     """The expression of an operand inside of its operation."""
     syntax = operation.syntax

@@ -21,7 +21,7 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import as_buffer, kept
 from devfix_codemods.repairs.callers import suits_callers
-from devfix_codemods.repairs.cut import Cut, behind_making, by_suffix, called, name_at, operand_syntax, row_of
+from devfix_codemods.repairs.cut import Cut, behind_making, called, name_at, operand_syntax, row_of
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.elements import at_part, before_use, for_use, is_given, rebuilt, where_read
 from devfix_codemods.repairs.halves import leaves_half
@@ -168,7 +168,7 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.device is not None:
             edit = _with_device(source, call, suffix.device)
-            yield by_suffix(suffix, edit, f"Make it on `{suffix.device}`", harmless=suffix.follows)
+            yield Cut((edit, *suffix.edits), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from behind_making(source, conflict, suffix)
     yield from _at_call(analysis, source, conflict)
@@ -239,7 +239,7 @@ def _wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
             yield from behind_making(source, conflict, suffix)
             continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{suffix.text}")
-        yield by_suffix(suffix, edit, f"Move it: `{suffix.text}`", harmless=suffix.follows)
+        yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=suffix.follows)
     yield from _at_call(analysis, source, conflict)
     yield from _at_meeting(analysis, source, conflict)
 
@@ -256,7 +256,7 @@ def _at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     for suffix in suffixes(analysis, conflict, point):
         if suffix.test is None:
             edit = ReplaceExpression(source.span(call.syntax), f"__node__{suffix.text}")
-            yield by_suffix(suffix, edit, f"Move it: `{suffix.text}`")
+            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`")
 
 
 def _at_meeting(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -336,7 +336,7 @@ def _field(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[C
     name = f"{itself.extra}.{conflict.birth.node.extra}"
     for suffix in suffixes(analysis, conflict, point):
         edit = InsertStatement(source.span(move.statement), "after", suffix.statement(name))
-        yield by_suffix(suffix, edit, f"Move `{name}` beside it")
+        yield Cut((edit, *suffix.edits), f"Move `{name}` beside it")
         return
 
 
@@ -396,7 +396,7 @@ def _beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> I
     for suffix in suffixes(analysis, conflict, point):
         span = source.span(move.statement)
         edit = InsertStatement(span, "before" if first else "after", suffix.statement(name), _rank(node))
-        yield by_suffix(suffix, edit, f"Move `{name}` beside it")
+        yield Cut((edit, *suffix.edits), f"Move `{name}` beside it")
         return
 
 
@@ -438,7 +438,7 @@ def _behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         span, rank = source.span(anchor), _rank(node)
         edit = InsertStatement(span, "before" if where == "before" else "after", suffix.statement(name), rank)
-        yield by_suffix(suffix, edit, f"Move `{name}`: `{suffix.text}`")
+        yield Cut((edit, *suffix.edits), f"Move `{name}`: `{suffix.text}`")
 
 
 def _rank(node: Node) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.cut import Cut, by_suffix, name_at, operand_syntax
+from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import before
 from devfix_codemods.source import Source
@@ -22,7 +22,7 @@ def for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     for suffix in suffixes(analysis, conflict, point) if point is not None and syntax is not None else ():
         if suffix.test is None and syntax is not None:
             edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
-            yield by_suffix(suffix, edit, f"Move it for this call: `{suffix.text}`", copies=True)
+            yield Cut((edit, *suffix.edits), f"Move it for this call: `{suffix.text}`", copies=True)
 
 
 def at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -41,7 +41,7 @@ def where_read(analysis: Analysis, source: Source, conflict: Conflict, part: Nod
     for suffix in suffixes(analysis, conflict, point) if syntax is not None else ():
         if suffix.test is None and syntax is not None:
             edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
-            yield by_suffix(suffix, edit, f"Move it: `{suffix.text}`")
+            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`")
 
 
 def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
@@ -68,7 +68,7 @@ def rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         if suffix.test is None:
             code = f"{name} = {{k: v{suffix.text} for k, v in {name}.items()}}"
             edit = InsertStatement(source.span(call.statement), "before", code)
-            yield by_suffix(suffix, edit, f"Move the items of `{name}`", sure=False)
+            yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=False)
 
 
 def is_given(call: Node, conflict: Conflict, star: str) -> bool:
@@ -94,7 +94,7 @@ def before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
     for suffix in suffixes(analysis, conflict, point):
         code = suffix.statement(str(node.extra))
         edit = InsertStatement(source.span(anchor), "after" if is_chosen else "before", code)
-        yield by_suffix(suffix, edit, f"Move `{node.extra}`")
+        yield Cut((edit, *suffix.edits), f"Move `{node.extra}`")
 
 
 def _around(node: Node) -> ast.stmt | None:

@@ -9,7 +9,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.cut import Cut, behind_making, by_suffix, called
+from devfix_codemods.repairs.cut import Cut, behind_making, called
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.repairs.suffix import Suffix
@@ -45,7 +45,7 @@ def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> It
         for suffix in suffixes(analysis, conflict, point):
             if suffix.test is None:
                 edit = InsertStatement(source.span(choice), "after", f"{name}{suffix.text}")
-                yield by_suffix(suffix, edit, f"Move `{name}`: `{suffix.text}`")
+                yield Cut((edit, *suffix.edits), f"Move `{name}`: `{suffix.text}`")
         return
 
 
@@ -78,7 +78,7 @@ def _where_made(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
             yield from behind_making(source, conflict, suffix)
             continue
         edit = ReplaceExpression(source.span(node.syntax), f"__node__{text}")
-        yield by_suffix(suffix, edit, f"Move the module: `{text}`", harmless=suffix.follows)
+        yield Cut((edit, *suffix.edits), f"Move the module: `{text}`", harmless=suffix.follows)
 
 
 def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -94,7 +94,7 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
         return
     for suffix in suffixes(analysis, conflict, point):
         edit = InsertStatement(source.span(move.statement), "after", f"{name}{suffix.text}")
-        yield by_suffix(suffix, edit, f"Move `{name}` beside it")
+        yield Cut((edit, *suffix.edits), f"Move `{name}` beside it")
         return
 
 
@@ -126,7 +126,7 @@ def _where_device_is_known(analysis: Analysis, source: Source, conflict: Conflic
             continue
         for suffix in suffixes(analysis, conflict, point):
             edit = InsertStatement(source.span(statement), "after", _statement(node, name, suffix))
-            yield by_suffix(suffix, edit, f"Move `{name}`: `{_of_module(suffix)}`")
+            yield Cut((edit, *suffix.edits), f"Move `{name}`: `{_of_module(suffix)}`")
             return
 
 

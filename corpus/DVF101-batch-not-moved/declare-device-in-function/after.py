@@ -6,6 +6,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, Dataset
 
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
 
 class Textures(Dataset):
     def __init__(self, count):
@@ -33,12 +35,12 @@ class Net(nn.Module):
 
 def main():
     torch.manual_seed(0)
-    model = Net().to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    model = Net().to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for epoch in range(2):
         for images, kinds in DataLoader(Textures(32), batch_size=8, shuffle=True):
-            kinds = kinds.to(next(model.parameters()).device)
-            images = images.to(next(model.parameters()).device)
+            kinds = kinds.to(device)
+            images = images.to(device)
             loss = F.cross_entropy(model(images), kinds)
             optimizer.zero_grad()
             loss.backward()

@@ -6,6 +6,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, Dataset
 
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
 
 class ControlledLatents(Dataset):
     def __init__(self, count=16, tokens=9, channels=8):
@@ -55,14 +57,14 @@ def main():
 
     control_encoder = ControlEncoder()
     transformer = LatentTransformer()
-    transformer.to("cuda" if torch.cuda.is_available() else "cpu")
-    control_encoder.to("cuda" if torch.cuda.is_available() else "cpu")
+    transformer.to(device)
+    control_encoder.to(device)
     params = list(transformer.parameters()) + list(control_encoder.parameters())
     optimizer = torch.optim.AdamW(params, lr=1e-3)
 
     for latents, controls, prompts in loader:
-        latents = latents.to(next(transformer.parameters()).device)
-        controls = controls.to(next(control_encoder.parameters()).device)
+        latents = latents.to(device)
+        controls = controls.to(device)
         noise = torch.randn_like(latents)
         sigma = torch.sigmoid(torch.randn_like(latents[:, :1, :1]))
         noisy = (1 - sigma) * latents + sigma * noise
