@@ -50,6 +50,16 @@ class Batches:
 
     def _given(self, iterable: Node) -> Iterator[Node]:
         """The batches themselves: what a generator, `__iter__`, or the `collate_fn` of a loader gives."""
+        meant = [iterable]
+        for one in meant:  # grows
+            meant += (each for each in self._kinds.given.get(one, ()) if each not in meant)
+            yield from self._listed(one)
+        for loader in self._loaders(iterable):
+            collate = self._births.keyword(loader, "collate_fn")
+            if collate is not None and (found := self._births.function_of(collate)) is not None:
+                yield from (value for value, _ in found.returns)
+
+    def _listed(self, iterable: Node) -> Iterator[Node]:
         called = self._births.calls.get(iterable)
         owner = self._kinds.class_of(iterable)
         if iterable.op is Op.COMPREHENSION:
@@ -58,10 +68,6 @@ class Batches:
             yield from (value for value, _ in called.returns)
         elif owner is not None:
             yield from self._results(owner, "__iter__")
-        for loader in self._loaders(iterable):
-            collate = self._births.keyword(loader, "collate_fn")
-            if collate is not None and (found := self._births.function_of(collate)) is not None:
-                yield from (value for value, _ in found.returns)
 
     def _datasets(self, iterable: Node) -> Iterator[Node]:
         """The datasets of the loaders that may be meant, unless something else makes batches of their items."""
