@@ -12,6 +12,7 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.strengths import COSTS, STRENGTHS
 
 MOST_ALIASES = 60
 
@@ -37,31 +38,49 @@ class Escapes:
 
     def all(self) -> None:
         for node, sources in list(self._graph.sources.items()):
-            if any(one.birth is Birth.MODULE for one in sources) and (link := self._escape(node)) is not None:
-                self._graph.sources[node] = [
-                    replace(one, links=(*one.links, link)) if one.birth is Birth.MODULE else one for one in sources
-                ]
+            if any(one.birth is Birth.MODULE for one in sources):
+                self._weaken(node)
 
-    def _escape(self, module: Node) -> str | None:
-        """How a module gets to where it may be moved."""
-        aliases = list(self._aliases(module))
+    def _weaken(self, module: Node) -> None:
+        """A builder makes a module for each of its calls, of which others may move some."""
+        left = [one for one in self._graph.edges.get(module, ()) if one.turn is Turn.UP and one.site < 0]
+        ways = {one: self._escape(one.other, module) for one in left}
+        link = self._escape(module, module, frozenset(one.other for one in left))
+        if link is None and ways and all(ways.values()):
+            link = min(filter(None, ways.values()), key=STRENGTHS.__getitem__)
+        if link is not None:
+            self._graph.sources[module] = [
+                replace(one, links=(*one.links, link)) if one.birth is Birth.MODULE else one
+                for one in self._graph.sources[module]
+            ]
+            return
+        self._graph.edges[module] = [
+            one._replace(link=way, cost=COSTS[way]) if (way := ways.get(one)) is not None else one
+            for one in self._graph.edges[module]
+        ]
+
+    def _escape(self, start: Node, module: Node, without: frozenset[Node] = frozenset()) -> str | None:
+        """How a module gets from where it is known as `start` to where it may be moved."""
+        aliases = list(self._aliases(start, without))
         if any(self._is_moved(one, module) for one in aliases):
             return "moved-elsewhere"
         return "given-away" if any(self._is_given_away(one) for one in aliases) else None
 
-    def _aliases(self, module: Node) -> Iterator[Node]:
-        """All values that may be the module, or a part of it."""
-        seen, pending = {module}, [module]
-        for one in pending:  # grows
+    def _aliases(self, start: Node, without: frozenset[Node]) -> Iterator[Node]:
+        """All values that may be the module, or a part of it; a function that it enters gives it back to that call."""
+        seen, pending = {start, *without}, [(start, 0)]
+        for one, entered in pending:  # grows
             yield one
             for edge in self._graph.edges.get(one, ()):
-                other = edge.other
+                other, site = edge.other, edge.site
                 onward = edge.turn in {Turn.UP, Turn.OUT} or (
                     edge.turn is Turn.SAME and (edge.link in _READS or other.op is Op.AFTER)
                 )
+                if site < 0 < entered and -site != entered:
+                    continue
                 if onward and other not in seen and len(seen) < MOST_ALIASES and other.extra != "":
                     seen.add(other)
-                    pending.append(other)
+                    pending.append((other, max(site, 0) if site else entered))
 
     def _is_moved(self, alias: Node, module: Node) -> bool:
         births = self._births

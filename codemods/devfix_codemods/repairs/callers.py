@@ -6,9 +6,12 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 
 
-def suits_callers(analysis: Analysis, conflict: Conflict) -> bool:
-    """Whether what a function makes is needed elsewhere than on the host by all that call it, not by one of them."""
-    left = _returns(analysis, conflict)
+def suits_callers(analysis: Analysis, conflict: Conflict, *, at_call: bool = False) -> bool:
+    """Whether what a function makes is needed elsewhere than on the host by all that call it, not by one of them.
+
+    A move `at_call` moves what the innermost function gave to that call alone.
+    """
+    left = list(_returns(analysis, conflict))[at_call:]
     if not left:
         return True
     wanted = {

@@ -24,6 +24,8 @@ class Cut:
     since: tuple[int, int] | None = None
     copies: bool = False
     """It moves a copy for one use: others find the value where it was."""
+    at_call: bool = False
+    """It moves what a function gives, for one of its calls."""
 
 
 def operand_syntax(operand: Node, operation: Node) -> ast.expr | None:

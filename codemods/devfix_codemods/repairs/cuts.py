@@ -78,7 +78,7 @@ def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
     if (
         (_wanted_on_host(analysis, conflict) and not cut.copies)
         or not _is_surely_tensor(analysis, conflict)
-        or not suits_callers(analysis, conflict)
+        or not suits_callers(analysis, conflict, at_call=cut.at_call)
     ):
         return Safety.SUGGESTION
     follows = harmless and conflict.birth.birth is not Birth.READER
@@ -256,7 +256,7 @@ def _at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     for suffix in suffixes(analysis, conflict, point):
         if suffix.test is None:
             edit = ReplaceExpression(source.span(call.syntax), f"__node__{suffix.text}")
-            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`")
+            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", at_call=True)
 
 
 def _at_meeting(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -471,6 +471,7 @@ def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         yield from _behind_birth(analysis, source, conflict)
         return
     yield from made_module(analysis, source, conflict)
+    yield from _at_call(analysis, source, conflict)
 
 
 # Readers
