@@ -42,7 +42,7 @@ def test_modules_that_are_moved_or_hold_nothing(placed, made: str, between: str)
 
 def test_a_module_that_was_given_away_may_have_been_moved(placed) -> None:
     sure, unsure = (
-        placed("from lab import wrap\n" + dedent(FIT.format(made="nn.Linear(3, 3)", between=one))).conflicts[0]
+        placed("from lab import wrap\n" + dedent(FIT.format(made="nn.Linear(3, 3)", between=one))).analysis.conflicts[0]
         for one in ("pass", "net = wrap(net)")
     )
     assert unsure.confidence < 0.6 < sure.confidence

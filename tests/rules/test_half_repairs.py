@@ -102,8 +102,11 @@ class Wrapper(nn.Module):
 """
 
 
-def test_a_list_that_the_same_call_gets_stays_on_the_host(rule) -> None:
-    assert all(one.fix is None for one in rule.findings(WRAPPED.format(device="", caches="self._caches(3)")))
+def test_a_list_that_the_same_call_gets_is_made_there_as_well(rule) -> None:
+    after = rule.fixed(WRAPPED.format(device="", caches="self._caches(3)"), unsafe=True)
+    assert after.count("device=tokens.device") == 2
+    assert "torch.zeros(n, device=next(self.parameters()).device)" in after
+    assert "self._caches(3)," in after
 
 
 def test_no_list_that_the_same_call_gets_stays_on_the_host(rule) -> None:

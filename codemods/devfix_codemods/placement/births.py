@@ -29,7 +29,7 @@ from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.objects import Objects
-from devfix_codemods.placement.operands import Operands, is_index
+from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where
@@ -236,7 +236,7 @@ class Births:
                 if owner is not None and "classmethod" not in function.decorators:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
             elif parameter not in self.mapped and self._may_be_tensor(parameter):
-                if owner is not None and is_input and not is_index(parameter):
+                if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 link = "forward-input" if is_input else "parameter"
                 if function not in self.hosted and not self.defaults.is_test:

@@ -20,7 +20,7 @@ def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Fun
     found = {one for one in module.functions if one.name.startswith("test_")}
     found |= _called_on_host(module, kinds, calls)
     for owner in module.classes:
-        if _prepares_data(owner) and owner not in kinds.module_classes:
+        if _prepares_data(owner, kinds):
             found |= set(owner.methods.values())
     for node in module.nodes():
         collate = keyword(node, "collate_fn") if node.op is Op.CALL else None
@@ -34,10 +34,12 @@ def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Fun
     return found | _only_called_by(found, calls)
 
 
-def _prepares_data(owner: Class) -> bool:
-    if owner.name.endswith(_PREPARING):
+def _prepares_data(owner: Class, kinds: Kinds) -> bool:
+    if owner.name.endswith(_PREPARING) and owner not in kinds.module_classes:
         return True
-    return any(one.endswith(_DATA) for each in owner.lineage() for base in each.bases for one in names(base))
+    return not kinds.derives_from_module(owner, set()) and any(
+        one.endswith(_DATA) for each in owner.lineage() for base in each.bases for one in names(base)
+    )
 
 
 def _run_by(collate: Node, module: Module, kinds: Kinds) -> set[Function]:

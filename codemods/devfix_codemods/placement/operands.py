@@ -66,6 +66,13 @@ def is_index(value: Node, depth: int = 0) -> bool:
     )
 
 
+def is_only_returned(value: Node) -> bool:
+    """Whether all that a function does with a value is to give it back, by itself or in a row."""
+    given = {one for one, _ in value.function.returns}
+    users = [one for one in value.function.nodes if value in one.args]
+    return (value in given or bool(users)) and all(one.op is Op.SEQUENCE and one in given for one in users)
+
+
 def _is_part(user: Node, value: Node) -> bool:
     """`near[i]`, `near.long`, and what converts it to indices."""
     if user.op is Op.CALL:

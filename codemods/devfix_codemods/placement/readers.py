@@ -206,9 +206,12 @@ class Readers:
 
     @cached_property
     def _written(self) -> set[ast.stmt | None]:
-        """The statements that write into the memory of a tensor by its array, which a copy would swallow."""
+        """The statements that write into the memory of a tensor by its array, which a copy would swallow, and those
+        that read what these show to be on the host."""
         written = Written(self._births)
-        return {call.statement for value, call in self._wanted if written.through(value, call)}
+        found = {call.statement for value, call in self._wanted if written.through(value, call)}
+        shown = {value for value, call in self._wanted if call.statement in found}
+        return found | {call.statement for value, call in self._wanted if value in shown}
 
     def _together(self) -> None:
         """What one statement reads is all in one place."""
