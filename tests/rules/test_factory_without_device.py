@@ -921,6 +921,22 @@ def test_collectives_take_device_tensors(rule) -> None:
     assert rule.findings(program.replace("(total)", "(total, group=host)")) == ()
 
 
+def test_both_of_two_that_are_given_to_other_processes_are_made_there(rule) -> None:
+    program = """
+        import torch
+        import torch.distributed as dist
+        def share(rows, rank, device):
+            if rank != -1:
+                indices = (torch.tensor(rows.indices) if rank == 0 else torch.zeros(rows.n)).int()
+                dist.broadcast(indices, 0)
+                if rank != 0:
+                    rows.indices = indices.cpu().numpy()
+            return torch.zeros(4, device=device)
+    """
+    after = rule.unchanged_unless_unsafe(program)
+    assert "(torch.tensor(rows.indices, device=device) if rank == 0 else torch.zeros(rows.n, device=device))" in after
+
+
 def test_a_sum_takes_the_device_of_a_part_that_the_class_asks_for_it(rule) -> None:
     program = """
         import torch

@@ -588,17 +588,6 @@ RIGHT = {
                 other[torch.arange(4), 0] = ids
                 return other
     """,
-    "one of two that are given to other processes": """
-        import torch
-        import torch.distributed as dist
-        def share(rows, rank, device):
-            if rank != -1:
-                indices = (torch.tensor(rows.indices) if rank == 0 else torch.zeros(rows.n)).int()
-                dist.broadcast(indices, 0)
-                if rank != 0:
-                    rows.indices = indices.cpu().numpy()
-            return torch.zeros(4, device=device)
-    """,
     "what pins a tensor is given that tensor, a backend names its device": """
         import torch
         class Offload:

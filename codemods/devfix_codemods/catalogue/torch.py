@@ -286,6 +286,10 @@ HOST_ARGUMENTS: dict[str, frozenset[int | str]] = {
     "torch.nn.utils.rnn.pack_padded_sequence": frozenset({1, "lengths"}),
 }
 """Arguments, by position and by name, that may be on the host, or must be: lengths, and what cuDNN takes from there."""
+UNUSED_ARGUMENTS: dict[str, tuple[str, frozenset[int | str]]] = {
+    "torch.nn.functional.multi_head_attention_forward": ("use_separate_proj_weight", frozenset({5, "in_proj_weight"})),
+}
+"""The keyword that makes a function leave some arguments unused, and which."""
 READ_ON_HOST = frozenset({"torch.nn.utils.rnn.pack_padded_sequence"})
 """Functions that fail for such an argument on a device."""
 

@@ -4,7 +4,7 @@ from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.moves import Moves
@@ -28,15 +28,15 @@ class Operands:
         return tuple(one for one in call.args[1:] if one not in moved)
 
     def on_host(self, call: Node) -> set[Node]:
-        """What a call takes from the host, or must: lengths."""
+        """What a call takes from the host, or must, and what it does not use: lengths."""
         found = [canonical(one) for one in names(call.args[0])] or sorted(self._kinds.losses_of(call.args[0]))
-        wanted = next((rows.HOST_ARGUMENTS[one] for one in found if one in rows.HOST_ARGUMENTS), None)
-        if wanted is None or not isinstance(call.extra, tuple):
+        wanted = {at for one in found for at in (*rows.HOST_ARGUMENTS.get(one, ()), *_unused(call, one))}
+        if not wanted or not isinstance(call.extra, tuple):
             return set()
         return {
             one
-            for at, (one, keyword) in enumerate(zip(call.args[1:], call.extra))
-            if (at if keyword is None else keyword) in wanted
+            for at, (one, word) in enumerate(zip(call.args[1:], call.extra))
+            if (at if word is None else word) in wanted
         }
 
     def _takes_itself(self, parameter: Node) -> bool:
@@ -51,6 +51,13 @@ class Operands:
 
     def _takes_from_host(self, user: Node, value: Node) -> bool:
         return user.op is Op.CALL and value in self.on_host(user)
+
+
+def _unused(call: Node, called: str) -> frozenset[int | str]:
+    """The arguments that a function has no use for, by what else it is told."""
+    switch, unused = rows.UNUSED_ARGUMENTS.get(called, ("", frozenset()))
+    told = keyword(call, switch)
+    return unused if told is not None and (told.op is not Op.CONST or told.extra) else frozenset()
 
 
 def is_index(value: Node, depth: int = 0) -> bool:
