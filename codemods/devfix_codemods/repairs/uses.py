@@ -101,7 +101,7 @@ def _operands(operation: Node) -> Iterator[Node]:
 
 
 def _is_elsewhere(analysis: Analysis, node: Node) -> bool:
-    """Whether a value is computed of what is given, moved, or comes from a module."""
+    """Whether a value is computed of what is given, moved, or comes from a module, and not made on the host."""
     seen, pending = {node}, [node]
     for one in pending:  # grows
         places = [source.place.where for source in analysis.graph.sources.get(one, ())]
@@ -109,7 +109,8 @@ def _is_elsewhere(analysis: Analysis, node: Node) -> bool:
             return True
         if one.op is Op.CALL and analysis.kinds.is_module(one.args[0]):
             return True
-        for other in one.args:
+        picked = one.op is Op.ITEM and analysis.kinds.of(one.args[0]) is Kind.TENSOR
+        for other in () if places else one.args[:1] if picked else one.args:
             if other not in seen and len(seen) < MOST_VALUES and other is not one.function.self_node:
                 seen.add(other)
                 pending.append(other)
