@@ -192,3 +192,15 @@ def test_what_is_read_off_the_host(placed, program: str) -> None:
 @pytest.mark.parametrize("program", LEFT.values(), ids=LEFT)
 def test_what_is_read_on_the_host(placed, program: str) -> None:
     assert not [one for one in placed(program).conflicts if one.birth.birth is Birth.READER]
+
+
+FITTED = """
+    def adjust(line, x: torch.Tensor, seen: torch.Tensor):
+        {first}
+        return line.predict(seen.numpy()) - line.predict(x.numpy()), x
+"""
+
+
+@pytest.mark.parametrize(("first", "births"), [("line.fit(x.numpy())", []), ("line.fit(3)", ["x", "seen"])])
+def test_what_is_read_after_it_was_written_by_its_array(placed, first: str, births: list[str]) -> None:
+    assert placed(FITTED.format(first=first)).births == births

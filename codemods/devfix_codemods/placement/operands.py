@@ -57,7 +57,7 @@ def _unused(call: Node, called: str) -> frozenset[int | str]:
     """The arguments that a function has no use for, by what else it is told."""
     switch, unused = rows.UNUSED_ARGUMENTS.get(called, ("", frozenset()))
     told = keyword(call, switch)
-    return unused if told is not None and (told.op is not Op.CONST or told.extra) else frozenset()
+    return unused if told is not None and (told.op is not Op.CONST or told.extra is True) else frozenset()
 
 
 def is_index(value: Node, depth: int = 0) -> bool:
