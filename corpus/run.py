@@ -13,6 +13,7 @@ import contextlib
 import importlib
 import io
 import json
+import multiprocessing
 import os
 import runpy
 import sys
@@ -87,6 +88,8 @@ class Simulated:
             return
         self.program = str(path)
         print(json.dumps({**run(path), **self.seen}), flush=True)
+        for worker in multiprocessing.active_children():  # one that starts late would not see that its parent is gone
+            worker.kill()
         os._exit(0)
 
 
