@@ -39,8 +39,8 @@ def main():
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for epoch in range(2):
         for images, kinds in DataLoader(Textures(32), batch_size=8, shuffle=True):
-            kinds = kinds.to(device)
-            images = images.to(device)
+            images = images.to(device, non_blocking=True)
+            kinds = kinds.to(device, non_blocking=True)
             loss = F.cross_entropy(model(images), kinds)
             optimizer.zero_grad()
             loss.backward()

@@ -17,8 +17,8 @@ criterion = nn.BCEWithLogitsLoss()
 
 for epoch in range(3):
     for xy, target in loader:
-        xy = xy.to(device)
-        target = target.to(device)
+        xy = xy.to(device, non_blocking=True)
+        target = target.to(device, non_blocking=True)
         logits = model(xy).squeeze(1)
         loss = criterion(logits, target)
         optimizer.zero_grad()

@@ -63,8 +63,8 @@ def main():
     optimizer = torch.optim.AdamW(params, lr=1e-3)
 
     for latents, controls, prompts in loader:
-        latents = latents.to(device)
-        controls = controls.to(device)
+        latents = latents.to(device, non_blocking=True)
+        controls = controls.to(device, non_blocking=True)
         noise = torch.randn_like(latents)
         sigma = torch.sigmoid(torch.randn_like(latents[:, :1, :1]))
         noisy = (1 - sigma) * latents + sigma * noise
