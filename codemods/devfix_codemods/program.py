@@ -15,6 +15,8 @@ from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.summaries import NOTHING, Call, Summary
+from devfix_codemods.placement.summarizing import summarize
 from devfix_codemods.source import Source
 
 
@@ -85,8 +87,33 @@ class Program:
         return found
 
     def _placement(self, undone: frozenset[ast.AST]) -> Analysis:
-        outside = Outside(self.unit, self._defined, self.classes.is_managed, self._collating)
+        outside = Outside(
+            self.unit, self._defined, self.classes.is_managed, self._collating, self._summary, self._called
+        )
         return Analysis(self.tree, outside, self.source, undone)
+
+    def _summary(self, home: Hashable) -> Summary:
+        """What another file says of its functions and its calls."""
+        if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_DEVICES.search(home.source.data):
+            return NOTHING
+        return self.project.summary(home, self._summed_up)
+
+    def _summed_up(self, unit: Unit) -> Summary:
+        other = self.beside(unit)
+        try:
+            return summarize(other.placement)
+        finally:
+            other.forget()
+
+    def _called(self) -> Iterator[tuple[str, Call]]:
+        """The calls of this file's functions and classes in the files that import it, each with the name here."""
+        if self.project is None:
+            return
+        for unit in self.project.importing(self.unit):
+            for call in self._summary(unit).calls if not unit.traits.managed else ():
+                found = self.project.lookup(unit, call.callee)
+                if found is not None and found.unit is self.unit:
+                    yield found.name, call
 
     def _collating(self) -> Iterator[tuple[Hashable, ast.Module]]:
         """The files that collate, among those from which this one and those that import it have what speaks of data."""
@@ -154,4 +181,5 @@ def _called(call: ast.Call) -> str | None:
     return None
 
 
+_SPEAKS_OF_DEVICES = re.compile(rb"device|cuda|gpu")
 _OF_DATA = re.compile(r"(?i)collat|data|load")

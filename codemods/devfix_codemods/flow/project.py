@@ -16,6 +16,7 @@ from devfix_codemods.flow.imports import Files
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.units import Definition, Unit, tag_of
 from devfix_codemods.flow.values import Object, Value
+from devfix_codemods.placement.summaries import NOTHING, Summary
 from devfix_codemods.source import Source, SourceError
 
 MOST_BYTES = 600_000
@@ -68,6 +69,7 @@ class Project:
         self._older: list[Unit] = []  # texts that were rewritten meanwhile
         self._states: dict[str, State | None] = {}
         self._calls: dict[str, tuple[Entry, ...]] = {}
+        self._summaries: dict[str, Summary] = {}
         self._tables: dict[ast.ClassDef, ClassTable] = {}
         self._places: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
         self._bytes = 0
@@ -108,7 +110,7 @@ class Project:
                 del self._tables[one]
         self._older.clear()
         self._places.clear()
-        for known in (self._units, self._states, self._calls):
+        for known in (self._units, self._states, self._calls, self._summaries):
             for path in known.keys() - kept:
                 del known[path]
 
@@ -187,6 +189,13 @@ class Project:
                 self._calls[other.path] = tuple(run(other))
             found += [one for one in self._calls[other.path] if one.path == unit.path]
         return tuple(found)
+
+    def summary(self, unit: Unit, make: Callable[[Unit], Summary]) -> Summary:
+        """What a file says to those around it, as `make` finds out; nothing where that is just being done."""
+        if unit.path not in self._summaries:
+            self._summaries[unit.path] = NOTHING
+            self._summaries[unit.path] = make(unit)
+        return self._summaries[unit.path]
 
     def importing(self, unit: Unit) -> Iterator[Unit]:
         """The files that import `unit`."""

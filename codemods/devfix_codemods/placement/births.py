@@ -9,6 +9,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.alike import Alike
 from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.around import around, wrapped_by_callers
 from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
@@ -65,6 +66,7 @@ class Births:
         self.exchanged: set[Node] = set()
         """What collectives get that may work on the host."""
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
+        self.wrapped = wrapped_by_callers(self)
         self.hosted = hosted(module, kinds, calls)
         self.owned = owned(module, kinds, calls)
         self.defaults = Defaults(module, kinds, path)
@@ -138,6 +140,7 @@ class Births:
         Fitting(self).all()
         unread(self)
         Alike(self).all()
+        around(self)
 
     def function_of(self, node: Node) -> Function | None:
         """The function of this file that a value is."""

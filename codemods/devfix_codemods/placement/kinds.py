@@ -377,9 +377,8 @@ class Kinds:
             self._local_call(node, called)
         of_tokenizer(self, node)
         made = self.outside.class_of(callee)
-        if made is not None and self._is_read(made):
-            self.instances.setdefault(self.find(node), made)
-            self.say(node, Kind.MODULE if made in self.module_classes else Kind.OTHER, 4)
+        if made is not None:
+            self._object(node, made)
             return
         if callee.op is Op.ATTR and name(callee) is None:
             of_method(self, node, callee)
@@ -389,14 +388,14 @@ class Kinds:
         for qualified in names(callee)[:1]:
             of_api(self, node, qualified)
 
-    def _is_read(self, made: Class) -> bool:
-        """Whether it is known what the objects of a class are; one of another file is looked at when first met."""
-        if made in self.module.classes or made in self.module_classes:
-            return True
-        if not self._is_module_class(made):
-            return False
-        self.module_classes.add(made)
-        return True
+    def _object(self, node: Node, made: Class) -> None:
+        """An object of a class that is read; of other files, what those that are no modules keep is not followed."""
+        here = made in self.module.classes
+        if not here and made not in self.module_classes and self._is_module_class(made):
+            self.module_classes.add(made)
+        if here or made in self.module_classes:
+            self.instances.setdefault(self.find(node), made)
+        self.say(node, Kind.MODULE if made in self.module_classes else Kind.OTHER, 4)
 
     def _local_call(self, node: Node, called: Function) -> None:
         for argument, parameter in bound(node, called):

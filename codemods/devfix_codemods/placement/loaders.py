@@ -32,8 +32,10 @@ class Loaders:
         found = self._known.get(iterable)
         if found is None:
             called = self._births.calls.get(iterable)
-            found = self._known[iterable] = (called is not None and called.yields and self._moves(called)) or any(
-                self._places(one) for one in self.calls_of(iterable)
+            found = self._known[iterable] = (
+                (called is not None and called.yields and self._moves(called))
+                or any(self._places(one) for one in self.calls_of(iterable))
+                or any(self._kinds.find(one) is self._kinds.find(iterable) for one in self._births.wrapped)
             )
         return found
 

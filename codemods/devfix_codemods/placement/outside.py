@@ -1,10 +1,12 @@
 """What imported names are: definitions in other files of the project, lowered when they are asked for."""
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op, lower
 from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.summaries import Call, Summary, qualified
 
 Home = Hashable
 """What tells files apart, for whoever finds them."""
@@ -22,11 +24,15 @@ class Outside:
         find: Find | None = None,
         manages: Callable[[ast.ClassDef], bool] | None = None,
         data: Callable[[], Iterable[tuple[Home, ast.Module]]] | None = None,
+        summary: Callable[[Home], Summary] | None = None,
+        callers: Callable[[], Iterable[tuple[str, Call]]] | None = None,
     ) -> None:
         self._home = home
         self._find = find
         self._manages = manages
         self._data = data
+        self._summary = summary
+        self._callers = callers
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
 
@@ -43,6 +49,18 @@ class Outside:
     def is_managed(self, owner: Class | None) -> bool:
         """Whether a framework, from which the class is derived in whatever file, places what its methods get."""
         return owner is not None and self._manages is not None and self._manages(owner.syntax)
+
+    def wanted(self, function: Function) -> Mapping[str, str]:
+        """Which parameters of a function of another file belong on the device that which parameter names."""
+        home = self._homes.get(function.module)
+        if home is None or self._summary is None:
+            return {}
+        return self._summary(home).wanted.get(qualified(function), {})
+
+    @cached_property
+    def calls(self) -> list[tuple[str, Call]]:
+        """The calls of functions of this file in those that import it, each with the name of what it calls."""
+        return list(self._callers()) if self._callers is not None else []
 
     def definition(self, node: Node) -> Class | Function | None:
         """The class or the function that a value is."""

@@ -65,9 +65,9 @@ def _may_be_module(owner: Class | None, kinds: Kinds) -> bool:
 
 
 def _is_read(call: Node, kinds: Kinds) -> bool:
-    """Whether a call makes an object of a class of this file that is no module: what it does with its parts is read."""
-    made = call.args[0].extra
-    return call.args[0].op is Op.CLASS and isinstance(made, Class) and not _may_be_module(made, kinds)
+    """Whether a call makes an object of a class that is read, and no module: what it does with its parts is known."""
+    made = kinds.outside.class_of(call.args[0])
+    return made is not None and not _may_be_module(made, kinds)
 
 
 def _takes_over(call: Node) -> bool:

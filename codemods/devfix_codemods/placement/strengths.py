@@ -53,6 +53,8 @@ STRENGTHS: dict[str, float] = {
     "detached-unaware": 0.6,
     "copied-itself": 0.9,
     "placed-by-library": 0.9,
+    "placed-by-caller": 0.93,
+    "wanted-by-callee": 0.93,
     "kept-in-dataset": 0.8,
     # ends
     "move": 1.0,

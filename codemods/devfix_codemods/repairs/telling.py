@@ -40,7 +40,8 @@ def may_conflict(data: bytes) -> bool:
     """Whether the bytes of a file allow for a conflict: something of torch that is moved, made, or read on the host."""
     if not any(word in data for word in _OF_TORCH):
         return False
-    return any(word in data for word in (*_MOVED, *_READ)) or _MADE.search(data) is not None
+    trains = b"device" in data and b".backward()" in data  # what its callers place meets batches
+    return trains or any(word in data for word in (*_MOVED, *_READ)) or _MADE.search(data) is not None
 
 
 def same_cause(one: Finding, other: Finding) -> bool:

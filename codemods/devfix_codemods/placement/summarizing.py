@@ -1,0 +1,98 @@
+"""How the summary of an analysed file is made."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import canonical, effect, kind
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.places import Place, Where, place_of, sounds_like_device
+from devfix_codemods.placement.summaries import Argument, Call, Summary, qualified
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.analysis import Analysis
+
+LEAST = 0.6
+"""How sure it must be that a parameter belongs where another one says."""
+
+
+def summarize(analysis: "Analysis") -> Summary:
+    """The summary of the file that has been analysed."""
+    told = ((qualified(one), dict(_wanted(analysis, one))) for one in analysis.module.functions if takes_device(one))
+    return Summary({name: wanted for name, wanted in told if wanted}, tuple(_calls(analysis)))
+
+
+def takes_device(function: Function) -> bool:
+    return any(map(sounds_like_device, function.parameters))
+
+
+# Functions
+
+
+def _wanted(analysis: "Analysis", function: Function) -> Iterator[tuple[str, str]]:
+    for parameter, node in function.parameters.items():
+        if node is function.self_node or sounds_like_device(parameter):
+            continue
+        near = analysis.ends(Source(node, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
+        end = next((one for one in near if one.end.place.where is not Where.CALLER), None)
+        device = end.end.place.node if end is not None and end.end.place.where is Where.DEVICE else None
+        named = _parameter(device, function) if device is not None else None
+        if end is not None and named is not None and end.together >= LEAST:
+            yield parameter, named
+
+
+def _parameter(device: Node, function: Function) -> str | None:
+    """The parameter of a function that a device comes from, directly or by an attribute of its object."""
+    if device.op is Op.PARAM:
+        return str(device.extra) if device.function is function else None
+    if device.op in {Op.ATTR, Op.FIELD}:
+        stored = (one.value for one in function.stores if one.is_attribute and one.key == device.extra)
+        return next((str(one.extra) for one in stored if one.op is Op.PARAM and one.function is function), None)
+    return None
+
+
+# Calls
+
+
+def _calls(analysis: "Analysis") -> Iterator[Call]:
+    births = analysis.constraints.births
+    for call in analysis.module.nodes():
+        callee = name(call.args[0]) if call.op is Op.CALL and call not in births.calls else None
+        if callee is None or not isinstance(call.extra, tuple) or {"*", "**"}.intersection(call.extra):
+            continue
+        given = {word or at: node for at, (node, word) in enumerate(zip(call.args[1:], call.extra))}
+        devices = {one: node for one, node in given.items() if _is_device(node, analysis.kinds)}
+        if devices:
+            placed = {one: at for one, node in given.items() if (at := _placed(analysis, node, devices)) is not None}
+            wrapped = frozenset(one for one, node in given.items() if _is_wrapped(node))
+            yield Call(callee, placed, wrapped)
+
+
+def _is_device(node: Node, kinds: Kinds) -> bool:
+    place = place_of(node, kinds)
+    return place is not None and place.where is Where.DEVICE
+
+
+def _placed(analysis: "Analysis", node: Node, devices: Mapping[Argument, Node]) -> Argument | None:
+    """Which of some devices a value was moved to."""
+    root = _bound(node)
+    for source in analysis.graph.sources.get(root, ()):
+        if source.birth is Birth.MOVE and source.place.where is Where.DEVICE and source.place.node is not None:
+            same = (one for one, device in devices.items() if _bound(device) is _bound(source.place.node))
+            return next(same, None)
+    return None
+
+
+def _is_wrapped(node: Node) -> bool:
+    """`Ahead(loader)`"""
+    if node.op is not Op.CALL or node.args[0].op not in {Op.REF, Op.GLOBAL}:
+        return False
+    made = name(node.args[0]) or ""
+    return effect(canonical(made)) is None and kind(made) is None
+
+
+def _bound(node: Node) -> Node:
+    """What a name of the module stands for."""
+    return node.function.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node
