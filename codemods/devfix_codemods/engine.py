@@ -188,10 +188,8 @@ def _found(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], opti
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
             foreign = _is_foreign(rule.code)
             return Failed(f"{reason}; {_bug(rule.code)}" if foreign else reason, internal=not foreign)
-    told = (*findings.shown, *findings.hidden)
     placed = [one for one in _placed(program, owners) if not _is_vain(program.source, one)]
-    placed = [one for one in placed if not any(same_cause(one, other) for other in told)]
-    for finding in _outliving(program.source, placed, findings.shown):
+    for finding in _outliving(program.source, _told_once(findings, placed, options), findings.shown):
         if options.shows(finding):
             findings.shown.append(_tenable(program, finding))
         else:
@@ -204,6 +202,20 @@ def _placed(program: Program, owners: Iterable[Rule]) -> Iterator[Finding]:
     for rule in owners:
         if rule.owns is not None:
             yield from conflict_findings(program.placement, program.source, rule.code, rule.name, rule.owns)
+
+
+def _told_once(findings: _Found, placed: Iterable[Finding], options: Options) -> list[Finding]:
+    """`placed` without what others tell of; one of those that cannot repair its cause leaves it to one that can."""
+    left = []
+    for one in placed:
+        same = [other for other in (*findings.shown, *findings.hidden) if same_cause(one, other)]
+        repairs = one.fix is not None and one.fix.safety is not Safety.SUGGESTION and options.shows(one)
+        if repairs and all(other.fix is None for other in same):
+            findings.shown[:] = [other for other in findings.shown if other not in same]
+            left.append(one)
+        elif not same:
+            left.append(one)
+    return left
 
 
 def _outliving(source: Source, placed: list[Finding], told: Iterable[Finding]) -> list[Finding]:

@@ -101,7 +101,8 @@ class Constraints:
                     link = "index-maybe-scalar" if is_item(index) else "index-before-move" if moved else "index"
                     self.graph.only_from(node, index, link, node.guard)
         else:
-            self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else "part")
+            link = "element" if self.kinds.is_row(base) else "part"
+            self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else link)
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]

@@ -58,6 +58,7 @@ class Kinds:
         self._trained = {self.find(one) for one in callees}
         self._trained_names = {one.extra for one in callees if one.op is Op.PARAM}
         self._called_models()
+        self._called_parts()
 
     # Answers
 
@@ -161,6 +162,12 @@ class Kinds:
                 last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
                 if str(last).rpartition(".")[2][:1].isupper():
                     self.say(made, Kind.MODULE, 1)
+
+    def _called_parts(self) -> None:
+        """What a container of modules holds, and is called, is a module."""
+        for part in [node.args[0] for node in self.module.nodes() if node.op is Op.CALL]:
+            if part.op in {Op.ITER, Op.ITEM} and self.is_module(part.args[0]) and self.of(part) is None:
+                self.say(part, Kind.MODULE, 1)
 
     def _is_of_module(self, node: Node) -> bool:
         """`self.encoder`, in a class of modules."""
