@@ -3,6 +3,7 @@
 from textwrap import dedent
 
 import pytest
+from devfix_codemods.ir import Op
 
 FIT = """
     def fit(loader, device):
@@ -142,3 +143,64 @@ def test_a_class_that_stays_behind_its_family(placed) -> None:
 )
 def test_a_class_that_moves_its_parts_or_follows_itself(placed, made: str, where: str) -> None:
     assert placed(FAMILY.format(made=made, where=where)).conflicts == []
+
+
+BUILT = """
+    def build(n):
+        return nn.Sequential(nn.Linear(n, n))
+    def fit(loader, device):
+        student = build(3)
+        teacher = build(5)
+        {between}
+        for x, y in loader:
+            x = x.to(device)
+            print(F.mse_loss(student(x), teacher(x)))
+"""
+
+
+@pytest.mark.parametrize("moves", ["student = student.to(device)", "place(student)"])
+def test_what_one_call_gives_is_not_what_another_does(placed, moves: str) -> None:
+    found = placed("from lab import place\n" + dedent(BUILT.format(between=moves)))
+    (one,) = found.births
+    assert (one, found.of(one).confidence > 0.75) == ("nn.Sequential(nn.Linear(n, n))", True)
+
+
+def test_what_each_call_gives_may_be_moved(placed) -> None:
+    between = "student, teacher = place(student), place(teacher)"
+    found = placed("from lab import place\n" + dedent(BUILT.format(between=between)))
+    assert all(one.confidence < 0.6 for one in found.conflicts)
+
+
+PARTS = """
+    class Net(nn.Module):
+        def __init__(self, sizes):
+            super().__init__()
+            self.parts = nn.ModuleList(nn.Linear(n, n) for n in sizes)
+        def forward(self, x, index):
+            return {result}
+"""
+
+
+@pytest.mark.parametrize("result", ["[part(x) for part in self.parts]", "self.parts[index](x)"])
+def test_what_a_container_of_modules_holds_is_called(placed, result: str) -> None:
+    analysis = placed(PARTS.format(result=result)).analysis
+    given = [one for one in analysis.module.nodes() if one.op is Op.CALL and one.args[-1].extra == "x"]
+    (part,) = [one.args[0] for one in given]
+    assert analysis.kinds.is_module(part)
+
+
+LISTED = """
+    def test(net: nn.Module, batches):
+        for x, y in batches:
+            print(F.mse_loss(net(x), y))
+    def main(data, device):
+        loader = torch.utils.data.DataLoader(data)
+        test(nn.Linear(3, 3).to(device), {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "births"), [("[(x.to(device), y.to(device)) for x, y in loader]", []), ("loader", ["x", "y"])]
+)
+def test_a_loop_over_what_a_caller_lists(placed, given: str, births: list[str]) -> None:
+    assert placed(LISTED.format(given=given)).births == births

@@ -223,6 +223,37 @@ def test_where_none_can_be_named_nothing_is_written(repairs, program: str) -> No
     assert repairs.added(program, Safety.UNSAFE) == []
 
 
+CHOSEN = """
+    def train(data, net: nn.Module):
+        for x, y in torch.utils.data.DataLoader(data):
+            F.mse_loss(net(x), y).backward()
+    def main(data, card):
+        net = nn.Linear(3, 3).to({choice})
+        {there}
+"""
+DECLARED = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+HERE = "for x, y in torch.utils.data.DataLoader(data): F.mse_loss(net(x), y).backward()"
+
+
+@pytest.mark.parametrize("form", ["{}", "torch.device({})"])
+def test_what_is_chosen_on_the_spot_is_declared(repairs, form: str) -> None:
+    program = CHOSEN.format(choice=form.format('"cuda" if torch.cuda.is_available() else "cpu"'), there=HERE)
+    added = repairs.added(program, Safety.SAFE)
+    assert DECLARED in added
+    assert "net = nn.Linear(3, 3).to(device)" in added
+
+
+def test_a_function_that_is_given_a_module_asks_that(repairs) -> None:
+    program = CHOSEN.format(choice='"cuda" if torch.cuda.is_available() else "cpu"', there="train(data, net)")
+    moves = [f"{name} = {name}.to(next(net.parameters()).device)" for name in "yx"]
+    assert sorted(repairs.added(program, Safety.UNSAFE)) == sorted(moves)
+
+
+def test_another_choice_is_not_declared(repairs) -> None:
+    program = CHOSEN.format(choice='"cuda" if card else "cpu"', there=HERE)
+    assert DECLARED not in repairs.added(program, Safety.UNSAFE)
+
+
 def test_a_name_that_means_another_thing_is_not_written(repairs) -> None:
     program = """
         def main(x: torch.Tensor, gpu):

@@ -1,9 +1,17 @@
 """What is said of a conflict: message, place, trail, tier, links, and that one cause is one finding."""
 
+from dataclasses import replace
+
 import pytest
+from devfix_codemods import engine
 from devfix_codemods.findings import Finding, Safety
+from devfix_codemods.outcomes import Checked
 from devfix_codemods.repairs.cuts import SUGGESTION, UNSAFE
 from devfix_codemods.repairs.telling import same_cause
+from devfix_codemods.rules import Rule
+from devfix_codemods.source import Source
+
+from tests.repairs.conftest import OWNERS
 
 SAFE_ONE = """
     def main(x: torch.Tensor, device):
@@ -222,3 +230,16 @@ class TestOneCause:
     def test_what_says_nothing_of_either_is_not(self, repairs) -> None:
         one = repairs.finding(UNSAFE_ONE)
         assert not same_cause(one, Finding("DVF103", "discarded-move", "", one.span))
+
+
+@pytest.mark.parametrize(("can_repair", "code"), [(False, "DVF104"), (True, "DVF302")])
+def test_who_cannot_repair_a_cause_leaves_it_to_who_can(repairs, monkeypatch, can_repair: bool, code: str) -> None:
+    (told,) = repairs.findings(SAFE_ONE)
+    fix = told.fix if can_repair else None
+    other = replace(told, code="DVF302", name="other", fix=fix, advice="look at it")
+    rule = Rule("DVF302", "other", ((b"torch",),), lambda _: [other])
+    monkeypatch.setattr(engine, "all_rules", lambda: (*OWNERS, rule))
+    options = replace(repairs.options, select=repairs.options.select | {"DVF302"})
+    outcome = engine.check(Source("train.py", repairs.plain(SAFE_ONE).encode()), options)
+    assert isinstance(outcome, Checked)
+    assert [one.code for one in outcome.findings] == [code]
