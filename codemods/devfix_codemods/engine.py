@@ -210,7 +210,7 @@ def _told_once(findings: _Found, placed: Iterable[Finding], options: Options) ->
     for one in placed:
         same = [other for other in (*findings.shown, *findings.hidden) if same_cause(one, other)]
         repairs = one.fix is not None and one.fix.safety is not Safety.SUGGESTION and options.shows(one)
-        if repairs and all(other.fix is None for other in same):
+        if repairs and all(other.fix is None and other.code != one.code for other in same):  # a rule has its reasons
             findings.shown[:] = [other for other in findings.shown if other not in same]
             left.append(one)
         elif not same:
