@@ -53,7 +53,7 @@ def test_rows_are_judged_by_place(tmp_path: Path) -> None:
     assert (noise.edited, noise.noisy, noise.noise, noise.extra) == (False, "safe", ("DVF101",), 1)
     assert totals(outcomes) | {"n": 3, "edited": 1, "found": 1, "told": 1, "noisy safe": 1} == totals(outcomes)
     assert "edited 33.3 %" in report(outcomes)
-    assert one.before[0].confidence == 1.0
+    assert 0.5 < one.before[0].confidence < 1.0
     assert judged(rows, tmp_path, DEVFIX, quick=True) == outcomes
     write_outcomes(tmp_path / "out.json", DEVFIX, outcomes)
     assert read_outcomes(tmp_path / "out.json") == outcomes

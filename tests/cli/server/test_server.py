@@ -18,7 +18,8 @@ from .conftest import PLAIN, SECONDS, Edit, Editor, applied
 CORPUS = Path(__file__).parents[3] / "corpus"
 LABELS = CORPUS / "DVF101-batch-not-moved" / "classifier-labels"
 BUGGY, FIXED = (LABELS / "before.py").read_text(), (LABELS / "after.py").read_text()
-CHOICE = (CORPUS / "DVF101-batch-not-moved" / "declare-device" / "before.py").read_text()
+GRID = (CORPUS / "DVF104-factory-without-device" / "coordinate-grid" / "before.py").read_text()
+WEIGHTS = (CORPUS / "DVF101-batch-not-moved" / "trainer-class" / "before.py").read_text()
 LOOP = "def train(model, loader, device):\n    for x, y in loader:\n        model(x.to(device))\n"
 MAIN = """\
 import torch
@@ -181,13 +182,12 @@ def test_the_text_of_the_editor_counts_not_that_of_the_disk(tree: Path, edit: Ed
 
 def test_advice_is_information_and_what_is_deprecated_is_tagged(tree: Path, edit: Edit) -> None:
     async def session(editor: Editor) -> None:
-        uri = editor.open(tree / "choice.py", CHOICE)
-        choice, advice = await editor.diagnostics(uri)
-        assert (choice.severity, advice.severity) == (
+        fixed, advice = await editor.diagnostics(editor.open(tree / "grid.py", GRID))
+        assert (fixed.severity, advice.severity) == (
             types.DiagnosticSeverity.Warning,
             types.DiagnosticSeverity.Information,
         )
-        assert advice.message.endswith("\nmove `target` to the device of `logits` before this line")
+        assert advice.message.endswith("\ngive `torch.linspace` the device of what its tensor goes with")
         uri = editor.open(tree / "old.py", DEPRECATED)
         (old,) = await editor.diagnostics(uri)
         assert list(old.tags or ()) == [types.DiagnosticTag.Deprecated]
@@ -253,7 +253,7 @@ def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit: 
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
         fix, silence = await editor.actions(uri, EVERYWHERE, "quickfix")
-        assert (fix.title, fix.is_preferred, fix.kind) == ("Move `y` to `device`, as `x` is", True, "quickfix")
+        assert (fix.title, fix.is_preferred, fix.kind) == ("Move `y` beside it", True, "quickfix")
         (change,) = (fix.edit.document_changes if fix.edit else None) or []
         assert isinstance(change, types.TextDocumentEdit)
         assert (change.text_document.uri, change.text_document.version) == (uri, 1)
@@ -262,10 +262,10 @@ def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit: 
         editor.change(uri, applied(BUGGY, silence.edit), 2)
         assert await editor.diagnostics(uri, lambda one: one.version == 2) == []
 
-        uri = editor.open(tree / "choice.py", CHOICE)
-        choice, *_ = await editor.actions(uri, EVERYWHERE, "quickfix")
-        assert (choice.title, choice.is_preferred) == ("Move `xy` to `device` (unsafe)", False)
-        assert [one.kind for one in await editor.actions(uri, EVERYWHERE)] == ["quickfix"] * 3
+        uri = editor.open(tree / "weights.py", WEIGHTS)
+        unsafe, *_ = await editor.actions(uri, EVERYWHERE, "quickfix")
+        assert (unsafe.title, unsafe.is_preferred) == ("Move `weights` beside it (unsafe)", False)
+        assert [one.kind for one in await editor.actions(uri, EVERYWHERE)] == ["quickfix"] * 2
 
     edit(session)
 
