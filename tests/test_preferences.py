@@ -57,7 +57,7 @@ def test_what_is_moved_by_an_accelerator_follows_it() -> None:
     program = PROGRAM.replace(b'"cuda" if torch.cuda.is_available() else "cpu"', b"device")
     program = program.replace(b"\nloader", b"\n" + ACCELERATOR + b"\nloader")
     after = rewritten(program, options(prefer=Prefer.CUDA))
-    assert b"x = x.to(device)" in after
+    assert b"x = x.to(device, non_blocking=True)" in after
     assert CUDA not in after
 
 

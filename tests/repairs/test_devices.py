@@ -245,7 +245,7 @@ def test_what_is_chosen_on_the_spot_is_declared(repairs, form: str) -> None:
 
 def test_a_function_that_is_given_a_module_asks_that(repairs) -> None:
     program = CHOSEN.format(choice='"cuda" if torch.cuda.is_available() else "cpu"', there="train(data, net)")
-    moves = [f"{name} = {name}.to(next(net.parameters()).device)" for name in "yx"]
+    moves = [f"{name} = {name}.to(next(net.parameters()).device, non_blocking=True)" for name in "xy"]
     assert sorted(repairs.added(program, Safety.UNSAFE)) == sorted(moves)
 
 

@@ -52,7 +52,7 @@ def test_the_items_of_a_data_set_that_has_a_device_are_there(rule, body: str) ->
 
 def test_those_of_others_are_on_the_host(rule) -> None:
     body = PLACED["a tensor is made where the data set is"].replace("data.device", "device")
-    assert "x = x.to(device)" in rule.fixed(HEAD + body, unsafe=True)
+    assert "x = x.to(device, non_blocking=True)" in rule.fixed(HEAD + body, unsafe=True)
 
 
 def test_items_that_a_loop_moves_to_the_device_of_the_data_set_were_not_there(rule) -> None:
@@ -90,5 +90,5 @@ def main(data):
 
 def test_a_part_follows_another_to_the_device_of_a_module(rule) -> None:
     after = rule.unchanged_unless_unsafe(PARTS)
-    assert "x = x.to(next(self.parameters()).device)" in after
-    assert "y = y.to(next(self.parameters()).device)" in after
+    assert "x = x.to(next(self.parameters()).device, non_blocking=True)" in after
+    assert "y = y.to(next(self.parameters()).device, non_blocking=True)" in after

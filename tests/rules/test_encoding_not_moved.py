@@ -646,7 +646,7 @@ def test_a_helper_that_puts_nothing_into_the_encoding(rule):
     assert 'return_tensors="pt").to(device)\n' in rule.fixed(program)
 
 
-def test_the_device_of_a_model_that_the_maker_of_the_encoding_does_not_name(rule):
+def test_the_device_of_a_model_is_declared_for_the_maker_of_the_encoding(rule):
     program = """
         import torch
         from transformers import AutoModel, AutoTokenizer
@@ -664,7 +664,7 @@ def test_the_device_of_a_model_that_the_maker_of_the_encoding_does_not_name(rule
 
         main()
     """
-    moved = '[tok(text, return_tensors="pt").to("cuda" if torch.cuda.is_available() else "cpu") for text in texts]'
+    moved = '[tok(text, return_tensors="pt").to(device) for text in texts]'
     assert moved in rule.unchanged_unless_unsafe(program)
 
 

@@ -273,7 +273,7 @@ def test_a_device_that_may_be_the_host():
                 x = x.to(device)
                 loss = criterion(model(x), y)
     """)
-    assert "        x = x.to(device)\n        y = y.to(device)\n" in _after(before)
+    assert "        y = y.to(device)\n        x = x.to(device)\n" in _after(before)
 
 
 def test_a_literal_that_the_same_guard_lets_through():

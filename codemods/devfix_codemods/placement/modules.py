@@ -48,7 +48,8 @@ class Modules:
     def of_class(self, node: Node, made: Class) -> None:
         """An object of a class that is read."""
         if made in self._kinds.module_classes and not _constructor_places(made):
-            holds = self.holds_tensors(made) or self._kinds.has_parameters(node)
+            asked = not self._is_read_whole(made) and self._kinds.has_parameters(node)
+            holds = self.holds_tensors(made) or asked
             self._made(node, "module-made" if holds else "maybe-bare")
 
     def of_imported(self, node: Node, qualified: str, made: Class | None) -> None:
@@ -146,6 +147,15 @@ class Modules:
             return True
         bases = (name for one in owner.lineage() for base in one.bases for name in names(base))
         return any(one.endswith("autograd.Function") for one in bases)
+
+    def _is_read_whole(self, owner: Class) -> bool:
+        """Whether a class and all that it is derived from are read, up to torch's own `Module`."""
+        return all(
+            (name(base) or "").startswith("torch.")
+            for one in owner.lineage()
+            for base in one.bases
+            if base.op is not Op.CLASS
+        )
 
     def holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
         """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
