@@ -699,3 +699,23 @@ HELD = """
 @pytest.mark.parametrize("line", ['self.device = torch.device("cpu")', "self.device = ids.device", "pass"])
 def test_a_device_that_the_class_is_not_seen_to_have(rule, line):
     assert rule.findings(HELD.format(set=line)) == ()
+
+
+GIVEN_MODEL = """
+    from transformers import PreTrainedModel, PreTrainedTokenizer
+    class Writer:
+        def __init__(self, model: {kind}, tokenizer: PreTrainedTokenizer):
+            self.model, self.tokenizer = model, tokenizer
+        def write(self, prompt):
+            return self.model.generate(self.tokenizer.encode(prompt{tensors}), max_new_tokens=3)
+"""
+
+
+def test_what_a_model_gets_that_a_caller_has_placed(rule) -> None:
+    program = GIVEN_MODEL.format(kind="PreTrainedModel", tensors=', return_tensors="pt"')
+    assert 'return_tensors="pt").to(self.model.device), max' in rule.unchanged_unless_unsafe(program)
+
+
+@pytest.mark.parametrize("kind", ["PreTrainedModel", "str"])
+def test_lists_that_a_model_gets_that_a_caller_has_placed(rule, kind: str) -> None:
+    assert rule.findings(GIVEN_MODEL.format(kind=kind, tensors="")) == ()

@@ -238,6 +238,8 @@ class Births:
             if parameter is function.self_node:
                 if owner is not None and "classmethod" not in function.decorators:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
+            elif self.kinds.says_surely(parameter, Kind.MODULE):
+                self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, ("module-parameter",)))
             elif parameter not in self.mapped and self._may_be_tensor(parameter):
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)

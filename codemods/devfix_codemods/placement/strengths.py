@@ -64,6 +64,7 @@ STRENGTHS: dict[str, float] = {
     "module-place": 0.93,
     "forward-input": 0.9,
     "parameter": 0.5,
+    "module-parameter": 0.75,
     "unread": 0.45,
     # meetings
     "operation": 0.98,

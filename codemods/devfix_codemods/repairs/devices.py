@@ -21,7 +21,7 @@ from devfix_codemods.repairs.declared import for_choice
 from devfix_codemods.repairs.held import attributes_at, device_side, is_at_module, items_at, parameter_of
 from devfix_codemods.repairs.overlapping import overlapping
 from devfix_codemods.repairs.points import Point, means_same
-from devfix_codemods.repairs.spelling import spelled
+from devfix_codemods.repairs.spelling import device_of_given_module, spelled
 from devfix_codemods.repairs.suffix import Suffix
 
 
@@ -41,8 +41,15 @@ def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         text = '"cuda" if torch.cuda.is_available() else "cpu"'
         yield Suffix(f".to({text})", text)
     yield from _as_chosen(analysis, conflict, point)
+    yield from _of_given(analysis, conflict, point)
     if conflict.end.place.where is Where.DEVICE:
         yield from _of_called(analysis, conflict, point)
+
+
+def _of_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    text = device_of_given_module(analysis, conflict, point)
+    if text is not None:
+        yield Suffix(f".to({text})", text)
 
 
 def _as_chosen(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

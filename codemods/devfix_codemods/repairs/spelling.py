@@ -1,8 +1,11 @@
 """How a value of another place in the program is spelled here."""
 
+import ast
+
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import Point
 
 _DEEPEST = 4
@@ -28,6 +31,19 @@ def spelled(analysis: Analysis, value: Node, point: Point, depth: int = _DEEPEST
         case Op.PARAM:
             return _parameter(analysis, value, point, depth)
     return None
+
+
+def device_of_given_module(analysis: Analysis, conflict: Conflict, point: Point) -> str | None:
+    """`self.model.device`, `next(model.parameters()).device`: where a module is that a caller gives, by its name."""
+    if conflict.end.links != ("module-parameter",):
+        return None
+    modules = (step.node for step in conflict.path if analysis.kinds.is_module(step.node))
+    name = next((text for one in modules if (text := spelled(analysis, one, point)) is not None), None)
+    annotation = getattr(conflict.end.node.syntax, "annotation", None)
+    if name is None:
+        return None
+    knows = annotation is not None and "PreTrained" in ast.unparse(annotation)
+    return f"{name}.device" if knows else f"next({name}.parameters()).device"
 
 
 def _bound(value: Node, point: Point) -> str | None:

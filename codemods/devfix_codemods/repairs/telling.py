@@ -17,7 +17,7 @@ from devfix_codemods.repairs import wording
 from devfix_codemods.repairs.cuts import SUGGESTION, repair
 from devfix_codemods.source import Source, Span
 
-_OF_TORCH = (b"torch", b"sentence_transformers", b".detach().numpy()")
+_OF_TORCH = (b"torch", b"sentence_transformers", b".detach().numpy()", b"return_tensors")
 _MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
 _MOVED = (
     b".to(",
@@ -29,6 +29,7 @@ _MOVED = (
     b".rsample(",
     b".detach()",
     b"DataParallel(",
+    b"return_tensors",
 )
 _READ = (b".numpy()", b".cpu()", b"_padded_seq", b"matplotlib", b"np.")
 _MADE = re.compile(
