@@ -106,6 +106,15 @@ LEFT = {
             net = nn.Linear(3, 3)
             return [one.detach().numpy() for one in net.parameters()]
     """,
+    "what a model on the host gives to a plot": """
+        import matplotlib.pyplot as plt
+        class Show:
+            def __init__(self):
+                self.net = nn.Linear(3, 3)
+            def all(self, x, place):
+                out, ax = self.net(x), plt.subplots()[1]
+                ax.imshow(out)
+    """,
     "what is copied in another branch": """
         def show(x, wanted):
             if wanted:
@@ -204,3 +213,26 @@ FITTED = """
 @pytest.mark.parametrize(("first", "births"), [("line.fit(x.numpy())", []), ("line.fit(3)", ["x", "seen"])])
 def test_what_is_read_after_it_was_written_by_its_array(placed, first: str, births: list[str]) -> None:
     assert placed(FITTED.format(first=first)).births == births
+
+
+LEFT_BEHIND = """
+    import matplotlib.pyplot as plt
+    from core import DEVICE
+    class Show:
+        def __init__(self, model: nn.Module):
+            self.model = model
+        def run(self, loader):
+            for x, label in loader:
+                x, label = x.to(DEVICE), label.to(DEVICE)
+                self.show(label, self.model(x))
+        def show(self, label: torch.Tensor, out: torch.Tensor):
+            axes = plt.subplots(1, 2)[1]
+            for at in range(2):
+                axes[at].imshow({shown})
+"""
+
+
+@pytest.mark.parametrize(("shown", "read"), [("out if at else label", True), ("(out if at else label).cpu()", False)])
+def test_a_model_that_is_left_behind_settles_nothing(placed, shown: str, read: bool) -> None:
+    births = [one.birth.birth for one in placed(LEFT_BEHIND.format(shown=shown)).conflicts]
+    assert (Birth.READER in births) is read

@@ -7,6 +7,9 @@ from devfix_codemods.catalogue.effects import Effect, Kind
 
 _REEXPORTS = (
     ("torch.nn.modules.", "torch.nn."),
+    ("torch.quantization.observer.", "torch.ao.quantization."),
+    ("torch.ao.quantization.observer.", "torch.ao.quantization."),
+    ("torch.quantization.", "torch.ao.quantization."),
     ("torch.functional.", "torch."),
     ("torch._C.", "torch."),
 )
@@ -39,6 +42,8 @@ def canonical(qualified: str) -> str:
 def is_module_class(qualified: str) -> bool:
     """Whether the name is that of a class of torch whose objects are modules."""
     head, _, last = canonical(qualified).rpartition(".")
+    if head == "torch.ao.quantization":  # https://docs.pytorch.org/docs/stable/quantization-support.html
+        return last.endswith("Observer")
     return head == "torch.nn" and last[:1].isupper() and last not in _NOT_MODULES
 
 

@@ -125,6 +125,7 @@ class Analysis:
         same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
         return any(
             _is_host(one)
+            and not LEFT_BEHIND.intersection(one.end.links)
             and one.confidence >= HOST_WINS * conflict.confidence
             and (same or one.callers <= conflict.callers)
             and not MAYBE_MADE.intersection(one.end.links)
@@ -142,6 +143,8 @@ HOST_WINS = 0.6
 """How much weaker a path to the host may be that settles where something is."""
 MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
+LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant"})
+"""Modules that are misplaced themselves, as the code around them says."""
 
 
 def _is_chosen(source: Source) -> bool:
