@@ -1529,7 +1529,7 @@ def test_the_finding_tells_the_way_of_the_value(rule) -> None:
     ]
     assert finding.origin.line == finding.trail[0].span.line
     assert finding.span.line == finding.trail[1].span.line
-    assert finding.fix.title == "Move `labels` beside it"
+    assert finding.fix.title == "Move `labels` to `device`, as `images` is"
 
 
 def test_each_fix_can_be_taken_alone(rule) -> None:

@@ -29,7 +29,7 @@ from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.modules import beside_module, made_module
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.repairs.readers import copies
-from devfix_codemods.repairs.siblings import comes_first, count_moved, is_container, like_siblings
+from devfix_codemods.repairs.siblings import assigned, comes_first, count_moved, is_container, like_siblings
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.repairs.uses import moved_at_uses
 from devfix_codemods.source import Source
@@ -336,7 +336,7 @@ def _field(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[C
     name = f"{itself.extra}.{conflict.birth.node.extra}"
     for suffix in suffixes(analysis, conflict, point):
         edit = InsertStatement(source.span(move.statement), "after", suffix.statement(name))
-        yield Cut((edit, *suffix.edits), f"Move `{name}` beside it")
+        yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
         return
 
 
@@ -396,7 +396,7 @@ def _beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> I
     for suffix in suffixes(analysis, conflict, point):
         span = source.span(move.statement)
         edit = InsertStatement(span, "before" if first else "after", suffix.statement(name), _rank(node))
-        yield Cut((edit, *suffix.edits), f"Move `{name}` beside it")
+        yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
         return
 
 
@@ -438,7 +438,7 @@ def _behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         span, rank = source.span(anchor), _rank(node)
         edit = InsertStatement(span, "before" if where == "before" else "after", suffix.statement(name), rank)
-        yield Cut((edit, *suffix.edits), f"Move `{name}`: `{suffix.text}`")
+        yield Cut((edit, *suffix.edits), suffix.title(name))
 
 
 def _rank(node: Node) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, behind_making, called
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import Point, after, before
+from devfix_codemods.repairs.siblings import assigned
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.source import Source
 
@@ -45,7 +46,7 @@ def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> It
         for suffix in suffixes(analysis, conflict, point):
             if suffix.test is None:
                 edit = InsertStatement(source.span(choice), "after", f"{name}{suffix.text}")
-                yield Cut((edit, *suffix.edits), f"Move `{name}`: `{suffix.text}`")
+                yield Cut((edit, *suffix.edits), suffix.title(name))
         return
 
 
@@ -94,7 +95,7 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
         return
     for suffix in suffixes(analysis, conflict, point):
         edit = InsertStatement(source.span(move.statement), "after", f"{name}{suffix.text}")
-        yield Cut((edit, *suffix.edits), f"Move `{name}` beside it")
+        yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
         return
 
 

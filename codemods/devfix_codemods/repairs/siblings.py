@@ -80,6 +80,16 @@ def _target(move: Node) -> str:
     return ", ".join(ast.unparse(one) for one in given if isinstance(one, ast.expr))
 
 
+def assigned(statement: ast.stmt | None) -> str | None:
+    """What a statement moves, as it is called there: `x = x.to(device)`, `net.cuda()`."""
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            return ast.unparse(target)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as moved))):
+            return ast.unparse(moved)
+    return None
+
+
 def is_container(analysis: Analysis, node: Node) -> bool:
     """Whether something of this name is read by keys, or unpacked, anywhere in the file: it has no `.to`."""
     if analysis.kinds.is_container(node):

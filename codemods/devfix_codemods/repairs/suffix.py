@@ -19,7 +19,19 @@ class Suffix:
     edits: tuple[Edit, ...] = ()
     """What declares the device."""
 
+    def title(self, name: str, sibling: str | None = None) -> str:
+        """What a move does, in words: "Move `y` to `device`, as `x` is"."""
+        where = (
+            f"Move `{name}`: `{self.text}`"
+            if self.device is None
+            else f"Move `{name}` to `{self.device.strip(_QUOTES)}`"
+        )
+        return where if sibling is None else f"{where}, as `{sibling}` is"
+
     def statement(self, name: str) -> str:
         """The statement that moves what is called `name`."""
         move = f"{name} = {name}{self.text}"
         return move if self.test is None else f"if {self.test}:\n    {move}"
+
+
+_QUOTES = "'\""

@@ -253,7 +253,7 @@ def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit: 
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
         fix, silence = await editor.actions(uri, EVERYWHERE, "quickfix")
-        assert (fix.title, fix.is_preferred, fix.kind) == ("Move `y` beside it", True, "quickfix")
+        assert (fix.title, fix.is_preferred, fix.kind) == ("Move `y` to `device`, as `x` is", True, "quickfix")
         (change,) = (fix.edit.document_changes if fix.edit else None) or []
         assert isinstance(change, types.TextDocumentEdit)
         assert (change.text_document.uri, change.text_document.version) == (uri, 1)
@@ -264,7 +264,7 @@ def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit: 
 
         uri = editor.open(tree / "weights.py", WEIGHTS)
         unsafe, *_ = await editor.actions(uri, EVERYWHERE, "quickfix")
-        assert (unsafe.title, unsafe.is_preferred) == ("Move `weights` beside it (unsafe)", False)
+        assert (unsafe.title, unsafe.is_preferred) == ("Move `weights` to `device`, as `x` is (unsafe)", False)
         assert [one.kind for one in await editor.actions(uri, EVERYWHERE)] == ["quickfix"] * 2
 
     edit(session)
