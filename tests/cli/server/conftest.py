@@ -121,7 +121,12 @@ def edit(tree: Path) -> Edit:
         async def main() -> None:
             editor = Editor()
             await editor.start(tree, capabilities)
-            await session(editor)
+            try:
+                await session(editor)
+            except BaseException:
+                editor.process.kill()  # a thread would wait for it in the tests that follow
+                await editor.process.wait()
+                raise
             assert await editor.stop() == (0, "")
 
         asyncio.run(main())
