@@ -38,7 +38,7 @@ def test_guards_are_told_from_repairs(tree: Path, devfix: Devfix) -> None:
     assert ran.out.splitlines()[:3] == [
         "a.py: 1 fixed, 1 added",
         "  added 5:1 DVF002 device-guard: Assert that `model` is on `device`",
-        "  fixed 9:12 DVF101 batch-not-moved: Move `y` to `device`, as `x` is",
+        "  fixed 9:12 DVF101 batch-not-moved: Move `y` to `device`, as `x` is (confidence 0.93)",
     ]
     assert "Fixed 1 bug and added 1 guard in 1 file (1 file checked)." in ran.out
     assert (tree / "a.py").read_text() == GUARDED

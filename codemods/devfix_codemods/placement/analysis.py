@@ -75,7 +75,10 @@ class Analysis:
         """All that `birth` shares its place with, the strongest first."""
         found = self._ends.get(birth)
         if found is None:
-            found = self._ends[birth] = ends(self.graph, birth)
+            found = ends(self.graph, birth)
+            if birth.birth is not Birth.ENCODING:  # others tell too little of where a model is that a caller gives
+                found = [one for one in found if "module-parameter" not in one.end.links]
+            self._ends[birth] = found
         return found
 
     def forget(self) -> None:
@@ -98,8 +101,6 @@ class Analysis:
         elsewhere = [one for one in found if not _is_host(one)]
         if self._is_read_as_it_is(birth):  # so what it meets is on the host as well, unless the code moves that
             elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
-        if birth.birth is not Birth.ENCODING:  # where a model is that a caller gives matters to inputs alone
-            elsewhere = [one for one in elsewhere if "module-parameter" not in one.end.links]
         if birth.birth is Birth.READER:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         return elsewhere[0] if elsewhere else None

@@ -75,9 +75,12 @@ def _wanted_by_callee(births: "Births", call: Node) -> None:
         return
     wanted = births.outside.wanted(called)
     given = {str(parameter.extra): argument for argument, parameter in bound(call, called)} if wanted else {}
-    for parameter, named in wanted.items():
-        argument, device = given.get(parameter), given.get(named)
+    for parameter, one in wanted.items():
+        argument, device = given.get(parameter), given.get(one.device)
         place = place_of(device, births.kinds) if device is not None else None
-        if argument is not None and device is not None and place is not None and place.where is Where.DEVICE:
+        if argument is None or (one.of_module and not births.kinds.is_module(argument)):
+            continue
+        if device is not None and place is not None and place.where is Where.DEVICE:
             births.graph.add(Source(device, place, Birth.MOVE, ("certain",)))
             births.graph.supports(argument, device, "wanted-by-callee", call.guard)
+            births.wanted[argument, device] = one

@@ -36,6 +36,7 @@ from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where
 from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.roots import Roots
+from devfix_codemods.placement.summaries import Wanted
 from devfix_codemods.placement.targets import Targets, is_typed_cuda
 from devfix_codemods.placement.unread import unread
 
@@ -67,6 +68,8 @@ class Births:
         """What collectives get that may work on the host."""
         self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
         self.wrapped = wrapped_by_callers(self)
+        self.wanted: dict[tuple[Node, Node], Wanted] = {}
+        """Of an argument and a device that a function of another file gets, where that wants one on the other."""
         self.hosted = hosted(module, kinds, calls)
         self.owned = owned(module, kinds, calls)
         self.defaults = Defaults(module, kinds, path)

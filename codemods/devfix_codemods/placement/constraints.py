@@ -413,7 +413,8 @@ class Constraints:
                 link, states = "operation", _states(node)
                 self._operands(node, states, "recurrent-state", scalars=False)
                 given = tuple(one for one in given if one not in states)
-            self.graph.meets(callee, node, link, node.guard)
+            if not self.kinds.is_bare_loss(callee):
+                self.graph.meets(callee, node, link, node.guard)
             scatters = self.births.scatters(callee)
             if scatters == "always":
                 return

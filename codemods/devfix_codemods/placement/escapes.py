@@ -97,6 +97,8 @@ class Escapes:
     def _is_given_away(self, alias: Node) -> bool:
         """`place(net)`, `net.begin()`, `net = wrap(net)`: nothing is known of the function, which may have moved it."""
         births = self._births
+        if any(given is alias for given, _ in births.wanted):
+            return False  # a function of another file, which wants it where it is told
         return any(
             (one not in births.used or births.kinds.is_module(one) or _takes_name(one))
             and one not in births.calls

@@ -131,6 +131,11 @@ class Kinds:
         """The losses of torch of which a value may be an object."""
         return {canonical(names(one.args[0])[0]) for one in self.losses if self.find(one) is self.find(node)}
 
+    def is_bare_loss(self, node: Node) -> bool:
+        """Whether a callee is a loss of torch without weights: it holds no tensor, so that its calls share no place."""
+        made = [one for one in self.losses if self.find(one) is self.find(node)]
+        return bool(made) and all(len(one.args) == 1 or _has_no_weights(one) for one in made)
+
     def class_of(self, node: Node) -> Class | None:
         """The class of this file of which a value is an object."""
         return self.instances.get(self.find(node))
@@ -465,6 +470,11 @@ def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:
         elif keyword != "**" and keyword in called.parameters:
             found.append((argument, called.parameters[keyword]))
     return found
+
+
+def _has_no_weights(loss: Node) -> bool:
+    """`CrossEntropyLoss(reduction="sum")`"""
+    return isinstance(loss.extra, tuple) and all(word is not None and word not in rows.WEIGHTS for word in loss.extra)
 
 
 def is_device_text(value: object) -> bool:

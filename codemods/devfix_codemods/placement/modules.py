@@ -54,6 +54,8 @@ class Modules:
 
     def of_imported(self, node: Node, qualified: str, made: Class | None) -> None:
         """A module that something makes which is imported: an object of a class that is read, or what nobody knows."""
+        if self._kinds.outside.is_managed(made):
+            return
         if made is not None and made in self._kinds.module_classes:
             self.of_class(node, made)
         else:

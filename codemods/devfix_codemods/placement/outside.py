@@ -6,7 +6,7 @@ from functools import cached_property
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op, lower
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.summaries import Call, Summary, qualified
+from devfix_codemods.placement.summaries import Call, Summary, Wanted, qualified
 
 Home = Hashable
 """What tells files apart, for whoever finds them."""
@@ -50,7 +50,7 @@ class Outside:
         """Whether a framework, from which the class is derived in whatever file, places what its methods get."""
         return owner is not None and self._manages is not None and self._manages(owner.syntax)
 
-    def wanted(self, function: Function) -> Mapping[str, str]:
+    def wanted(self, function: Function) -> Mapping[str, Wanted]:
         """Which parameters of a function of another file belong on the device that which parameter names."""
         home = self._homes.get(function.module)
         if home is None or self._summary is None:

@@ -7,9 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from devfix_codemods.ir import Function
+from devfix_codemods.source import Span
 
 Argument = int | str
 """The position of an argument, or its keyword."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What names the device that a parameter belongs on, and where the parameter meets what is there."""
+
+    device: str
+    path: str
+    span: Span
+    note: str
+    of_module: bool
+    """Whether it is called there, so that only a module belongs there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +44,7 @@ class Summary:
     `calls`: those that name a device.
     """
 
-    wanted: Mapping[str, Mapping[str, str]]
+    wanted: Mapping[str, Mapping[str, Wanted]]
     calls: tuple[Call, ...]
 
 

@@ -1,5 +1,6 @@
 """How the summary of an analysed file is made."""
 
+import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Place, Where, place_of, sounds_like_device
-from devfix_codemods.placement.summaries import Argument, Call, Summary, qualified
+from devfix_codemods.placement.summaries import Argument, Call, Summary, Wanted, qualified
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.analysis import Analysis
@@ -31,16 +32,35 @@ def takes_device(function: Function) -> bool:
 # Functions
 
 
-def _wanted(analysis: "Analysis", function: Function) -> Iterator[tuple[str, str]]:
+def _wanted(analysis: "Analysis", function: Function) -> Iterator[tuple[str, Wanted]]:
     for parameter, node in function.parameters.items():
-        if node is function.self_node or sounds_like_device(parameter):
+        if node is function.self_node or sounds_like_device(parameter) or analysis.file is None:
             continue
-        near = analysis.ends(Source(node, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
-        end = next((one for one in near if one.end.place.where is not Where.CALLER), None)
-        device = end.end.place.node if end is not None and end.end.place.where is Where.DEVICE else None
-        named = _parameter(device, function) if device is not None else None
-        if end is not None and named is not None and end.together >= LEAST:
-            yield parameter, named
+        for device, at, called in (*_called_with(analysis, node), *_met(analysis, node)):
+            named = _parameter(device, function)
+            if named is not None and isinstance(at.syntax, ast.expr):
+                note = "it is called here" if called else "it meets others here"
+                yield parameter, Wanted(named, analysis.file.path, analysis.file.span(at.syntax), note, called)
+                break
+
+
+def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[tuple[Node, Node, bool]]:
+    """The devices of what a parameter is called with: if it is a module, it belongs there."""
+    moves = analysis.constraints.births.moves
+    for call in parameter.function.nodes:
+        if call.op is Op.CALL and call.args[0] is parameter:
+            places = (moves.get(one) for one in call.args[1:])
+            yield from ((one.node, call, True) for one in places if one is not None and one.node is not None)
+
+
+def _met(analysis: "Analysis", parameter: Node) -> Iterator[tuple[Node, Node, bool]]:
+    """The device of what a parameter surely meets."""
+    near = analysis.ends(Source(parameter, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
+    end = next((one for one in near if one.end.place.where is not Where.CALLER), None)
+    if end is None or end.end.place.where is not Where.DEVICE or end.together < LEAST or end.meeting is None:
+        return
+    if end.end.place.node is not None:
+        yield end.end.place.node, end.meeting.node, end.path[0].node.args[:1] == (parameter,)
 
 
 def _parameter(device: Node, function: Function) -> str | None:

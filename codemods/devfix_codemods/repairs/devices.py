@@ -122,7 +122,7 @@ def _declared(analysis: Analysis, move: Node, point: Point) -> Iterator[Suffix]:
 def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """The device of an end that is no call of `.to`: it was given to a factory, or to a function."""
     placed = conflict.end.place.node
-    if placed is conflict.end.node and placed.op is not Op.PARAM:
+    if placed is conflict.end.node and placed.op not in {Op.PARAM, Op.CALL}:
         return  # a device that is declared, by whatever name
     named = placed.syntax if placed is not None else None
     named = ast.Name(named.arg) if isinstance(named, ast.arg) else named

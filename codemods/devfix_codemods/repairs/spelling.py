@@ -3,6 +3,7 @@
 import ast
 
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.search import Conflict
@@ -22,6 +23,9 @@ def spelled(analysis: Analysis, value: Node, point: Point, depth: int = _DEEPEST
     match value.op:
         case Op.CONST if isinstance(value.extra, (str, int)):
             return repr(value.extra).replace("'", '"')
+        case Op.CALL if name_of(value.args[0]) == "torch.device" and len(value.args) == 2:
+            device = value.args[1]
+            return spelled(analysis, device, point, depth - 1) if device.op is Op.CONST else None
         case Op.ATTR:
             base = spelled(analysis, value.args[0], point, depth - 1)
             if base is not None and _is_set(base, str(value.extra), point):

@@ -38,11 +38,13 @@ _MADE = re.compile(
 
 
 def may_conflict(data: bytes) -> bool:
-    """Whether the bytes of a file allow for a conflict: something of torch that is moved, made, or read on the host."""
+    """Whether the bytes of a file allow for a conflict: something of torch that is moved, made, or read on the host.
+
+    Who speaks of a device may give it to those around.
+    """
     if not any(word in data for word in _OF_TORCH):
         return False
-    trains = b"device" in data and b".backward()" in data  # what its callers place meets batches
-    return trains or any(word in data for word in (*_MOVED, *_READ)) or _MADE.search(data) is not None
+    return b"device" in data or any(word in data for word in (*_MOVED, *_READ)) or _MADE.search(data) is not None
 
 
 def same_cause(one: Finding, other: Finding) -> bool:
@@ -133,6 +135,17 @@ def _stops(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[S
         if span is not None and node.line not in seen:
             seen.add(node.line)
             yield Step(span, note)
+    yield from _stops_elsewhere(analysis, conflict)
+
+
+def _stops_elsewhere(analysis: Analysis, conflict: Conflict) -> Iterator[Step]:
+    """Where other files want a value that they are given on the device that they are given."""
+    before = conflict.birth.node
+    for step in conflict.path:
+        found = analysis.constraints.births.wanted.get((before, step.node))
+        if found is not None:
+            yield Step(found.span, found.note, found.path)
+        before = step.node
 
 
 def _span(source: Source, node: Node) -> Span | None:

@@ -264,7 +264,8 @@ def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit: 
 
         uri = editor.open(tree / "weights.py", WEIGHTS)
         unsafe, *_ = await editor.actions(uri, EVERYWHERE, "quickfix")
-        assert (unsafe.title, unsafe.is_preferred) == ("Move `weights` to `device`, as `x` is (unsafe)", False)
+        assert unsafe.title == "Move `weights` to `self.device`, as `targets` is (unsafe)"
+        assert not unsafe.is_preferred
         assert [one.kind for one in await editor.actions(uri, EVERYWHERE)] == ["quickfix"] * 2
 
     edit(session)
