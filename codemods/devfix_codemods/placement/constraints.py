@@ -413,7 +413,7 @@ class Constraints:
                 link, states = "operation", _states(node)
                 self._operands(node, states, "recurrent-state", scalars=False)
                 given = tuple(one for one in given if one not in states)
-            if not self.kinds.is_bare_loss(callee):
+            if not self._shares_nothing(callee):
                 self.graph.meets(callee, node, link, node.guard)
             scatters = self.births.scatters(callee)
             if scatters == "always":
@@ -430,6 +430,11 @@ class Constraints:
             if self._only_transforms(node, callee):
                 link = "unread-function"
         self._operands(node, given, link, scalars=False)
+
+    def _shares_nothing(self, callee: Node) -> bool:
+        """Whether a callee is a loss without tensors, and nothing says by a move where its losses are computed."""
+        moved = any(self.births.moves_of(one) for one in (callee, *self.births.roots(callee)))
+        return self.kinds.is_bare_loss(callee) and not moved
 
     def _gone_through(self, call: Node) -> set[Node]:
         """The arguments of a module of which its `forward`, as far as it is read, takes but the elements: lists."""

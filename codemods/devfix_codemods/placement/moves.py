@@ -199,7 +199,8 @@ class Moves:
                 for root in self._roots.of(one):
                     self.movers[root].append(call)
                     self.places.setdefault(call, CUDA)
-        self._graph.add(Source(call, CUDA, Birth.MOVE, ("moved-by-call",)))
+        moves = speaks_of_moving(callee) or abroad.moves(self._outside, call)
+        self._graph.add(Source(call, CUDA, Birth.MOVE, ("moved-by-call" if moves else "given-device",)))
         return True
 
     def told_host(self, call: Node) -> None:

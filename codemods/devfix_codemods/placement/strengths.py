@@ -32,6 +32,7 @@ STRENGTHS: dict[str, float] = {
     "named-otherwise": 0.5,
     "parameter-beside-moved": 0.5,
     "moved-by-call": 0.8,
+    "given-device": 0.75,
     "moved-on-other-path": 0.9,
     "field-rewritten": 0.6,
     "field-carried": 0.4,
