@@ -719,3 +719,27 @@ def test_what_a_model_gets_that_a_caller_has_placed(rule) -> None:
 @pytest.mark.parametrize("kind", ["PreTrainedModel", "str"])
 def test_lists_that_a_model_gets_that_a_caller_has_placed(rule, kind: str) -> None:
     assert rule.findings(GIVEN_MODEL.format(kind=kind, tensors="")) == ()
+
+
+def test_a_tokenizer_that_may_have_the_name_of_its_model_is_none(rule) -> None:
+    program = """
+        from transformers import AutoModel, AutoTokenizer
+        class Words:
+            def __init__(self, model, tokenizer=None, device=None):
+                if isinstance(model, str):
+                    if tokenizer is None:
+                        tokenizer = model
+                    model = AutoModel.from_pretrained(model)
+                    if isinstance(tokenizer, str):
+                        tokenizer = AutoTokenizer.from_pretrained(tokenizer)
+                self.model, self.tokenizer = model, tokenizer
+                self.device = device
+                self.model = self.model.to(device)
+            def vectors(self, words):
+                encoded = self.tokenizer.encode_plus(words, return_tensors="pt")
+                output = self.model(**self._placed(encoded))
+                return output.last_hidden_state
+            def _placed(self, encoded):
+                return {k: v.to(self.device) for k, v in encoded.items()}
+    """
+    assert rule.findings(program) == ()

@@ -75,10 +75,7 @@ class Analysis:
         """All that `birth` shares its place with, the strongest first."""
         found = self._ends.get(birth)
         if found is None:
-            found = ends(self.graph, birth)
-            if birth.birth is not Birth.ENCODING:  # others tell too little of where a model is that a caller gives
-                found = [one for one in found if "module-parameter" not in one.end.links]
-            self._ends[birth] = found
+            found = self._ends[birth] = [one for one in ends(self.graph, birth) if _is_told(one)]
         return found
 
     def forget(self) -> None:
@@ -151,6 +148,14 @@ LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant"})
 def _is_chosen(source: Source) -> bool:
     """Whether a program takes a value to the host, or to where it is told, which may be the host."""
     return source.birth is Birth.CHOSEN_HOST or (source.birth is Birth.MOVE and not source.place.sure)
+
+
+def _is_told(conflict: Conflict) -> bool:
+    """Where a model is that a caller gives matters to encodings that the model is called with, and to nothing else."""
+    if "module-parameter" not in conflict.end.links:
+        return True
+    called = any(one.startswith("module-call") for one in conflict.links)
+    return conflict.birth.birth is Birth.ENCODING and called
 
 
 def _is_host(conflict: Conflict) -> bool:
