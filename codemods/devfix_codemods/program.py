@@ -96,7 +96,7 @@ class Program:
         """What another file says of its functions and its calls."""
         if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_DEVICES.search(home.source.data):
             return NOTHING
-        return self.project.summary(home, self._summed_up)
+        return self.project.summary(home, self._summed_up, NOTHING)
 
     def _summed_up(self, unit: Unit) -> Summary:
         other = self.beside(unit)

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeVar
 
 from devfix_codemods.flow import imports
 from devfix_codemods.flow.classes import ClassTable
@@ -16,7 +17,6 @@ from devfix_codemods.flow.imports import Files
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.units import Definition, Unit, tag_of
 from devfix_codemods.flow.values import Object, Value
-from devfix_codemods.placement.summaries import NOTHING, Summary
 from devfix_codemods.source import Source, SourceError
 
 MOST_BYTES = 600_000
@@ -30,6 +30,9 @@ LOADED = 60
 
 CHAIN = 8
 """How many re-exports are followed from one name to its definition."""
+
+
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Project:
         self._older: list[Unit] = []  # texts that were rewritten meanwhile
         self._states: dict[str, State | None] = {}
         self._calls: dict[str, tuple[Entry, ...]] = {}
-        self._summaries: dict[str, Summary] = {}
+        self._summaries: dict[str, Any] = {}
         self._tables: dict[ast.ClassDef, ClassTable] = {}
         self._places: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
         self._bytes = 0
@@ -190,12 +193,13 @@ class Project:
             found += [one for one in self._calls[other.path] if one.path == unit.path]
         return tuple(found)
 
-    def summary(self, unit: Unit, make: Callable[[Unit], Summary]) -> Summary:
-        """What a file says to those around it, as `make` finds out; nothing where that is just being done."""
+    def summary(self, unit: Unit, make: Callable[[Unit], Kept], meanwhile: Kept) -> Kept:
+        """What a file says to those around it, as `make` finds out; `meanwhile` where that is just being done."""
         if unit.path not in self._summaries:
-            self._summaries[unit.path] = NOTHING
+            self._summaries[unit.path] = meanwhile
             self._summaries[unit.path] = make(unit)
-        return self._summaries[unit.path]
+        found: Kept = self._summaries[unit.path]
+        return found
 
     def importing(self, unit: Unit) -> Iterator[Unit]:
         """The files that import `unit`."""
