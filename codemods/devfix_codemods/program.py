@@ -2,8 +2,9 @@
 
 import ast
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
+from typing import TypeVar
 
 from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.classes import ClassTable
@@ -15,9 +16,11 @@ from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.outside import Outside
-from devfix_codemods.placement.summaries import NOTHING, Call, Summary
-from devfix_codemods.placement.summarizing import summarize
+from devfix_codemods.placement.summaries import NOTHING, Call, Plain, Summary
+from devfix_codemods.placement.summarizing import plain_arguments, summarize
 from devfix_codemods.source import Source
+
+OfCall = TypeVar("OfCall", Call, Plain)
 
 
 class Program:
@@ -68,7 +71,7 @@ class Program:
     @cached_property
     def outline(self) -> Outline:
         """What syntax alone says: whether a rule can apply at all."""
-        return Outline(self.names, in_project=self.project is not None)
+        return Outline(self.names)
 
     @cached_property
     def facts(self) -> Facts:
@@ -88,7 +91,13 @@ class Program:
 
     def _placement(self, undone: frozenset[ast.AST]) -> Analysis:
         outside = Outside(
-            self.unit, self._defined, self.classes.is_managed, self._collating, self._summary, self._called
+            self.unit,
+            self._defined,
+            self.classes.is_managed,
+            self._collating,
+            self._summary,
+            self._called,
+            self._plainly_called,
         )
         return Analysis(self.tree, outside, self.source, undone)
 
@@ -96,7 +105,7 @@ class Program:
         """What another file says of its functions and its calls."""
         if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_DEVICES.search(home.source.data):
             return NOTHING
-        return self.project.summary(home, self._summed_up, NOTHING)
+        return self.project.summary(home, "calls", self._summed_up, NOTHING)
 
     def _summed_up(self, unit: Unit) -> Summary:
         other = self.beside(unit)
@@ -107,10 +116,23 @@ class Program:
 
     def _called(self) -> Iterator[tuple[str, Call]]:
         """The calls of this file's functions and classes in the files that import it, each with the name here."""
+        yield from self._calls_here(lambda unit, _: self._summary(unit).calls if not unit.traits.managed else ())
+
+    def _plainly_called(self, name: str) -> Iterator[tuple[str, Plain]]:
+        """The same of those that give what is no tensor, in files that speak of what is named `name`."""
+        spoken = name.encode()
+        yield from self._calls_here(
+            lambda unit, project: (
+                project.summary(unit, "plain", _plainly_calling, _NO_CALLS) if spoken in unit.source.data else ()
+            )
+        )
+
+    def _calls_here(self, calls_of: Callable[[Unit, Project], Iterable[OfCall]]) -> Iterator[tuple[str, OfCall]]:
+        """Of the calls in the files that import this one, those of what it defines, each with the name here."""
         if self.project is None:
             return
         for unit in self.project.importing(self.unit):
-            for call in self._summary(unit).calls if not unit.traits.managed else ():
+            for call in calls_of(unit, self.project):
                 found = self.project.lookup(unit, call.callee)
                 if found is not None and found.unit is self.unit:
                     yield found.name, call
@@ -174,6 +196,10 @@ class Program:
         return other
 
 
+def _plainly_calling(unit: Unit) -> tuple[Plain, ...]:
+    return plain_arguments(unit.source.tree)
+
+
 def _called(call: ast.Call) -> str | None:
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -181,5 +207,6 @@ def _called(call: ast.Call) -> str | None:
     return None
 
 
+_NO_CALLS: tuple[Plain, ...] = ()
 _SPEAKS_OF_DEVICES = re.compile(rb"device|cuda|gpu")
 _OF_DATA = re.compile(r"(?i)collat|data|load")

@@ -12,8 +12,6 @@ from devfix_codemods.program import Program
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
-"""Statements that compute a value and hold no others."""
 
 
 def function_around(program: Program, node: ast.AST) -> Function | None:
@@ -84,14 +82,6 @@ def given_last(around: ast.AST, name: str, line: int) -> ast.expr | None:
     return found.value if found is not None and alone else None
 
 
-def computed_of(assigned: Sequence[ast.Assign], names: Set[str]) -> set[str]:
-    """`names`, and those that the assignments compute of them."""
-    found = set(names)
-    while more := {each for one in assigned if found & set(reads(one.value)) for each in stored(one)} - found:
-        found |= more
-    return found
-
-
 def changes(node: ast.AST, name: str) -> Iterator[ast.Name]:
     """Where `name` is assigned or deleted inside `node`."""
     for one in walk(node):
@@ -114,11 +104,6 @@ def _header_end(node: ast.stmt) -> int:
     if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
         return max(node.lineno, body[0].lineno - 1)
     return node.end_lineno or node.lineno
-
-
-def is_always_evaluated(program: Program, node: ast.AST) -> bool:
-    """Whether no condition inside of its statement, and no lambda, decides about `node`."""
-    return not any(isinstance(one, ast.IfExp | ast.BoolOp | ast.Lambda) for one in program.names.ancestors(node))
 
 
 def chain(node: ast.expr) -> Iterator[ast.expr]:

@@ -44,10 +44,10 @@ def test_a_finding_is_named_by_its_cell(tree: Path, devfix: Devfix) -> None:
     (tree / "a.ipynb").write_bytes(BEFORE)
     ran = devfix("check", "--no-cache")
     assert ran.code == 1
-    assert ran.out.startswith("a.ipynb:cell 11:4:1: DVF201 submodule-after-move: ")
+    assert ran.out.startswith("a.ipynb:cell 11:4:18: DVF201 submodule-after-move: ")
     lines = ran.out.splitlines()
-    assert lines[2:4] == ["  | cell 7", "2 | model.to(device);"]
-    assert "  | cell 11" in lines
+    assert lines[2:4] == ["   | cell 7", " 2 | model.to(device);"]
+    assert "   | cell 11" in lines
     assert lines[lines.index("     | cell 11") + 2] == "   5 + model.to(device)"
     assert devfix("check").out == devfix("check").out == ran.out
 
@@ -59,11 +59,11 @@ def test_json_has_the_cell(tree: Path, devfix: Devfix) -> None:
         "path": "a.ipynb",
         "cell": 11,
         "line": 4,
-        "column": 1,
+        "column": 18,
         "end_line": 4,
         "code": "DVF201",
     }
-    assert [(note["cell"], note["line"]) for note in finding["trail"]] == [(7, 2), (11, 4), (14, 3)]
+    assert [(note["cell"], note["line"]) for note in finding["trail"]] == [(11, 4), (14, 13), (7, 2)]
     (edit,) = finding["fix"]["edits"]
     assert {key: edit[key] for key in ("cell", "line", "column", "new_text")} == {
         "cell": 11,
@@ -85,7 +85,7 @@ def test_the_diff_is_by_cell(tree: Path, devfix: Devfix) -> None:
 def test_write_and_undo(tree: Path, devfix: Devfix) -> None:
     (tree / "a.ipynb").write_bytes(BEFORE)
     ran = devfix("rewrite")
-    assert (ran.code, ran.out.splitlines()[1].split(": ")[0]) == (0, "  fixed cell 11:4:1 DVF201 submodule-after-move")
+    assert (ran.code, ran.out.splitlines()[1].split(": ")[0]) == (0, "  fixed cell 11:4:18 DVF201 submodule-after-move")
     assert (tree / "a.ipynb").read_bytes() == AFTER
     assert devfix("rewrite").out == "Nothing to fix (1 file checked).\n"
     assert devfix("undo").code == 0
@@ -93,7 +93,7 @@ def test_write_and_undo(tree: Path, devfix: Devfix) -> None:
 
 
 def test_standard_input(tree: Path, devfix: Devfix) -> None:
-    assert devfix("check", "-", "--stdin-filename", "a.ipynb", stdin=BEFORE).out.startswith("a.ipynb:cell 11:4:1: ")
+    assert devfix("check", "-", "--stdin-filename", "a.ipynb", stdin=BEFORE).out.startswith("a.ipynb:cell 11:4:18: ")
     assert devfix("rewrite", "-", "--stdin-filename", "a.ipynb", stdin=BEFORE).out.encode() == AFTER
     assert devfix("rewrite", "--diff", "-", "--stdin-filename", "a.ipynb", stdin=BEFORE).out.startswith(
         "--- a/a.ipynb:cell 11"
@@ -154,7 +154,7 @@ def test_pictures_do_not_count_towards_the_limit(tree: Path, devfix: Devfix) -> 
     (tree / "a.ipynb").write_bytes(BEFORE.replace(b"cuda: False", b"x" * 2_000_000))
     (tree / "b.ipynb").write_bytes(BEFORE.replace(b"cuda: False", b"x" * 40_000_000))
     ran = devfix("check")
-    assert ran.out.startswith("a.ipynb:cell 11:4:1: ")
+    assert ran.out.startswith("a.ipynb:cell 11:4:18: ")
     assert ran.err.startswith("skipped b.ipynb: 40,")
 
 

@@ -177,7 +177,7 @@ def test_a_file_that_goes_is_missed(tree: Path, devfix: Devfix, analysed: Analys
 def test_a_change_behind_a_re_export_is_seen(tree: Path, devfix: Devfix) -> None:
     write(tree, {"train.py": TRAIN, "models/__init__.py": "from .net import Net\n", "models/net.py": NET})
     assert codes(devfix) == FOUND
-    write(tree, {"models/net.py": NET.replace("self.fc =", "self.cuda()\n        self.fc =")}, age=30)
+    write(tree, {"models/net.py": NET.replace("(4, 2)", "(4, 2)\n        self.cuda()")}, age=30)
     assert codes(devfix) == []
 
 

@@ -263,7 +263,7 @@ def test_without_a_history_the_source_is_followed(crash: Build) -> None:
     assert case.results()[0] == "steps = torch.arange(4, device=device)"
 
 
-def test_an_attribute_of_a_module_is_moved_as_its_rule_does_or_becomes_a_buffer(crash: Build) -> None:
+def test_an_attribute_of_a_module_becomes_a_buffer_as_its_rule_does_or_is_moved(crash: Build) -> None:
     build = crash("""
         import torch
         from torch import nn
@@ -278,8 +278,8 @@ def test_an_attribute_of_a_module_is_moved_as_its_rule_does_or_becomes_a_buffer(
         """)
     history = Stop("cpu", "made by torch.ones", "train.py", build.line("self.scale"))
     case = build.at("x * self.scale", tensor("x", GPU), tensor("self.scale", "cpu", history))
-    assert case.results()[0] == "return x * self.scale.to(x.device)"
-    assert 'self.register_buffer("scale", torch.ones(3), persistent=False)' in case.results()
+    assert case.results()[0] == 'self.register_buffer("scale", torch.ones(3), persistent=False)'
+    assert "return x * self.scale.to(x.device)" in case.results()
 
 
 def test_a_hidden_state_follows_its_input(crash: Build) -> None:

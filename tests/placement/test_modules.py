@@ -204,3 +204,37 @@ LISTED = """
 )
 def test_a_loop_over_what_a_caller_lists(placed, given: str, births: list[str]) -> None:
     assert placed(LISTED.format(given=given)).births == births
+
+
+METRIC = """
+    import torchmetrics
+    def evaluate(net, loader, device):
+        metric = {made}
+        for x, y in loader:
+            {update}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "update"),
+    [
+        ("torchmetrics.MeanSquaredError()", "metric.update(x.to(device), y.to(device))"),
+        ("torchmetrics.MeanSquaredError().clone()", "metric(x.to(device), y.to(device))"),
+        ("torchmetrics.MetricCollection([torchmetrics.MeanMetric()])", "metric.update(x.to(device))"),
+    ],
+)
+def test_metrics_that_stay_on_the_host(placed, made: str, update: str) -> None:
+    (found,) = placed(METRIC.format(made=made, update=update)).conflicts
+    assert found.confidence > 0.86
+
+
+@pytest.mark.parametrize(
+    ("made", "update"),
+    [
+        ("torchmetrics.RetrievalMRR()", "metric.update(x.to(device), y.to(device))"),
+        ("torchmetrics.MeanSquaredError()", "metric.update(x.cpu(), y.cpu())"),
+        ("torchmetrics.MetricCollection([torchmetrics.MeanMetric().to(device)])", "metric.update(x.to(device))"),
+    ],
+)
+def test_metrics_that_keep_lists_or_are_where_they_should_be(placed, made: str, update: str) -> None:
+    assert placed(METRIC.format(made=made, update=update)).births == []

@@ -103,3 +103,48 @@ def test_a_parameter_and_the_attribute_that_keeps_it_are_one_condition(repairs: 
     assert repairs.added(module(init, "return x + self.t if self.n else x"), Safety.UNSAFE) == [
         'self.register_buffer("t", torch.zeros(3), persistent=False)'
     ]
+
+
+REGISTERED = """
+class Attention(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.{register}("mask", {value})
+    def scores(self, x):
+        return x + {other} * self.mask
+"""
+
+
+@pytest.mark.parametrize("value", ["torch.ones(n).tril()", "torch.ones(n) / n"])
+def test_what_meets_a_registered_buffer_is_made_where_it_is(repairs: Repairs, value: str) -> None:
+    program = REGISTERED.format(register="register_buffer", value=value, other="torch.rand(3)")
+    assert repairs.added(program, Safety.SAFE) == ["return x + torch.rand(3, device=self.mask.device) * self.mask"]
+
+
+@pytest.mark.parametrize(
+    ("register", "other"), [("register_buffer", "2"), ("register_buffer", "self.mask.sum()"), ("keep", "torch.rand(3)")]
+)
+def test_what_does_not_part_from_a_registered_buffer(repairs: Repairs, register: str, other: str) -> None:
+    program = REGISTERED.format(register=register, value="torch.ones(n)", other=other)
+    assert not any("mask.device" in one for one in repairs.added(program))
+
+
+BESIDE_NORM = """
+class Norm(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(n))
+class Smoothed(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.norm = Norm(n)
+        self.before = {value}
+    def forward(self, x):
+        return x - self.before
+"""
+
+
+@pytest.mark.parametrize(("value", "told"), [("self.norm.mean.new_zeros(3)", False), ("torch.zeros(n) / n", True)])
+def test_what_is_made_like_a_buffer_of_a_part(repairs: Repairs, value: str, told: bool) -> None:
+    findings = repairs.findings(BESIDE_NORM.format(value=value), suggestions=False)
+    assert [one.code for one in findings] == ["DVF203"] * told

@@ -155,7 +155,7 @@ EXPRESSIONS = {
         def main(x, gpu):
             return Net().to(gpu)(x.to(gpu))
         """,
-        "return self.one(torch.zeros(n, device=next(self.parameters()).device))",
+        "return self.one(torch.zeros(n, device=self.one.weight.device))",
     ),
     "as the object keeps it, where another method has a name for it": (
         """

@@ -20,12 +20,66 @@ SAFE = {
         "def near(x: torch.Tensor, device=None):\n    return x @ torch.eye(3)\n",
         "return x @ torch.eye(3, device=x.device)",
     ),
+    "of the tensor at hand, where only a caller knows the device": (
+        (
+            "def near(x):\n    return x.unsqueeze(0) @ torch.eye(3)\n"
+            "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+            "print(near(torch.ones(3).to(device)))\n"
+        ),
+        "return x.unsqueeze(0) @ torch.eye(3, device=x.device)",
+    ),
+    "where alone it meets a tensor that may be missing": (
+        (
+            "def near(n, x: torch.Tensor = None):\n"
+            "    z = torch.ones(n)\n    if x is not None:\n        z = z * x\n    return z\n"
+        ),
+        "z = z.to(x.device) * x",
+    ),
+    "where it is joined with one that is read later": (
+        (
+            "def rows(sample):\n    labels = torch.full((8,), -100)\n"
+            "    audio = sample['audio'].long()\n    return torch.cat([labels, audio])\n"
+        ),
+        "return torch.cat([labels.to(audio.device), audio])",
+    ),
     "behind a legacy constructor, which takes none": (
         "def row(x: torch.Tensor):\n    return torch.Tensor([1.0], device=x.device)\n",
         "return torch.Tensor([1.0]).to(x.device)",
     ),
 }
 LEFT = {
+    "of what a test says is no tensor": (
+        "def packed(zeros):\n    if torch.is_tensor(zeros):\n        return zeros\n"
+        "    zeros -= 1\n    return (zeros << torch.arange(10)).sum()\n"
+    ),
+    "for the first turn of a loop, in which it is replaced": (
+        "def joined(model, rows: torch.Tensor):\n    kept, first = torch.zeros(1), True\n    while True:\n"
+        "        one = model(rows)\n        if first:\n            kept, first = one, False\n"
+        "        else:\n            kept = torch.cat([kept, one])\n        if len(kept) > 9:\n            return kept\n"
+    ),
+    "for factors of a product of whole numbers": (
+        "def counted(x: torch.Tensor):\n    ones = torch.ones(4, 4, dtype=torch.int64)\n"
+        "    return (ones @ ones).sum(), x + ones\n"
+    ),
+    "of what may be a number as well": ("def later(step: float | torch.Tensor):\n    return torch.arange(9) > step\n"),
+    "for a constructor with a comment, which the edit would lose": (
+        "def row(x: torch.Tensor):\n    return torch.Tensor(\n        3,  # one\n        device=x.device\n    )\n"
+    ),
+    "for lengths, by the name of their argument": (
+        "class Voice(nn.Module):\n    def decode(self, wave: torch.Tensor, tokens: torch.Tensor):\n"
+        "        return self.pitch(wave[None], feats_lengths=torch.LongTensor([len(tokens)]))\n"
+    ),
+    "for a number of a loss": (
+        "def total(criterion, rows):\n    total = torch.tensor(0.0)\n"
+        "    for one in rows:\n        total += criterion(one).loss.item()\n    return total\n"
+    ),
+    "for objects that are moved as a whole": (
+        "class Block(nn.Module):\n    def __init__(self, n, device=None):\n        super().__init__()\n"
+        "        self.mix = nn.Linear(n, n, device=device)\n"
+        "class Net(nn.Module):\n    def __init__(self, device=None):\n        super().__init__()\n"
+        "        self.a, self.b, self.c = Block(3, device=device), Block(3, device=device), Block(3)\n"
+        "        self.to(device)\n"
+    ),
     "of a list": "def near(x: list[torch.Tensor]):\n    return torch.cat(x) @ torch.eye(3)\n",
     "of what may be a list": (
         "from typing import List, Optional\n"
@@ -34,6 +88,38 @@ LEFT = {
     "of a tensor that is made there as well": "def far(n):\n    x = torch.ones(n)\n    return x @ torch.eye(3)\n",
 }
 CHOSEN = {
+    "of the layer that gets it": (
+        (
+            "class Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+            "        self.embed = nn.Embedding(n, 4)\n"
+            "    def bias(self, n: int):\n        return self.embed(torch.arange(n) * 2)\n"
+        ),
+        "return self.embed(torch.arange(n, device=self.embed.weight.device) * 2)",
+    ),
+    "of a part of what the module gets": (
+        (
+            "class Net(nn.Module):\n    def __init__(self, net):\n        super().__init__()\n        self.net = net\n"
+            "    def forward(self, batch):\n        x = batch['x']\n        z = torch.randn((x.size(0), 10))\n"
+            "        return self.net(z), x\n"
+        ),
+        "z = torch.randn((x.size(0), 10), device=x.device)",
+    ),
+    "of its addends, in a new sum each time": (
+        (
+            "def total(criterion, rows):\n    total = torch.tensor(0.0)\n"
+            "    for one in rows:\n        total += criterion(one).loss\n    return total\n"
+        ),
+        "total = total + criterion(one).loss",
+    ),
+    "that its neighbours are given": (
+        (
+            "class Block(nn.Module):\n    def __init__(self, n, device=None):\n        super().__init__()\n"
+            "        self.mix = nn.Linear(n, n, device=device)\n"
+            "class Net(nn.Sequential):\n    def __init__(self, device=None):\n"
+            "        super().__init__(Block(3, device=device), Block(4), Block(5, device=device))\n"
+        ),
+        "super().__init__(Block(3, device=device), Block(4, device=device), Block(5, device=device))",
+    ),
     "in a method, where forward gives it its input": (
         (
             "class Cell(nn.Module):\n"

@@ -76,7 +76,6 @@ MOVED = [
     (READ, "penalty = np.abs(inputs[3].cpu().numpy() - targets[3].cpu().numpy())"),
     (COMPUTED, "self.count = int((values / values[0] > 0.05).sum())"),
     (COMPUTED, "self.count = np.where(values.cpu() / values[0].cpu() > 0.05)[0][-1] + 1"),
-    (COMPUTED, "if self.count is None: self.count = np.where(values / values[0] > 0.05)[0][-1] + 1"),
     (ENCODED, "style = sample['style'].repeat(8, 1)"),
 ]
 

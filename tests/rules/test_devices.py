@@ -15,11 +15,6 @@ def devices_at(code: str) -> list[DeviceExpression]:
     return list(Devices(program).at(_here(program)))
 
 
-def values_at(code: str) -> list[str]:
-    program = Program(Source("train.py", dedent(code).encode()))
-    return list(Devices(program).of_values(_here(program)))
-
-
 def _here(program: Program) -> object:
     line = next(number for number, text in enumerate(program.source.lines, 1) if "here()" in text)
     return scope.statements_at(program, line)[-1]
@@ -355,25 +350,3 @@ def test_what_surely_names_a_device(code: str, wanted: list[str]) -> None:
 def test_objects_and_strings_and_none(code: str, certain: bool, optional: bool) -> None:
     (one,) = devices_at(f"import torch\n{code}\n")
     assert (one.is_torch_device, one.optional) == (certain, optional)
-
-
-def test_the_place_of_what_a_function_is_given() -> None:
-    code = """
-        import torch
-        def run(x: torch.Tensor, y, n, model, mask=None):
-            y = y if y is not None else x
-            n.view(-1)
-            mask.view(-1)
-            model.parameters()
-            here()
-    """
-    assert values_at(code) == ["x.device", "n.device", "next(model.parameters()).device"]
-
-
-def test_no_parameters_of_a_module_inside_forward() -> None:
-    code = """
-        def forward(self, model):
-            model.parameters()
-            here()
-    """
-    assert values_at(code) == []

@@ -1,5 +1,7 @@
 """DVF104: tensors on the host that are filled with what was moved."""
 
+import re
+
 import pytest
 from devfix_codemods.findings import Safety
 
@@ -8,7 +10,7 @@ CONFLICTS_ALONE = True
 
 FUNCTION = """
 import torch
-def gathered(x: torch.Tensor, model, count, device):
+def gathered(x: torch.Tensor, model, count{device}):
     out = torch.zeros(count, 3)
     for i in range(count):
         {lines}
@@ -17,7 +19,8 @@ def gathered(x: torch.Tensor, model, count, device):
 
 
 def program(*lines: str, result: str = "out") -> str:
-    return FUNCTION.format(lines="\n        ".join(lines), result=result)
+    device = ", device" if re.search(r"(?<![.\w])device(?!=)", " ".join(lines)) else ""
+    return FUNCTION.format(lines="\n        ".join(lines), result=result, device=device)
 
 
 SILENT = {

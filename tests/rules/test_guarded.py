@@ -244,7 +244,8 @@ def test_a_factory_above_the_guard_is_moved_under_it():
                 x = x.to(device)
                 z = x * weights
     """)
-    assert _after(before) == before.replace("x * weights", "x * weights.to(device)")
+    moved = "weights = torch.ones(4)\nif args.parallel:\n    weights = weights.to(device)\n"
+    assert _after(before) == before.replace("weights = torch.ones(4)\n", moved)
 
 
 # What was asked for everywhere may be written everywhere

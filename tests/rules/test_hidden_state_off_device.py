@@ -54,26 +54,3 @@ def test_each_state_is_made_where_the_input_is(rule) -> None:
 def test_a_state_that_was_not_given(rule) -> None:
     forward = "if state is None:\n            state = torch.zeros(3), torch.zeros(3)\n        return self.rnn(x, state)"
     assert rule.fixed(module(forward)).count("torch.zeros(3, device=x.device)") == 2
-
-
-def test_a_state_that_a_method_of_the_network_makes(rule) -> None:
-    more = (
-        "    def begin(self):\n        return torch.zeros(3)\n"
-        "device = torch.device('cuda')\nmodel = A().to(device)\nmodel(torch.zeros(3).to(device), model.begin())\n"
-    )
-    assert "return torch.zeros(3, device=device)" in rule.fixed(module("return self.rnn(x, state)", more))
-
-
-FIRST = (
-    "    def first(self, n):\n        return torch.zeros(1, n, 3).to(self.home), torch.zeros(1, n, 3).to(self.home)\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("given", "repaired"),
-    [("h", "tuple(one.to(x.device) for one in h)"), ("(h[0], h[1])", "(h[0].to(x.device), h[1].to(x.device))")],
-)
-def test_states_in_a_tuple_are_moved_one_by_one(rule, given, repaired):
-    program = module(f"h = self.first(4)\n        return self.rnn(x, {given})", FIRST)
-    program = program.replace("        self.rnn =", "        self.home = torch.device('cpu')\n        self.rnn =", 1)
-    assert f"self.rnn(x, {repaired})" in rule.fixed(program)

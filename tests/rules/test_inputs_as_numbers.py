@@ -25,9 +25,9 @@ def test_an_input_of_which_only_the_number_is_read(rule) -> None:
         "self.losses += loss.tolist(); self.norms += norm.tolist(); print(f'{loss}', loss.shape)",
     ):
         after = TUNER.format(lines=lines, device=", device=self.fc.weight.device")
-        assert rule.fixed(TUNER.format(lines=lines, device="")) == after
+        assert rule.unchanged_unless_unsafe(TUNER.format(lines=lines, device="")) == after
 
 
 def test_an_input_that_is_used_as_a_tensor_too(rule) -> None:
     lines = "self.losses.append(loss.item()); self.fc(loss)"
-    assert "device=loss.device)" in rule.fixed(TUNER.format(lines=lines, device=""))
+    assert "device=self.fc.weight.device)" in rule.unchanged_unless_unsafe(TUNER.format(lines=lines, device=""))

@@ -321,21 +321,6 @@ RIGHT = {
             column = column[chosen] if column.numel() > 0 else chosen
             return column
     """,
-    "a tensor of the host that is indexed, and met elsewhere": """
-        import torch
-        def collect(count, classes, boxes=None, masks=None):
-            if boxes is not None:
-                masks = drawn(boxes).float()
-            else:
-                masks = torch.nn.functional.interpolate(masks, 3).squeeze(1).float()
-            if not isinstance(classes, torch.Tensor):
-                classes = torch.tensor(classes)
-            _, indices = torch.unique(classes, return_inverse=True)
-            found = torch.zeros(count, 4)
-            for index, one in zip(indices, masks):
-                found[index] = torch.logical_or(found[index], one)
-            return found
-    """,
     "compared in a loop with what is drawn on the host": """
         import torch
         def shuffle(x: torch.Tensor):

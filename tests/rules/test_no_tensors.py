@@ -12,20 +12,6 @@ from devfix_codemods.source import Source
 from ..flow.conftest import InMemory
 
 LEFT = {
-    "a number by which the function counts, said to be a tensor": """
-        import torch
-        from torch import Tensor
-        class Rates:
-            def __init__(self, sigma: Tensor, time: Tensor):
-                self.sigma = sigma
-                self.time = time
-            def simulate(self) -> Tensor:
-                step = 1 / self.time
-                rates = torch.zeros(self.time)
-                for t in range(1, self.time):
-                    rates[t] = rates[t - 1] + self.sigma * torch.sqrt(rates[t - 1] * step) * torch.randn(1)
-                return rates
-    """,
     "a size of a factory, said to be a tensor": """
         import torch
         def ramp(steps: torch.Tensor):
@@ -99,18 +85,6 @@ FOLLOWED = {
             return x.abs(), x.tolist()
         def run(x):
             t, rest = both(x)
-            return joined(t, 3)
-        def joined(t, n):
-            return torch.concat([t, torch.arange(n)])
-    """,
-    "a helper that has nothing to give on one path": """
-        import torch
-        def found(x):
-            if x is None:
-                return []
-            return x.abs()
-        def run(x):
-            t = found(x)
             return joined(t, 3)
         def joined(t, n):
             return torch.concat([t, torch.arange(n)])

@@ -291,7 +291,7 @@ def test_an_index_stays_where_the_indexed_tensor_may_be() -> None:
     )
     outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF105"})))
     assert isinstance(outcome, Checked)
-    assert [one.fix.title for one in outcome.findings if one.fix] == ["Make the indexed tensor on `x.device`"]
+    assert [one.fix.title for one in outcome.findings if one.fix] == ["Make it on `kinds.device`"]
 
 
 def test_what_goes_through_numpy_names_no_device() -> None:
@@ -306,7 +306,7 @@ def test_what_goes_through_numpy_names_no_device() -> None:
     outcome = check(Source("program.py", text.encode()), Options(frozenset({"DVF104"})))
     assert isinstance(outcome, Checked)
     titles = [one.fix.title for one in outcome.findings if one.fix]
-    assert titles == ["Make the tensor of `torch.from_numpy` on `self.table.weight.device`"]
+    assert titles == ["Move it: `.to(self.table.weight.device)`"]
 
 
 UNTOUCHED = {

@@ -375,23 +375,22 @@ def test_a_model_that_is_only_handed_on_may_be_moved_there(rule) -> None:
     assert "    model.fc = nn.Linear(3, 2)\n    model.to(device)\n    return model\n" in after
 
 
-def test_what_was_moved_on_a_condition_is_not_moved_again_without(rule) -> None:
+def test_what_was_moved_on_a_condition_is_moved_again_under_it(rule) -> None:
     program = HEAD + (
         "model = build()\nif torch.cuda.is_available():\n    model = model.cuda()\n"
         "model.fc = nn.Linear(3, 2)\nmodel.train()\nout = model(x)\n"
     )
-    finding = rule.finding(program)
-    assert finding.fix is None
-    assert finding.advice == "move `model` again after this line"
+    again = "model.fc = nn.Linear(3, 2)\nif torch.cuda.is_available():\n    model = model.cuda()\n"
+    assert rule.fixed(program) == program.replace("model.fc = nn.Linear(3, 2)\n", again)
 
 
-def test_the_finding_names_move_part_and_use(rule) -> None:
+def test_the_finding_names_part_use_and_move(rule) -> None:
     program = HEAD + FIXES["a head after a statement"][0]
     finding = rule.finding(program)
-    assert finding.message == "`model.fc` is built on the host after `model` was moved, and nothing moves it"
-    assert [one.span.line for one in finding.trail] == [7, 8, 10]
+    assert finding.message == "`nn.Linear(3, 2)` is put into a module that was moved to `device` before"
+    assert [one.span.line for one in finding.trail] == [8, 10, 7]
     assert finding.fix.safety is Safety.SAFE
-    assert finding.fix.title == "Move `model` to `device` once more after the new part"
+    assert finding.fix.title == "Move `model` to `device` once more, with its new part"
 
 
 def test_tabs_and_line_ends_stay(rule) -> None:

@@ -16,17 +16,18 @@ from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import is_none, is_optional
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.places import CUDA, Place, Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.strengths import COSTS
-from devfix_codemods.repairs.devices import is_accelerator, suffixes
+from devfix_codemods.repairs.conditions import is_accelerator
+from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import Point, before
-from devfix_codemods.repairs.scope import devices_at, is_cuda_if_there, is_optional, may_be_unset, values_of
+from devfix_codemods.repairs.scope import devices_at, is_cuda_if_there, may_be_unset, values_of
 
 SURE, PROBABLE, LIKELY = 0.86, 0.6, 0.42
 """From which probability on that values meet one follows the other unasked, rather than a device, and at all."""
-_FOR_DATA = frozenset({"__getitem__", "__init__", "__iter__", "__next__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ class Followings:
             one.op is Op.COMPARE and comparison(one)[0] == ("none", key(node)) for one in uses if len(one.args) == 2
         )
         given = self._undone.kinds.given.get(node, ())
-        return asked or is_optional(node) or any(one.op is Op.CONST and one.extra is None for one in given)
+        return asked or is_optional(node) or any(map(is_none, given))
 
     def at_hand(self, node: Node, *, asks: bool = False) -> Followed | None:
         """The device that was chosen where a call stands."""

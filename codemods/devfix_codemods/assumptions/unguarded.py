@@ -13,8 +13,8 @@ from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.declared import binds_torch
-from devfix_codemods.repairs.devices import is_accelerator
 
 _COMMANDS = frozenset({"synchronize", "reset_peak_memory_stats", "reset_max_memory_allocated", "ipc_collect"})
 """Calls that give nothing: without CUDA there is nothing to do."""

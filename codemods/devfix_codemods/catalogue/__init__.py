@@ -1,6 +1,26 @@
 """What APIs do to places and kinds: tables, one file a library. `effect` answers for a qualified name."""
 
 from devfix_codemods.catalogue.effects import Effect, Kind
-from devfix_codemods.catalogue.lookup import canonical, computes, effect, is_module_class, kind, method_effect
+from devfix_codemods.catalogue.lookup import (
+    canonical,
+    computes,
+    effect,
+    is_metric_class,
+    is_module_class,
+    kind,
+    makes_module,
+    method_effect,
+)
 
-__all__ = ["Effect", "Kind", "canonical", "computes", "effect", "is_module_class", "kind", "method_effect"]
+__all__ = [
+    "Effect",
+    "Kind",
+    "canonical",
+    "computes",
+    "effect",
+    "is_metric_class",
+    "is_module_class",
+    "kind",
+    "makes_module",
+    "method_effect",
+]

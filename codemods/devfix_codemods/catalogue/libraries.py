@@ -2,6 +2,11 @@
 
 from devfix_codemods.catalogue.effects import Effect, Kind
 
+_WITH_BUFFERS = (
+    "GriffinLim InverseMelScale InverseSpectrogram LFCC MelScale MelSpectrogram MFCC PitchShift Resample Speed "
+    "SpectralCentroid Spectrogram TimeStretch"
+)
+"""Transforms of torchaudio that hold buffers."""
 _KEEPING_LISTS = (
     "AUROC AveragePrecision PrecisionRecallCurve ROC CatMetric CosineSimilarity SpearmanCorrCoef "
     "KendallRankCorrCoef CalibrationError"
@@ -19,6 +24,9 @@ FUNCTIONS: dict[str, Effect] = {
     "ignite.engine.create_supervised_trainer": Effect.ENGINE,
     "ignite.engine.create_supervised_evaluator": Effect.ENGINE,
 }
+
+MODULE_CLASSES = ("PreTrainedModel", "LightningModule", "ModelMixin", "MessagePassing")
+"""Names of classes of modules, wherever they are imported from."""
 
 PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("numpy.", Effect.ARRAY),
@@ -55,7 +63,8 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("torchvision.utils.", Effect.OTHER),
     ("torchvision.datasets.", Effect.OTHER),
     ("timm.create_model", Effect.MODULE),
-    ("torchaudio.transforms.", Effect.MODULE),
+    *((f"torchaudio.transforms.{one}", Effect.MODULE) for one in _WITH_BUFFERS.split()),
+    ("torchaudio.transforms.", Effect.BARE),
     ("torchmetrics.functional.", Effect.MEET),
     ("torchmetrics.retrieval.", Effect.BARE),
     ("torchmetrics.Retrieval", Effect.BARE),
@@ -69,6 +78,7 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
 """Whole packages, the first that fits; what is not listed is unknown."""
 
 KINDS: dict[str, Kind] = {
+    **{f"builtins.{one}": Kind.SEQUENCE for one in ("list", "sorted", "tuple")},
     "torch_geometric.loader.DataLoader": Kind.LOADER,
     "torch_geometric.data.DataLoader": Kind.LOADER,
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,

@@ -47,6 +47,18 @@ def is_module_class(qualified: str) -> bool:
     return head == "torch.nn" and last[:1].isupper() and last not in _NOT_MODULES
 
 
+def makes_module(qualified: str) -> bool:
+    """Whether the name is that of a class method of torch that makes a module: `Embedding.from_pretrained`."""
+    head, _, last = qualified.rpartition(".")
+    return last in libraries.MODULE_MAKERS and is_module_class(head)
+
+
+def is_metric_class(qualified: str | None) -> bool:
+    """Whether a name is that of a class of torchmetrics."""
+    head, _, last = (qualified or "").rpartition(".")
+    return head.partition(".")[0] == "torchmetrics" and "functional" not in head and last[:1].isupper()
+
+
 def computes(qualified: str) -> bool:
     """Whether the name is that of a class of modules that get tensors when they are called."""
     public = canonical(qualified)
@@ -64,7 +76,7 @@ def effect(qualified: str) -> Effect | None:
         return Effect.BARE
     if name in torch.PARAMETERS:
         return Effect.OTHER
-    if is_module_class(name):
+    if is_module_class(name) or makes_module(name):
         return Effect.MODULE
     return next((row for prefix, row in libraries.PREFIXES if name.startswith(prefix)), None)
 

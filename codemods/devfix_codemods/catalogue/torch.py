@@ -236,6 +236,15 @@ MODULE_ONLY = frozenset(
 )
 """Methods that modules have, and tensors have not. (`eval`, `state_dict` and `zero_grad` others have, too.)"""
 
+MODULE_DICT_ATTRIBUTES = frozenset(
+    "T_destination add_module append apply buffers bfloat16 call_super_init children clear compile cpu cuda double "
+    "dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half insert ipu "
+    "items keys load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters "
+    "pop register_buffer register_module register_parameter requires_grad_ set_extra_state set_submodule share_memory "
+    "state_dict to to_empty train training type update values xpu zero_grad".split()
+)
+"""Names that a `ModuleDict` refuses as keys: it has attributes of these names."""
+
 STATES = frozenset("parameters named_parameters buffers named_buffers state_dict".split())
 """Methods of modules that give what lives where they do."""
 
@@ -244,9 +253,10 @@ REDUCTIONS = frozenset("sum mean std var prod norm max min any all median item a
 
 PLAIN_ATTRIBUTES = frozenset(
     "shape ndim dtype layout requires_grad is_cuda is_leaf names device batch_size sampler dataset training config "
-    "weight_shape is_floating_point".split()
+    "weight_shape is_floating_point in_features out_features in_channels out_channels num_features num_embeddings "
+    "embedding_dim embed_dim hidden_size input_size num_layers normalized_shape kernel_size".split()
 )
-TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag"})
+TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag", "values", "indices"})
 
 BARE_MODULES = frozenset(
     _named(

@@ -171,7 +171,7 @@ class Calls(Readouts):
         return Value(place=place, token=token, computed=with_device, of_host=place == UNKNOWN and _has_host(arguments))
 
     def _hand_over(self, expression: ast.expr, value: Value, state: State, with_device: bool) -> None:
-        """A host module that unknown code gets may be moved there; a stale one is used there.
+        """A host module that unknown code gets may be moved there.
 
         With a device at hand, the same holds for encodings and whole batches, which can be moved in place.
         """
@@ -181,7 +181,6 @@ class Calls(Readouts):
         if value.kind is not Kind.MODULE or value.token is None or value.token not in state.objects:
             return
         known = state.objects[value.token]
-        self.check_stale(expression, value, state, escapes=True)
         if known.place == HOST:
             state.relocate(value.token, UNKNOWN)
 
@@ -235,10 +234,10 @@ class Calls(Readouts):
         if base.kind is Kind.UNKNOWN and (text := dotted(function)) and text in self.module_evidence():
             return self._module_call(node, function, replace(base, kind=Kind.MODULE), arguments, state)
         if name in {"append", "insert"} and arguments.positional and arguments.positional[-1][1].kind is Kind.MODULE:
-            self.attach(node, function.value, base, name, arguments.positional[-1][1], state)
+            self.attach(node, base, arguments.positional[-1][1], state)
             return NONE
         self._note_use(node, function, base, arguments, state)
-        update = self._update(node, function, base, arguments, state)
+        update = self._is_update(node, function, base, arguments)
         if name in tables.TENSOR_SHAPE_METHODS or name == "numpy":
             return Value(Kind.ARRAY) if name == "numpy" else NUMBER
         if name in tables.NEW_METHODS and base.kind is Kind.TENSOR:

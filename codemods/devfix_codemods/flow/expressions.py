@@ -1,7 +1,7 @@
 """Values of expressions."""
 
 import ast
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import ClassVar
 
@@ -167,7 +167,7 @@ class Expressions(Machine):
             Kind.MODULE, state.place_of(base), base.origin, token=f"{base.token}.{name}" if base.token else None
         )
         if known is not None and base.token and part.token and part.token not in state.objects:
-            state.objects[part.token] = Object(part.place, known.moved, born=known.born, visited=known.visited)
+            state.objects[part.token] = Object(part.place, known.moved, born=known.born)
             state.objects[base.token] = replace(known, attributes={**known.attributes, name: part})
         return part
 
@@ -413,7 +413,6 @@ class Expressions(Machine):
         batch = Value(Kind.UNKNOWN, place, origin, batch=BatchItem(token, (), statement, loaded))
         shaped = _shaped(batch, prototype) if prototype is not None else batch
         self.facts.batches.setdefault(token, shaped)
-        self.facts.placed_parts.update((token, path) for path in _placed_parts(shaped))
         return shaped
 
 
@@ -431,14 +430,6 @@ def is_carried(value: Value) -> bool:
 def _dotted_parts(node: ast.AST) -> list[str]:
     """The names from which an iterable is taken."""
     return [text for one in ast.walk(node) if isinstance(one, ast.expr) and (text := dotted(one)) is not None]
-
-
-def _placed_parts(batch: Value) -> Iterator[tuple[int | str, ...]]:
-    """The paths of what a dataset has put on a device: of the whole batch, or of items of it."""
-    whole = batch.element if batch.element is not None and batch.items is None else batch
-    if may_be_device(whole.place):
-        yield ()
-    yield from ((key,) for key, one in batch.items or () if may_be_device(one.place))
 
 
 def _shaped(batch: Value, prototype: Value) -> Value:

@@ -1,13 +1,12 @@
 """What the interpreter saw, for rules to judge: plain records, each with the state at its point."""
 
 import ast
-import posixpath
 from dataclasses import dataclass, field, replace
 
 from devfix_codemods.flow.evidence import Evidence
 from devfix_codemods.flow.places import Place, Symbol
 from devfix_codemods.flow.records import record
-from devfix_codemods.flow.values import Attached, BatchItem, Origin, Value
+from devfix_codemods.flow.values import Origin, Value
 from devfix_codemods.source import Span
 
 
@@ -109,39 +108,6 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
-    """A module that was moved got parts built on the host afterwards, and is then used at `use`.
-
-    `escapes` says that the use is only a hand-over (a return, a call of something unknown), which may move it yet.
-    """
-
-    parts: tuple[Attached, ...]
-    parent_place: Place
-    moved: Origin
-    use: ast.expr
-    escapes: bool
-    context: Context
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """An in-place average: `shadow.lerp_(live, …)`, `shadow.mul_(…).add_(live, …)`, `shadow.copy_(live)`.
-
-    `visited` are the places to which the module that holds the shadow was ever moved.
-    """
-
-    node: ast.Call
-    method: str
-    shadow: ast.expr
-    shadow_place: Place
-    visited: frozenset[Place]
-    live: ast.expr
-    live_place: Place
-    loop: ast.For | ast.AsyncFor | None
-    context: Context
-
-
-@dataclass(frozen=True, slots=True)
 class Draw:
     """A call that draws random numbers from a `generator` which the program made: `torch.randn(…, generator=g)`.
 
@@ -182,10 +148,6 @@ class Abroad:
     span: Span
     anchor: str
 
-    def place_from(self, path: str) -> str:
-        """Where the operation is, as the file `path` tells it: `../loop.py:3`."""
-        return f"{posixpath.relpath(self.path, posixpath.dirname(path))}:{self.span.line}"
-
 
 @dataclass(frozen=True, slots=True)
 class Readout:
@@ -215,9 +177,8 @@ class Facts:
       operation they are one place;
     - `followers`: encodings given to a model that lives wherever its owner put it;
     - `abroad`: modules and tensors of this file that another one brings together with what is moved;
-    - `moves`, `attachments`, `updates`, `draws`, `pins`, `readouts`: as their classes say;
+    - `moves`, `draws`, `pins`, `readouts`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
-    - `placed_parts`: batches by token, and paths in them, of what some run has from a dataset that put it on a device;
     - `tensors`: identities of values that an operation uses as tensors;
     - `devices_at`, `owners_at`: device names, and names of objects, bound when a statement starts;
     - `evidence`: what uses say of names, by function, class, or the tree itself for the module;
@@ -229,13 +190,10 @@ class Facts:
     followers: list[Meeting] = field(default_factory=list)
     abroad: list[Abroad] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
-    attachments: list[Attachment] = field(default_factory=list)
-    updates: list[Update] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     pins: list[Pin] = field(default_factory=list)
     readouts: list[Readout] = field(default_factory=list)
     batches: dict[str, Value] = field(default_factory=dict)
-    placed_parts: set[tuple[str, tuple[int | str, ...]]] = field(default_factory=set)
     tensors: set[str] = field(default_factory=set)
     births: dict[ast.Call, dict[Context, AtHand]] = field(default_factory=dict)
     collectives: list[Meeting] = field(default_factory=list)
@@ -244,10 +202,6 @@ class Facts:
     owners_at: dict[ast.stmt, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     evidence: dict[ast.AST, Evidence] = field(default_factory=dict)
     incomplete: str | None = None
-
-    def may_be_placed(self, part: BatchItem) -> bool:
-        """Whether some run has an element of a batch, or the batch, from a dataset that put it on a device."""
-        return any((part.token, part.path[:depth]) in self.placed_parts for depth in (0, 1))
 
     def shared(self, place: Place) -> Place:
         """One place that stands for all that are known to be the same as `place`."""
@@ -270,13 +224,10 @@ class Facts:
             followers=list(self.followers),
             abroad=list(self.abroad),
             moves=list(self.moves),
-            attachments=list(self.attachments),
-            updates=list(self.updates),
             draws=list(self.draws),
             pins=list(self.pins),
             readouts=list(self.readouts),
             batches=dict(self.batches),
-            placed_parts=set(self.placed_parts),
             tensors=set(self.tensors),
             births={call: dict(known) for call, known in self.births.items()},
             collectives=list(self.collectives),

@@ -19,13 +19,13 @@ from devfix_codemods.flow.expressions import born_in_batch, child_of_batch, is_c
 from devfix_codemods.flow.facts import Facts, Operand
 from devfix_codemods.flow.machine import Frame, Function, OutOfBudgetError
 from devfix_codemods.flow.omitted import keep_defaults, omission
-from devfix_codemods.flow.places import HOST, UNKNOWN, Place, Symbol, may_be_device
+from devfix_codemods.flow.places import UNKNOWN, Place, Symbol, may_be_device
 from devfix_codemods.flow.project import Entry, Project
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State, add_merged_objects, join_objects, join_states
 from devfix_codemods.flow.tree import declared, stored
 from devfix_codemods.flow.units import Unit
-from devfix_codemods.flow.values import NONE, NOTHING, Attached, Birth, Kind, Object, Origin, Value, join_values
+from devfix_codemods.flow.values import NONE, NOTHING, Birth, Kind, Object, Origin, Value, join_values
 
 STEPS_AT_TOP = 20_000
 """Expressions evaluated at the top level of a file that is only imported."""
@@ -108,7 +108,7 @@ class Interpreter(Across):
         env = {name: self._with_this_class(value) for name, value in entry.env.items()}
         state = base.copy()
         for token, held in entry.objects.items():
-            state.objects.setdefault(token, replace(held, stale=()))
+            state.objects.setdefault(token, held)
         self.observe(definition, env)
         self._run_at_home(definition, env, state, symbolic=False)
 
@@ -319,8 +319,6 @@ class Interpreter(Across):
 
     def _run_return(self, node: ast.Return, state: State) -> None:
         value = self.evaluate(node.value, state) if node.value is not None else NOTHING
-        if node.value is not None and value.kind is Kind.MODULE and self.frame.context.symbolic:
-            self.check_stale(node.value, value, state, escapes=True)
         self.frame.returns.append((value, state))
 
     def _yield(self, node: ast.Yield, state: State) -> Value:
@@ -582,7 +580,7 @@ class Interpreter(Across):
         """A module that was moved before it was seen to be one gets its state."""
         moved = value.origin is not None and value.origin.birth is Birth.MOVE
         if value.kind is Kind.MODULE and value.token is not None and value.token not in state.objects and moved:
-            state.objects[value.token] = Object(value.place, value.origin, visited=frozenset({value.place}))
+            state.objects[value.token] = Object(value.place, value.origin)
         return value
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, state: State) -> None:
@@ -614,8 +612,6 @@ class Interpreter(Across):
             value = self._known_module(self.as_module(value, text), state)
         if may_be_device(value.place) and value.kind is not Kind.MODULE:
             self._disturb_holders(target, owner, state)
-        if value.kind is Kind.MODULE:
-            self.attach(target, target.value, owner, target.attr, value, state)
         if owner.token is None:
             return
         if value.kind is Kind.NONE:
@@ -642,7 +638,7 @@ class Interpreter(Across):
         owner = self.evaluate(target.value, state)
         key = self.evaluate(target.slice, state)
         if value.kind is Kind.MODULE:
-            self.attach(target, target.value, owner, ast.unparse(target.slice), value, state)
+            self.attach(target, owner, value, state)
             return
         self._put(target, owner, key, value, state)
         self._write_back(target.value, _with_item(owner, key.const, value), state)
@@ -678,36 +674,10 @@ class Interpreter(Across):
         if container is not None and container.kind is Kind.SEQUENCE:
             state.env[loop.iter.id] = replace(container, items=None, element=value)
 
-    def attach(
-        self, node: ast.expr, parent: ast.expr, owner: Value, attribute: str, child: Value, state: State
-    ) -> None:
-        """Put a module into another. A host module in one that was moved waits for the next move: it is stale."""
-        if owner.kind is Kind.MODULE and owner.token is not None and not isinstance(node, ast.Attribute):
+    def attach(self, node: ast.expr, owner: Value, child: Value, state: State) -> None:
+        """Put a module into another, under no name."""
+        if owner.kind is Kind.MODULE and owner.token is not None:
             state.set_attribute(owner.token, f"*{self.position(node)}", child)
-        if state.place_of(child) != HOST or child.origin is None or child.origin.birth is not Birth.MODULE:
-            return
-        found = self._moved_owner(parent, state)
-        if found is None:
-            return
-        expression, holder = found
-        assert holder.token is not None
-        known = state.objects[holder.token]
-        part = Attached(self.names.statement(node), expression, attribute, child)
-        self.note_devices(part.statement, state)
-        kept = tuple(one for one in known.stale if one.statement is not part.statement)
-        state.objects[holder.token] = replace(known, stale=(*kept, part))
-
-    def _moved_owner(self, parent: ast.expr, state: State) -> tuple[ast.expr, Value] | None:
-        """The innermost object around an attribute path that the program has moved to a device."""
-        node: ast.expr = parent
-        while True:
-            value = self.evaluate(node, state)
-            known = state.objects.get(value.token or "")
-            if known is not None and known.moved is not None and may_be_device(known.place):
-                return node, value
-            if not isinstance(node, (ast.Attribute, ast.Subscript)):
-                return None
-            node = node.value
 
     # -- notes
 

@@ -142,9 +142,7 @@ class Machine:
     def made_by_property(self, owner: Value, name: str, state: State) -> Value | None:
         raise NotImplementedError
 
-    def attach(
-        self, node: ast.expr, parent: ast.expr, owner: Value, attribute: str, child: Value, state: State
-    ) -> None:
+    def attach(self, node: ast.expr, owner: Value, child: Value, state: State) -> None:
         raise NotImplementedError
 
     def imported(self, node: ast.expr, state: State) -> Value | None:

@@ -5,7 +5,7 @@ import ast
 from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import derived, sequence
-from devfix_codemods.flow.facts import Attachment, Meeting, Operand
+from devfix_codemods.flow.facts import Meeting, Operand
 from devfix_codemods.flow.library import is_metric_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.moves import Moves, place_of_type
@@ -98,14 +98,13 @@ class Modules(Moves):
         if place == UNKNOWN and first.token:
             place = Symbol(first.token)
         known = state.objects.get(first.token or "", Object())
-        state.objects[token] = replace(known, place=place, moved=None, visited=frozenset(), attributes={}, stale=())
+        state.objects[token] = replace(known, place=place, moved=None, attributes={})
         return Value(first.kind, place, first.origin, token=token)
 
     def _module_call(
         self, node: ast.Call, callee_node: ast.expr, callee: Value, arguments: Arguments, state: State
     ) -> Value:
         """`model(x, …)`: parameters and arguments meet."""
-        self.check_stale(callee_node, callee, state, escapes=False)
         known = state.objects.get(callee.token or "")
         managed = known is not None and known.managed
         if known is not None and isinstance(known.born, Origin) and callee.definition is None:
@@ -166,17 +165,6 @@ class Modules(Moves):
             return state.place_of(value.element)
         return state.place_of(value)
 
-    def check_stale(self, node: ast.expr, value: Value, state: State, *, escapes: bool) -> None:
-        """Report modules that were attached on the host to `value`, which is now used."""
-        known = state.objects.get(value.token or "")
-        if known is None or not known.stale or known.moved is None or self.is_meant_to_fail(node):
-            return
-        if not all(map(self.is_here, (known.moved.node, *(one.statement for one in known.stale)))):
-            return
-        fact = Attachment(known.stale, known.place, known.moved, node, escapes, self.frame.context)
-        if all(one.parts != fact.parts or one.escapes != fact.escapes for one in self.facts.attachments):
-            self.facts.attachments.append(fact)
-
     def _module_method(
         self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
     ) -> Value:
@@ -190,8 +178,7 @@ class Modules(Moves):
             return base
         if name in {"add_module", "append", "insert", "extend"} and arguments.positional:
             added = arguments.positional[-1][1]
-            label = str(arguments.first.const) if name == "add_module" else name
-            self.attach(node, function.value, base, label, added, state)
+            self.attach(node, base, added, state)
             return base
         if name in {"register_buffer", "register_parameter"}:
             _register(base, arguments, state)

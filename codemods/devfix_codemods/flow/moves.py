@@ -4,7 +4,7 @@ import ast
 
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.expressions import Expressions, device_constant, is_carried
-from devfix_codemods.flow.facts import Move, Update
+from devfix_codemods.flow.facts import Move
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, choice
 from devfix_codemods.flow.records import replace
@@ -80,9 +80,9 @@ class Moves(Expressions):
 
     def _move_object(self, node: ast.Call, base: Value, target: Place, state: State) -> Value:
         token = base.token or self.new_token(node)
-        known = state.objects.setdefault(token, Object())
+        state.objects.setdefault(token, Object())
         origin = Origin(Birth.MOVE, node)
-        state.relocate(token, target, moved=origin, visited=known.visited | {target}, stale=())
+        state.relocate(token, target, moved=origin)
         return replace(base, place=target, token=token)
 
     def _target(self, node: ast.Call, function: ast.Attribute, arguments: Arguments, state: State) -> Place | None:
@@ -116,28 +116,16 @@ class Moves(Expressions):
         place = self.device_of(expression, value, state)
         return place if place != UNKNOWN else Symbol(f"cuda#{ast.unparse(expression)}", chosen=True)
 
-    def _update(self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State) -> bool:
-        """Record `shadow.lerp_(live, …)` and its relatives; whether the call is one."""
+    def _is_update(self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments) -> bool:
+        """Whether a call is `shadow.lerp_(live, …)`, or one of its relatives."""
         name = function.attr
-        shadow, receiver = function.value, base
         if name == "add_":
-            scaled = self._scaled_before(node, function)
-            if scaled is None:
+            if self._scaled_before(node, function) is None:
                 return False
-            shadow = scaled
         elif name not in {"lerp_", "copy_"}:
             return False
         live = arguments.get(0, "end" if name == "lerp_" else "other") or arguments.get(1, "other")
-        if live is None or receiver.kind not in {Kind.TENSOR, Kind.UNKNOWN}:
-            return False
-        expression, value = live
-        place, other = state.place_of(receiver), state.place_of(value)
-        loop = self.frame.loops[-1] if self.frame.loops else None
-        visited = self._visited(receiver, state)
-        fact = Update(node, name, shadow, place, visited, expression, other, loop, self.frame.context)
-        if fact not in self.facts.updates:
-            self.facts.updates.append(fact)
-        return True
+        return live is not None and base.kind in {Kind.TENSOR, Kind.UNKNOWN}
 
     def _scaled_before(self, node: ast.Call, function: ast.Attribute) -> ast.expr | None:
         """The shadow of `shadow.mul_(…).add_(…)`, or of `shadow.mul_(…)` on the line before `shadow.add_(…)`."""
@@ -156,12 +144,6 @@ class Moves(Expressions):
             return None
         before: ast.stmt = body[body.index(statement) - 1]
         return before
-
-    def _visited(self, value: Value, state: State) -> frozenset[Place]:
-        """Where the module that holds a parameter was ever moved."""
-        owner = value.receiver
-        known = state.objects.get(owner.token) if owner is not None and owner.token else None
-        return known.visited if known is not None else frozenset()
 
 
 def _relocated(value: Value, place: Place, node: ast.AST) -> Value:

@@ -3,13 +3,10 @@
 import ast
 from functools import cached_property
 
-from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.evidence import last_name
-from devfix_codemods.flow.library import is_model_factory, is_module_api
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tables import (
     DISTRIBUTIONS,
-    LOADERS,
     MAKERS,
     PARAMETER_CLASSES,
     SAMPLING,
@@ -17,26 +14,19 @@ from devfix_codemods.flow.tables import (
     is_distribution,
 )
 from devfix_codemods.flow.tree import stored
-from devfix_codemods.flow.unread import kept_as
 
 
 class Outline:
     """Cheap questions about one file. Each answers True where it is in doubt."""
 
-    def __init__(self, names: Names, *, in_project: bool = False) -> None:
+    def __init__(self, names: Names) -> None:
         self._names = names
-        self._in_project = in_project
         self._loop_items: dict[ast.AST, set[str]] = {}
         self._moves = [
             node
             for node in names.calls
             if isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda", "cpu"}
         ]
-
-    @cached_property
-    def moves_loop_items(self) -> bool:
-        """Some loop yields a value that is moved, or takes from a loader."""
-        return any(self._in_loop(one) for one in self._moves) or self._takes_from_loader()
 
     @cached_property
     def makes_tensors(self) -> bool:
@@ -82,51 +72,9 @@ class Outline:
         return canonical(self._names.qualified(function) or "") in PARAMETER_CLASSES
 
     @cached_property
-    def brings_to_host(self) -> bool:
-        """Something is moved to the host by name."""
-        return any(isinstance(one.func, ast.Attribute) and one.func.attr == "cpu" for one in self._moves)
-
-    @cached_property
     def discards_moves(self) -> bool:
         """Some move is a statement of its own."""
         return any(isinstance(self._names.parent(one), ast.Expr) for one in self._moves)
-
-    @cached_property
-    def builds_free_modules(self) -> bool:
-        """Some module is built outside the constructor of another module, and something is moved."""
-        if not self._moves and not self._in_project:
-            return False
-        classes = ClassTable(self._names)
-        local = {one.name for one in self._names.classes if classes.may_be_module(one)}
-        return any(
-            self._builds(node, local) and (self._is_transform(node) or not self._inside_module(node, classes))
-            for node in self._names.calls
-        )
-
-    def _is_transform(self, node: ast.Call) -> bool:
-        """A module of another library than `torch.nn`, which methods of modules build where they use it."""
-        name = self._names.qualified(node.func) or ""
-        return is_module_api(name) and not name.startswith("torch.nn")
-
-    def _builds(self, node: ast.Call, local: set[str]) -> bool:
-        if isinstance(node.func, ast.Name) and node.func.id in local:
-            return True
-        if self._in_project and self._may_build_elsewhere(node.func):
-            return True
-        if kept_as(self._names, node) is not None:
-            return True
-        name = self._names.qualified(node.func)
-        return name is not None and (is_module_api(canonical(name)) or is_model_factory(name))
-
-    def _may_build_elsewhere(self, function: ast.expr) -> bool:
-        """A class, or what sounds like a function that builds a model, imported from something that is not torch."""
-        name = self._names.imported(function) or "torch"
-        last = name.rpartition(".")[2]
-        return not name.startswith("torch") and (last[:1].isupper() or "model" in last or "net" in last)
-
-    def _inside_module(self, node: ast.AST, classes: ClassTable) -> bool:
-        owner = next((one for one in self._names.ancestors(node) if isinstance(one, ast.ClassDef)), None)
-        return owner is not None and classes.may_be_module(owner)
 
     def _in_loop(self, node: ast.Call) -> bool:
         """Whether the receiver of a move comes from the variable of a loop around it, or from `next`."""
@@ -159,12 +107,6 @@ class Outline:
             for target in statement.targets
             for name in stored(target)
         }
-
-    def _takes_from_loader(self) -> bool:
-        """A `DataLoader` is built, or a loop goes over something that is called a loader."""
-        if any(self._names.qualified(node.func) in LOADERS for node in self._names.calls):
-            return True
-        return any("loader" in name.lower() for loop in self._names.loops for name in _reads(loop.iter))
 
 
 _KEEPING = frozenset(

@@ -72,7 +72,7 @@ class Project:
         self._older: list[Unit] = []  # texts that were rewritten meanwhile
         self._states: dict[str, State | None] = {}
         self._calls: dict[str, tuple[Entry, ...]] = {}
-        self._summaries: dict[str, Any] = {}
+        self._summaries: dict[str, dict[str, Any]] = {}
         self._tables: dict[ast.ClassDef, ClassTable] = {}
         self._places: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
         self._bytes = 0
@@ -193,12 +193,16 @@ class Project:
             found += [one for one in self._calls[other.path] if one.path == unit.path]
         return tuple(found)
 
-    def summary(self, unit: Unit, make: Callable[[Unit], Kept], meanwhile: Kept) -> Kept:
-        """What a file says to those around it, as `make` finds out; `meanwhile` where that is just being done."""
-        if unit.path not in self._summaries:
-            self._summaries[unit.path] = meanwhile
-            self._summaries[unit.path] = make(unit)
-        found: Kept = self._summaries[unit.path]
+    def summary(self, unit: Unit, sort: str, make: Callable[[Unit], Kept], meanwhile: Kept) -> Kept:
+        """What a file says to those around it, one summary of each `sort`, as `make` finds out.
+
+        `meanwhile` is the answer where that is just being found out.
+        """
+        known = self._summaries.setdefault(unit.path, {})
+        if sort not in known:
+            known[sort] = meanwhile
+            known[sort] = make(unit)
+        found: Kept = known[sort]
         return found
 
     def importing(self, unit: Unit) -> Iterator[Unit]:

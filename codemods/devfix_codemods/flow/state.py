@@ -175,8 +175,6 @@ def join_objects(first: Object, second: Object) -> Object:
         moved=first.moved or second.moved,
         attributes=attributes,
         born=first.born or second.born,
-        visited=first.visited | second.visited,
-        stale=first.stale or second.stale,
         managed=first.managed or second.managed,
     )
 

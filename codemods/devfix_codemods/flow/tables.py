@@ -315,19 +315,6 @@ def canonical(qualified: str) -> str:
     return _REEXPORTS.get(qualified, qualified)
 
 
-_TEXT_WORDS = frozenset(
-    "caption captions text texts prompt prompts sentence sentences name names path paths file files filename "
-    "filenames url urls word words string strings str question questions answer answers title titles info meta "
-    "metadata metas uid uids uuid key keys comment comments description descriptions transcript transcripts dict dicts "
-    "kwargs extras record records json annotation annotations".split()
-)
-
-
-def sounds_like_text(name: str) -> bool:
-    """Whether a batch element called `name` is likely a list of strings: a reason to leave it alone, never to act."""
-    return any(part in _TEXT_WORDS for part in name.lower().strip("_").split("_"))
-
-
 RECURRENT_MODULES = frozenset(f"torch.nn.{name}" for name in ("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"))
 """Modules that take a state, or a tuple of states, after their input."""
 
@@ -373,15 +360,6 @@ def sounds_like_length(name: str) -> bool:
     """Whether a name speaks of sequence lengths, which packing needs on the host."""
     return any(part in _LENGTH_WORDS or part.endswith("lens") for part in name.lower().strip("_").split("_"))
 
-
-MODULE_DICT_ATTRIBUTES = frozenset(
-    "T_destination add_module append apply buffers bfloat16 call_super_init children clear compile cpu cuda double "
-    "dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half insert ipu "
-    "items keys load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters "
-    "pop register_buffer register_module register_parameter requires_grad_ set_extra_state set_submodule share_memory "
-    "state_dict to to_empty train training type update values xpu zero_grad".split()
-)
-"""Names that a `ModuleDict` refuses as keys: it has attributes of these names."""
 
 METRICS_OF_LISTS = (
     "Retrieval",

@@ -161,27 +161,14 @@ def with_dimensions(value: Value) -> Value:
 class Object:
     """The state of one object: where it lives now, who moved it there, what its attributes hold.
 
-    `visited` are all places that it was ever moved to. `stale` are the modules that were attached on the host since the
-    last move. `managed` says that a framework has taken over its placement.
+    `managed` says that a framework has taken over its placement.
     """
 
     place: Place = UNKNOWN
     moved: Origin | None = None
     attributes: dict[str, Value] = field(default_factory=dict)
     born: Origin | None = None
-    visited: frozenset[Place] = frozenset()
-    stale: tuple["Attached", ...] = ()
     managed: bool = False
-
-
-@record
-class Attached:
-    """A module put on the host into an object that had been moved before."""
-
-    statement: ast.stmt
-    parent: ast.expr
-    attribute: str
-    child: Value
 
 
 def join_values(first: Value, second: Value) -> Value:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from devfix_codemods.ir.nodes import Class, Definition
 
 BUILTINS = frozenset(dir(builtins))
+REGISTERING = frozenset({"register_buffer", "register_parameter"})
+"""Methods of modules that set attributes."""
 FILLING = frozenset({"append", "extend", "add", "insert", "appendleft", "update", "setdefault", "put"})
 """Methods that put what they get into a container."""
 
@@ -186,7 +188,17 @@ class Expressions:
             self.function.module.managed[made] = tuple(self.managers)
         if isinstance(one.func, ast.Attribute) and one.func.attr in FILLING and len(args) > 1:
             self._filled(one.func.attr, callee.args[0] if callee.args else callee, args[1:])
+        self._registered(made)
         return made
+
+    def _registered(self, call: Node) -> None:
+        """`self.register_buffer("x", value)` sets an attribute as well."""
+        callee, owner = call.args[0], self.function.owner
+        named = call.args[1] if len(call.args) > 1 else None
+        if owner is None or named is None or callee.extra not in REGISTERING or named.op is not Op.CONST:
+            return
+        if callee.args and callee.args[0] is self.function.self_node and isinstance(named.extra, str):
+            owner.stored.add(named.extra)
 
     def _filled(self, method: str, base: Node, values: list[Node]) -> None:
         for value in values[-1:] if method in {"insert", "setdefault"} else values[:1]:

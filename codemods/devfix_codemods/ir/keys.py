@@ -46,6 +46,11 @@ def _answers_again(call: Node, called: str) -> bool:
     return short and not called.rpartition(".")[2].startswith(("rand", "next", "input", "iter"))
 
 
+def resolved(node: Node) -> Node:
+    """What a name of the module stands for at its end; any other value as it is."""
+    return node.function.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node
+
+
 def names(node: Node) -> tuple[str, ...]:
     """The qualified names that a value may have: one of an import, several where `try` chooses between two."""
     base = node

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from devfix_codemods.ir.expressions import Expressions, item_key, unkeyed
 from devfix_codemods.ir.guards import joined
+from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.nodes import (
     ALWAYS,
     Class,
@@ -13,6 +14,7 @@ from devfix_codemods.ir.nodes import (
     Function,
     Guard,
     Key,
+    Literal,
     Module,
     Node,
     Op,
@@ -42,6 +44,11 @@ def lower(tree: ast.Module) -> Module:
             _open_globals(top)
         pending += one.inner
     return module
+
+
+def _as_set(flag: Node) -> Literal:
+    """What holds of a flag in the first turn of a loop, as it was set before."""
+    return key(flag), flag.args[0].extra is True
 
 
 def _open_globals(top: Function) -> None:
@@ -211,10 +218,12 @@ class Lowering(Expressions):
         end = self._branch(one.body, self.environment, inside)
         breaks, turns = self._loops.pop()
         every = [*([end] if end else ()), *breaks, *turns]
+        first = frozenset(_as_set(phi) for phi in phis.values() if isinstance(phi.args[0].extra, bool))
         for name, phi in phis.items():
             ends = [(e, g) for e, g in every if e.get(name, phi) is not phi]
             phi.args = (*phi.args, *(e[name] for e, _ in ends))
-            phi.extra = (*phi.extra, *(g for _, g in ends))  # type: ignore[misc]
+            before = joined(guard, frozenset(one for one in first if one[0] != key(phi)))
+            phi.extra = (before, *(g for _, g in ends))
         for e, _ in every:
             for name, node in e.items():
                 header.setdefault(name, node)  # bound inside, read behind

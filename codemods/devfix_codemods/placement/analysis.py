@@ -7,6 +7,7 @@ from functools import cached_property
 
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.ir.nodes import forget
+from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import is_for_tests_or_data
@@ -14,6 +15,7 @@ from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict, ends
 from devfix_codemods.placement.strengths import STRENGTHS
+from devfix_codemods.placement.witnesses import witnessed
 from devfix_codemods.source import Source as File
 
 
@@ -78,6 +80,10 @@ class Analysis:
             found = self._ends[birth] = [one for one in ends(self.graph, birth) if _is_told(one)]
         return found
 
+    def is_plain(self, parameter: Node) -> bool:
+        """Whether callers in other files give a parameter what is surely no tensor."""
+        return is_plain(self.constraints.births, parameter)
+
     def forget(self) -> None:
         """Let go of all values, which hold one another. Nothing may be asked any more."""
         births = self.constraints.births
@@ -95,11 +101,15 @@ class Analysis:
         if birth.birth is Birth.READER and any(_is_chosen(one) or one.birth is Birth.LOADER for one in sources):
             return None
         found = self.ends(birth)
-        elsewhere = [one for one in found if not _is_host(one)]
+        elsewhere = [one for one in found if not _is_host(one) and not self._ends_where_read(one)]
         if self._is_read_as_it_is(birth):  # so what it meets is on the host as well, unless the code moves that
             elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
+        if any(one.end.birth is Birth.READER for one in found):  # numpy reads what is picked: so a caller is there
+            elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
         if birth.birth is Birth.READER:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
+        if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
+            return witnessed(elsewhere)
         return elsewhere[0] if elsewhere else None
 
     def _is_read_as_it_is(self, birth: Source) -> bool:
@@ -107,6 +117,23 @@ class Analysis:
         return birth.birth is not Birth.READER and any(
             one.birth is Birth.READER and one.under <= birth.guard for one in self.graph.sources[birth.node]
         )
+
+    def _ends_where_read(self, conflict: Conflict) -> bool:
+        """Whether the path leads by what a caller gives, of which numpy reads a part as it is: it is on the host."""
+        on_the_way = (_whole(conflict.end.node), *(step.node for step in conflict.path))
+        return conflict.birth.birth is not Birth.READER and any(
+            one.guard <= conflict.guard for node in on_the_way for one in self._read_parts.get(node, ())
+        )
+
+    @cached_property
+    def _read_parts(self) -> dict[Node, list[Source]]:
+        """What numpy reads of the parameters."""
+        found: dict[Node, list[Source]] = {}
+        for node, sources in self.graph.sources.items():
+            base = _whole(node)
+            if base.op is Op.PARAM and base is not node:
+                found.setdefault(base, []).extend(one for one in sources if one.birth is Birth.READER)
+        return found
 
     def _weighed(self, conflict: Conflict) -> Conflict:
         """The conflict of a reader, which proves less in files of tests and of data."""
@@ -143,6 +170,12 @@ MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
 LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant"})
 """Modules that are misplaced themselves, as the code around them says."""
+
+
+def _whole(part: Node) -> Node:
+    while part.op is Op.ITEM:
+        part = part.args[0]
+    return part
 
 
 def _is_chosen(source: Source) -> bool:

@@ -1,9 +1,9 @@
-"""What calls are given, by keyword and otherwise."""
+"""What calls are given, by keyword and otherwise, and what parameters are where a call says nothing."""
 
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.keys import name, resolved
 
-_PLACING = frozenset({"device", "**", "out"})
+_PLACING = frozenset({"device", "out"})
 
 
 def keyword(call: Node, word: str) -> Node | None:
@@ -15,7 +15,29 @@ def keyword(call: Node, word: str) -> Node | None:
 
 def has_device(call: Node) -> bool:
     """Whether a call says on which device its result is."""
-    return isinstance(call.extra, tuple) and not _PLACING.isdisjoint(call.extra)
+    words = call.extra if isinstance(call.extra, tuple) else ()
+    given = zip(words, call.args[1:])
+    return any(word in _PLACING or (word == "**" and not _leaves_place(resolved(one))) for word, one in given)
+
+
+def _leaves_place(options: Node) -> bool:
+    """Whether a display of keywords says nothing of a device."""
+    return (
+        options.op is Op.MAPPING
+        and isinstance(options.extra, tuple)
+        and all(isinstance(one, str) and one not in _PLACING for one in options.extra)
+    )
+
+
+def is_none(node: Node) -> bool:
+    """Whether a value is the constant None."""
+    return node.op is Op.CONST and node.extra is None
+
+
+def is_optional(node: Node) -> bool:
+    """Whether a value is a parameter that a caller may leave out, so that it is None."""
+    default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
+    return default is not None and is_none(default)
 
 
 def calls_builtin(node: Node, *called: str) -> bool:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import bound
@@ -47,9 +48,43 @@ def wrapped_by_callers(births: "Births") -> set[Node]:
     }
 
 
+def is_plain(births: "Births", parameter: Node) -> bool:
+    """Whether a call in another file gives a parameter what is no tensor, or a class like this one expects that."""
+    function = parameter.function
+    called = _names(function)
+    last = min(called, key=len).rpartition(".")[2]
+    given = [call.arguments for named, call in births.outside.plain(last) if named in called]
+    if any(_parameter(one, function) == parameter.extra for arguments in given for one in arguments):
+        return True
+    twins = (one for one in births.module.functions if one is not function and _are_twins(one, function))
+    return any(_makes_tensor_of(twin.parameters.get(str(parameter.extra))) for twin in twins)
+
+
+def _are_twins(one: Function, other: Function) -> bool:
+    """Whether two classes have a method of that name, for callers that know no difference."""
+    own = one.owner is not None and other.owner is not None and one.name == other.name
+    return own and not one.name.startswith("__") and one.name != "forward"
+
+
+def _makes_tensor_of(parameter: Node | None) -> bool:
+    """`torch.tensor(rows)`: of numbers, as only what is no tensor has to be made one."""
+    return parameter is not None and any(
+        node.op is Op.CALL and node.args[1:2] == (parameter,) and name(node.args[0]) in _OF_NUMBERS
+        for node in parameter.function.nodes
+    )
+
+
+_OF_NUMBERS = frozenset({"torch.tensor", "torch.from_numpy", "torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
+
+
 def _calls(births: "Births", function: Function) -> list[Call]:
-    called = {qualified(function), qualified(function).removesuffix(".__init__")}
+    called = _names(function)
     return [call for named, call in births.outside.calls if named in called]
+
+
+def _names(function: Function) -> set[str]:
+    """What other files call a function by: `Net.fit`, and `Net` for `Net.__init__`."""
+    return {qualified(function), qualified(function).removesuffix(".__init__")}
 
 
 def _by_parameter(call: Call, function: Function) -> dict[str, str]:

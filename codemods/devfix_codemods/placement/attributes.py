@@ -9,6 +9,8 @@ from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.outside import Outside
 
+MOST_OPERANDS = 40
+
 
 class Attributes:
     """What one file does with the attributes of its objects."""
@@ -17,8 +19,8 @@ class Attributes:
         self._kinds = kinds
         self.reads: dict[Node, list[Node]] = defaultdict(list)
         """Each attribute, and where it is read."""
-        self.registered: set[Node] = set()
-        """Those that move with their modules, as buffers that are registered under a constant name do."""
+        self.registered: dict[Node, Class] = {}
+        """Those that move with their modules, and the class: buffers that are registered under a constant name."""
         self.asked: set[Node] = set()
         """Those that the program asks where they are, to compare it: it looks after them."""
         self.followed: set[Node] = set()
@@ -33,8 +35,8 @@ class Attributes:
         for node in module.nodes():
             if node.op is Op.ATTR and (field := self.field(node)) is not None:
                 self.reads[field].append(node)
-            elif node.op is Op.CALL and (field := self._registered(node)) is not None:
-                self.registered.add(field)
+            elif node.op is Op.CALL:
+                self.registered.update(self._registered(node))
         for node in module.nodes():
             if node.op is Op.COMPARE:
                 self.asked |= set(self._asked_in(node))
@@ -46,6 +48,17 @@ class Attributes:
         if owner is None or not owner.sets(str(read.extra)):
             return None
         return owner.field_of(str(read.extra))
+
+    def is_of_constructor(self, field: Node) -> bool:
+        """Whether the constructor alone says what an attribute holds."""
+        stored = self.stored.get(field, ())
+        return bool(stored) and all(one.function.name == "__init__" for one in stored)
+
+    def is_joined(self, field: Node, value: Node) -> bool:
+        """Whether what an attribute held is joined with something else: `torch.cat([self.t, x])`, `self.t + x`."""
+        rows = [value] if value.op is Op.OPERATION else value.args[1:] if value.op is Op.CALL else ()
+        given = {one for row in rows if row is value or row.op is Op.SEQUENCE for one in row.args}
+        return not given.isdisjoint(self.reads.get(field, ()))
 
     def is_plain(self, owner: Class, name: str) -> bool:
         """Whether what is stored under a name stays as it is: no property, and nothing that registers all tensors."""
@@ -64,13 +77,24 @@ class Attributes:
             for node in one.methods[name].nodes
         )
 
-    def _registered(self, call: Node) -> Node | None:
+    def meets_in_bases(self, owner: Class, name: str, outside: Outside) -> bool:
+        """Whether a method that a class has from another file computes with an attribute and what it is given."""
+        bases = [one for one in outside.lineage(owner) if one not in owner.lineage()]
+        return any(
+            node.op is Op.OPERATION and any(_is_own(one, name) for one in node.args) and _is_of_input(node)
+            for base in bases
+            for method in base.methods.values()
+            for node in method.nodes
+        )
+
+    def _registered(self, call: Node) -> Iterator[tuple[Node, Class]]:
         """`self.register_buffer("t", …)`, and what classes have of that sort."""
         if not _registers(call) or len(call.args) < 2 or call.args[1].op is not Op.CONST:
-            return None
+            return
         owner = self._kinds.class_of(call.args[0].args[0])
         name = str(call.args[1].extra)
-        return owner.field_of(name) if owner is not None and owner.sets(name) else None
+        if owner is not None and owner.sets(name):
+            yield owner.field_of(name), owner
 
     def _asked_in(self, comparison: Node) -> Iterator[Node]:
         for one in comparison.args:
@@ -88,6 +112,20 @@ class Attributes:
                 field = self.field(base)
                 if field is not None and not isinstance(node.statement, ast.Expr):
                     yield field
+
+
+def _is_own(node: Node, name: str) -> bool:
+    return node.op is Op.ATTR and node.extra == name and node.args[0] is node.function.self_node
+
+
+def _is_of_input(operation: Node) -> bool:
+    """Whether an operation has an operand that the method is given, or that is computed of one."""
+    pending = [operation]
+    for one in pending:  # grows by the operands of each
+        if one.op is Op.PARAM and one is not one.function.self_node:
+            return True
+        pending += one.args if one.op in {Op.OPERATION, Op.ITEM} and len(pending) < MOST_OPERANDS else ()
+    return False
 
 
 def _goes_over_all(node: Node) -> bool:

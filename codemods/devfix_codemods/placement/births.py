@@ -8,9 +8,11 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.alike import Alike
+from devfix_codemods.placement.anew import anew
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.around import around, wrapped_by_callers
 from devfix_codemods.placement.asked import host_tests
+from devfix_codemods.placement.attached import Attachment, attached
 from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
 from devfix_codemods.placement.calls import function_of
@@ -18,6 +20,7 @@ from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.elements import CALLER, Elements
+from devfix_codemods.placement.expecting import Expecting
 from devfix_codemods.placement.factories import ROWS, Factories, is_encoding
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.fitting import Fitting
@@ -30,15 +33,19 @@ from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.objects import Objects
+from devfix_codemods.placement.omitted import omitted
 from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.ownership import handed_over, owned
-from devfix_codemods.placement.places import CUDA, HOST, Place, Where
+from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.summaries import Wanted
+from devfix_codemods.placement.sums import sums
 from devfix_codemods.placement.targets import Targets, is_typed_cuda
 from devfix_codemods.placement.unread import unread
+from devfix_codemods.placement.unregistered import Holder, unregistered
+from devfix_codemods.placement.whole import kept_on_host, whole_products
 
 
 class Births:
@@ -47,6 +54,7 @@ class Births:
     keyword = staticmethod(keyword)
     has_device = staticmethod(has_device)
     is_encoding = staticmethod(is_encoding)
+    function_of = staticmethod(function_of)
 
     def __init__(
         self,
@@ -70,12 +78,18 @@ class Births:
         self.wrapped = wrapped_by_callers(self)
         self.wanted: dict[tuple[Node, Node], Wanted] = {}
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
+        self.attached: dict[Node, Attachment] = {}
+        """Modules that were put into one which was moved before."""
+        self.unregistered: dict[Node, Holder] = {}
+        """Modules that are kept in plain containers, one of each."""
         self.hosted = hosted(module, kinds, calls)
+        self.whole_products = whole_products(module)
         self.owned = owned(module, kinds, calls)
         self.defaults = Defaults(module, kinds, path)
         self.attributes = Attributes(module, kinds)
         # All parts are attributes, so that the analysis finds them when it lets go of all values.
         self._roots = Roots(module, kinds)
+        self.expecting = Expecting(module, kinds, self._roots)
         self._targets = Targets(kinds, undone)
         self._moves = Moves(kinds, graph, calls, self._targets, self._roots, outside)
         handed = handed_over(module, kinds)
@@ -115,6 +129,7 @@ class Births:
         self.host_arguments = self._operands.on_host
         self.unmoved_arguments = self._operands.unmoved
         self.is_of_batch = self._elements.is_of_batch
+        self.refills = self._elements.refills
         self.beside_moved = self._elements.beside_moved
 
     def all(self) -> None:
@@ -136,18 +151,20 @@ class Births:
         self._moves.by_functions()
         self.objects.all()
         self._modules.wrappers()
+        self.attached = attached(self, self._modules.parts)
+        self.unregistered = unregistered(self, self._modules.parts)
         flags(self)
         self._readers.all()
         self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
         Fitting(self).all()
+        omitted(self)
+        anew(self)
+        sums(self)
         unread(self)
         Alike(self).all()
         around(self)
-
-    def function_of(self, node: Node) -> Function | None:
-        """The function of this file that a value is."""
-        return function_of(node, self.module)
+        kept_on_host(self)
 
     # Calls
 
@@ -246,7 +263,7 @@ class Births:
             elif parameter not in self.mapped and self._may_be_tensor(parameter):
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
-                link = "forward-input" if is_input else "parameter"
+                link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")
                 if function not in self.hosted and not self.defaults.is_test:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
@@ -261,6 +278,8 @@ class Births:
     def _may_be_tensor(self, parameter: Node) -> bool:
         if parameter in self.callees or str(parameter.extra).startswith("*"):
             return False
+        if parameter.op is Op.PARAM and self.kinds.of(parameter) is None and sounds_like_device(str(parameter.extra)):
+            return False
         return self.kinds.of(parameter) in {None, Kind.TENSOR}
 
     # What families say
@@ -269,10 +288,6 @@ class Births:
         """A module that came with one which is moved."""
         if not self.defaults.managed and not self.graph.sources.get(node):
             self.graph.add(Source(node, HOST, Birth.MODULE, ("unpacked-beside-moved",)))
-
-    def made_on_host(self, node: Node) -> None:
-        """A tensor that something makes which is told no device."""
-        self.graph.add(Source(node, HOST, Birth.FACTORY, ("built-by-unknown",)))
 
     def was_elsewhere(self, node: Node) -> None:
         """What the program copies to the host was not there. Only readers of numpy believe that."""

@@ -1,8 +1,8 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.ir.keys import names, resolved
+from devfix_codemods.placement.arguments import calls_builtin, keyword
 
 
 def local_calls(module: Module) -> dict[Node, Function]:
@@ -10,7 +10,7 @@ def local_calls(module: Module) -> dict[Node, Function]:
     instances = _instances(module)
     found: dict[Node, Function] = {}
     for node in module.nodes():
-        if node.op is Op.CALL and (called := _called(node.args[0], module, instances)) is not None:
+        if node.op is Op.CALL and (called := _called(node.args[0], instances)) is not None:
             found[node] = called
     return found
 
@@ -23,7 +23,7 @@ def _instances(module: Module) -> dict[Node, Class]:
         if itself is not None and function.owner is not None:
             found[itself] = function.owner
     for node in module.nodes():
-        if node.op is Op.CALL and (made := _class(node.args[0], module)) is not None:
+        if node.op is Op.CALL and (made := _class(node.args[0])) is not None:
             found[node] = made
     for function in module.functions:
         for store in function.stores:
@@ -34,45 +34,45 @@ def _instances(module: Module) -> dict[Node, Class]:
     return found
 
 
-def _class(callee: Node, module: Module) -> Class | None:
-    callee = _resolved(callee, module)
+def _class(callee: Node) -> Class | None:
+    callee = resolved(callee)
     return callee.extra if callee.op is Op.CLASS and isinstance(callee.extra, Class) else None
 
 
-def _resolved(node: Node, module: Module) -> Node:
-    if node.op is Op.GLOBAL:
-        return module.top.finals.get(str(node.extra), node)
-    return node
-
-
-def function_of(node: Node, module: Module) -> Function | None:
+def function_of(node: Node) -> Function | None:
     """The function of this file that a value is."""
-    found = _resolved(node, module)
+    found = resolved(node)
     return found.extra if found.op is Op.FUNCTION and isinstance(found.extra, Function) else None
 
 
-def _called(callee: Node, module: Module, instances: dict[Node, Class]) -> Function | None:
-    if (function := function_of(callee, module)) is not None:
+def collate_function(loader: Node) -> Function | None:
+    """The function of this file that a loader is told to put its batches together with."""
+    given = keyword(loader, "collate_fn")
+    return function_of(given) if given is not None else None
+
+
+def _called(callee: Node, instances: dict[Node, Class]) -> Function | None:
+    if (function := function_of(callee)) is not None:
         return function
-    callee = _resolved(callee, module)
+    callee = resolved(callee)
     if callee.op is Op.CLASS and isinstance(callee.extra, Class):
         return method(callee.extra, "__init__")
     if (itself := instances.get(callee)) is not None and not any(names(one) for one in itself.bases):
         return method(itself, "__call__")
     if callee.op is Op.ATTR:
-        owner = _object(callee.args[0], module, instances)
+        owner = _object(callee.args[0], instances)
         if owner is not None:
             return method(owner, str(callee.extra))
     return None
 
 
-def _object(node: Node, module: Module, instances: dict[Node, Class], depth: int = 0) -> Class | None:
-    node = _resolved(node, module)
+def _object(node: Node, instances: dict[Node, Class], depth: int = 0) -> Class | None:
+    node = resolved(node)
     found = instances.get(node)
     if found is not None:
         return found
     if depth < DEEPEST and node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in _GIVING_ITSELF:
-        return _object(node.args[0].args[0], module, instances, depth + 1)  # `net = net.cuda()`, of a global
+        return _object(node.args[0].args[0], instances, depth + 1)  # `net = net.cuda()`, of a global
     if node.op in {Op.PHI, Op.AFTER}:
         return next((one for one in map(instances.get, node.args) if one is not None), None)
     if node.op is Op.ATTR:

@@ -6,7 +6,8 @@ from functools import cached_property
 
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.arguments import calls_builtin, keyword
+from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.calls import collate_function
 from devfix_codemods.placement.outside import Outside
 
 
@@ -36,18 +37,11 @@ class Collations:
 
 def _collate_functions(module: Module) -> Iterator[Function]:
     """What is called so, the call of a class that is, and what a loader gets as its `collate_fn`."""
-    given = {_given(node) for node in module.nodes() if node.op is Op.CALL}
+    given = {collate_function(node) for node in module.nodes() if node.op is Op.CALL}
     for one in module.functions:
         called = one.owner is not None and one.name == "__call__" and _COLLATES.search(one.owner.name)
         if called or one in given or _COLLATES.search(one.name):
             yield one
-
-
-def _given(call: Node) -> object:
-    found = keyword(call, "collate_fn")
-    if found is not None and found.op is Op.GLOBAL:
-        found = call.function.module.top.finals.get(str(found.extra))
-    return found.extra if found is not None and found.op is Op.FUNCTION else None
 
 
 def _count(part: Node) -> int:

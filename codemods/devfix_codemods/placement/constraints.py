@@ -22,6 +22,7 @@ from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
+from devfix_codemods.placement.unpacked import returned_at
 
 _PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
@@ -45,7 +46,7 @@ class Constraints:
         for function in module.functions:
             for node in list(function.nodes):
                 handler = _HANDLERS.get(node.op)
-                if handler is not None:
+                if handler is not None and node not in self.births.whole_products:
                     handler(self, node)
             self._stores(function)
             self._returns(function)
@@ -90,7 +91,17 @@ class Constraints:
 
     def _part(self, node: Node) -> None:
         base = node.args[0]
-        if not self.may_live(base) or self.births.is_of_batch(node):
+        if not self.may_live(base):
+            return
+        if self.births.is_of_batch(node):
+            for value in self.births.refills(node):
+                self.graph.flows(value, node, "element", node.guard)
+            return
+        called = self.calls.get(base)
+        if called is not None and (values := returned_at(node, called)) is not None:
+            for value, guard in values:
+                if self.may_live(value):
+                    self.graph.flows(value, node, "call", guard, -base.index - 1)
             return
         if self.kinds.of(base) is Kind.TENSOR:
             if not self.dimensions.is_element(node):
@@ -109,7 +120,11 @@ class Constraints:
         owner = self.births.class_of(base)
         if owner is not None and not self.births.is_encoding(base):
             if owner.sets(str(node.extra)) and not self._is_constructing(node, owner):
-                self.graph.same(owner.field_of(str(node.extra)), node, "field", node.guard)
+                field = owner.field_of(str(node.extra))
+                once = self.births.attributes.is_of_constructor(field) or self._stays(field)
+                steady = once and self.kinds.of(node) is Kind.TENSOR
+                link = "field-of-constructor" if steady else "field"
+                self.graph.same(field, node, link, node.guard)
             return
         if node in self.births.callees or name(node) is not None:
             return
@@ -179,27 +194,32 @@ class Constraints:
             if not self._is_kept(owner, attribute, function):
                 continue
             others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
-            link = "field-rewritten" if others else "certain"
+            link = "field-rewritten" if others and not self._stays(field) else "certain"
             if self.carried.holds(owner, attribute):
                 link = "field-carried"
             self.graph.flows(value, field, link, value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
 
+    def _stays(self, field: Node) -> bool:
+        """Whether an attribute is on the host whatever method sets it: each makes it there, or adds to what it held."""
+        stored = self.births.attributes.stored.get(field, ())
+        return bool(stored) and all(
+            any(one.place.where is Where.HOST for one in self.graph.sources.get(value, ()))
+            or self.births.attributes.is_joined(field, value)
+            for value in stored
+        )
+
     def _is_kept(self, owner: Class, attribute: str, function: Function) -> bool:
         """Whether what a method leaves in an attribute stays there as it is: a buffer that is set up moves."""
         attributes = self.births.attributes
         if not attributes.is_plain(owner, attribute):
             return False
-        field = owner.field_of(attribute)
-        if field not in attributes.registered:
-            return True
-        self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
-        return function.name != "__init__"
+        return function.name != "__init__" or owner.field_of(attribute) not in attributes.registered
 
     def _attribute_of_module(self, base: Node, value: Node) -> None:
         if self.kinds.is_module(base) and self.kinds.is_module(value):
-            self.graph.meets(value, base, "part", value.guard)
+            self.graph.only_from(base, value, "part", value.guard)  # what is put into it later stays behind
 
     def _returns(self, function: Function) -> None:
         """What a function gives on one path lives where it is on the others."""
@@ -219,7 +239,7 @@ class Constraints:
     def _operands(self, node: Node, operands: tuple[Node, ...], link: str, *, scalars: bool) -> None:
         link = "operation-in-assertion" if link == "operation" and is_asserted(node) else link
         for one in operands:
-            if self.may_live(one):
+            if self.may_live(one) and not is_no_tensor(one, node.guard):
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
                 own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
@@ -230,7 +250,7 @@ class Constraints:
         return link == "operation" and self.kinds.of(node) is None and node.op in {Op.ATTR, Op.PARAM, Op.ITEM}
 
     def _operation(self, node: Node) -> None:
-        live = tuple(one for one in node.args if self.may_live(one))
+        live = tuple(one for one in node.args if self.may_live(one) and not is_no_tensor(one, node.guard))
         if len(live) == 1:
             self.graph.same(live[0], node, "certain", node.guard)
             return
@@ -383,7 +403,10 @@ class Constraints:
 
     def _strength_of_method(self, node: Node, owner: Class | None) -> str:
         """How surely a method computes with the parameters of its module: of one that nothing defines here, less."""
-        if node.args[0].extra in libraries.COMPUTING:
+        callee = node.args[0]
+        if callee.extra in _OF_METRICS and self.kinds.is_metric(callee.args[0]):
+            return "metric-call"
+        if callee.extra in libraries.COMPUTING or (callee.extra == "update" and self.births.is_read(callee.args[0])):
             return "module-call"
         unread = owner is not None and owner.methods and method(owner, str(node.args[0].extra)) is None
         return self._strength_of_call(node, "method-out-of-sight" if unread else "module-method")
@@ -409,6 +432,7 @@ class Constraints:
         if self.kinds.is_module(callee):
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
             link = "loss-call" if self.kinds.losses_of(callee) else link
+            link = "metric-call" if self.kinds.is_metric(callee) else link
             if self.kinds.is_recurrent(callee):
                 link, states = "operation", _states(node)
                 self._operands(node, states, "recurrent-state", scalars=False)
@@ -419,7 +443,8 @@ class Constraints:
             if scatters == "always":
                 return
             link = "maybe-scattered" if scatters == "maybe" else link
-            given = tuple(one for one in given if one not in self._gone_through(node))
+            gone_through = self._gone_through(node)
+            given = tuple(one for one in given if one not in gone_through)
         else:
             by_module = callee.op is Op.ATTR and self._is_part_of_module(callee)
             link = self._strength_of_call(node, "module-call-by-use" if by_module else "unknown-call")
@@ -433,8 +458,9 @@ class Constraints:
 
     def _shares_nothing(self, callee: Node) -> bool:
         """Whether a callee is a loss without tensors, and nothing says by a move where its losses are computed."""
-        moved = any(self.births.moves_of(one) for one in (callee, *self.births.roots(callee)))
-        return self.kinds.is_bare_loss(callee) and not moved
+        return self.kinds.is_bare_loss(callee) and not any(
+            self.births.moves_of(one) for one in (callee, *self.births.roots(callee))
+        )
 
     def _gone_through(self, call: Node) -> set[Node]:
         """The arguments of a module of which its `forward`, as far as it is read, takes but the elements: lists."""
@@ -476,9 +502,14 @@ _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
 _COPYING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.sorted", "collections.OrderedDict"})
 """What gives the elements of what it gets."""
 
-_GIVING_ITSELF = frozenset({"eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"})
+_GIVING_ITSELF = frozenset({"clone", "eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"})
 """Methods of modules that give the module back."""
-_KEEPING = frozenset({"load_state_dict", "type", "register_buffer", "add_module", "register_forward_hook"})
+_OF_METRICS = frozenset({"update", "forward"})
+"""Methods of metrics that take values as they are, and fail where these are elsewhere."""
+_KEEPING = frozenset(
+    {"load_state_dict", "type", "register_buffer", "add_module", "register_module", "register_forward_hook"}
+    | {"append", "extend", "insert"}
+)
 """Methods of modules that compute nothing."""
 _NO_FLOW = frozenset(
     {Effect.READ, Effect.ARRAY, Effect.OTHER, Effect.MODULE, Effect.FACTORY, Effect.HOST, Effect.LOAD, Effect.SYNC}

@@ -1,5 +1,6 @@
 """Elements: the parts of the batches that loaders give, which are born on the host unless something has placed them."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -130,6 +131,12 @@ class Elements:
         for store in self._refilling:
             found.setdefault(store.base, set()).add(store.key)
         return found
+
+    def refills(self, node: Node) -> Iterator[Node]:
+        """The moved values that a part of a batch may be, as the program has put them there before."""
+        for store in self._refilling if node.op is Op.ITEM else ():
+            if store.base is node.args[0] and store.value.index < node.index and store.key in {None, node.extra}:
+                yield store.value
 
     def _is_refilled(self, node: Node) -> bool:
         """Whether a batch, or what it is a part of, is given moved values under its own keys."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from devfix_codemods.catalogue import canonical, effect, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -38,11 +38,13 @@ class Escapes:
 
     def all(self) -> None:
         for node, sources in list(self._graph.sources.items()):
-            if any(one.birth is Birth.MODULE for one in sources):
+            if node not in self._births.unregistered and any(one.birth is Birth.MODULE for one in sources):
                 self._weaken(node)
 
     def _weaken(self, module: Node) -> None:
         """A builder makes a module for each of its calls, of which others may move some."""
+        if self._births.moves_of(module):
+            self._take_along(module)
         left = [one for one in self._graph.edges.get(module, ()) if one.turn is Turn.UP and one.site < 0]
         ways = {one: self._escape(one.other, module) for one in left}
         link = self._escape(module, module, frozenset(one.other for one in left))
@@ -56,6 +58,15 @@ class Escapes:
             return
         self._graph.edges[module] = [
             one._replace(link=way, cost=COSTS[way]) if (way := ways.get(one)) is not None else one
+            for one in self._graph.edges[module]
+        ]
+
+    def _take_along(self, module: Node) -> None:
+        """A move of a container moves its elements, also for the names that these have of their own."""
+        self._graph.edges[module] = [
+            one._replace(link="moved-elsewhere", cost=COSTS["moved-elsewhere"])
+            if one.turn is Turn.DOWN and one.link == "element"
+            else one
             for one in self._graph.edges[module]
         ]
 
@@ -89,8 +100,13 @@ class Escapes:
         if alias.op is Op.FIELD and alias.extra in self._moved_by_name:
             return True
         moves = births.moves_of(alias)
-        return any(alias is not module or one.function is not module.function for one in moves) or any(
-            births.is_moving_call(one) and one.args[0].op is Op.ATTR and one.args[0].args[0] is alias
+        return any(
+            alias is not module or one.function is not module.function or _moves_wrapper(one) for one in moves
+        ) or any(
+            births.is_moving_call(one)
+            and births.kinds.of(one) is not Kind.OPTIMIZER
+            and one.args[0].op is Op.ATTR
+            and one.args[0].args[0] is alias
             for one in self._users.get(alias, ())
         )
 
@@ -131,6 +147,12 @@ class Escapes:
         }
 
 
+def _moves_wrapper(move: Node) -> bool:
+    """`DataParallel(net).to(device)`, which moves `net`, by whatever name it is called."""
+    moved = move.args[0] if move.op is Op.AFTER or not move.args[0].args else move.args[0].args[0]
+    return moved.op is Op.CALL and any(effect(canonical(one)) is Effect.WRAP for one in names(moved.args[0]))
+
+
 def _takes_name(call: Node) -> bool:
     """`net = wrap(net)`"""
     match call.statement:
@@ -150,8 +172,11 @@ def _bases(node: Node) -> Iterator[Node]:
         yield node
 
 
-_READS = frozenset({"field", "global"})
-_KNOWN = rows.MODULE_ONLY | frozenset({"load_state_dict", "zero_grad", "apply", "eval", "forward", "load_weights"})
+_READS = frozenset({"field", "field-of-constructor", "global"})
+_KNOWN = rows.MODULE_ONLY | frozenset(
+    {"load_state_dict", "zero_grad", "apply", "eval", "forward", "load_weights", "update", "reset"}
+    | {"append", "extend", "insert", "add_module", "register_module"}
+)
 """Methods of modules that move nothing."""
 _SETTING = (
     "set_",

@@ -1,13 +1,16 @@
 """Evidence of what sort of thing values are, from calls: of functions and classes that are known, and of methods."""
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, libraries, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_metric_class, kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir.expressions import REGISTERING
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import is_none, keyword
+from devfix_codemods.placement.indices import compared, indices, slices_columns
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.kinds import Kinds
@@ -22,6 +25,8 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
         kinds.recurrent.append(call)
     if canonical(qualified) in rows.LOSSES:
         kinds.losses.append(call)
+    if is_metric_class(qualified):
+        kinds.metrics.append(call)
     _result(kinds, call, qualified)
     if qualified.startswith("torch."):
         _tensors(kinds, call, qualified)
@@ -42,6 +47,8 @@ def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
         kinds.say(call, Kind.MODULE, 3)
         if row is Effect.WRAP and len(call.args) > 1:
             kinds.say(call.args[1], Kind.MODULE)
+            if qualified.endswith("DataParallel"):  # which is for what has parameters
+                kinds.stateful.append(call.args[1])
     elif row is Effect.ARRAY:
         kinds.say(call, Kind.ARRAY)
     elif row is Effect.PASS and len(call.args) > 1:
@@ -65,15 +72,20 @@ def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
     if meets and len(call.args) > 2 and call.extra[1] is None:  # type: ignore[index]
         kinds.say(call.args[2], Kind.TENSOR)
     weight = keyword(call, "weight") if computes or row is Effect.MEET else None
-    if weight is not None and not (weight.op is Op.CONST and weight.extra is None):
+    if weight is not None and not is_none(weight):
         kinds.say(weight, Kind.TENSOR)
 
 
 def _sizes(kinds: "Kinds", call: Node) -> None:
     """What factories get are sizes and bounds: numbers, as far as nothing else is known of them."""
-    for one, word in zip(call.args[1:], call.extra if isinstance(call.extra, tuple) else ()):
-        if word is None and one.op in _NAMED:
+    words = call.extra if isinstance(call.extra, tuple) else ()
+    pending = [one for one, word in zip(call.args[1:], words) if word in _BOUNDS]
+    for one in pending:  # grows
+        if one.op in _NAMED:
             kinds.say(one, Kind.NUMBER, 1)
+        elif one.op is Op.OPERATION and kinds.of(one) in {None, Kind.NUMBER}:
+            kinds.say(one, Kind.NUMBER, 1)
+            pending += (each for each in one.args if each not in pending)  # what a number is computed of
 
 
 def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
@@ -83,6 +95,8 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     if owner is not None and method in owner.methods and call not in kinds.calls:
         return
     _receiver(kinds, call, base, method)
+    if method in REGISTERING and owner is not None and len(call.args) > 1 and owner.sets(str(call.args[1].extra)):
+        kinds.say(owner.field_of(str(call.args[1].extra)), Kind.TENSOR, 3)
     if method in libraries.MODULE_MAKERS and isinstance(base.extra, Class) and base.extra in kinds.module_classes:
         kinds.say(call, Kind.MODULE, 3)
         kinds.instances.setdefault(kinds.find(call), base.extra)
@@ -92,6 +106,30 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     device = keyword(call, "device")
     if device is not None:
         kinds.say(device, Kind.DEVICE, 2)
+
+
+def of_item(kinds: "Kinds", node: Node) -> None:
+    """What an index says of what is indexed, and what is indexed says of what is picked, and of masks."""
+    base = node.args[0]
+    columns = any(map(slices_columns, node.args[1:]))
+    if columns and base.op is Op.ITEM and base.args[0].op is Op.ITER:
+        kinds.say(base, Kind.TENSOR, 1)  # of what loaders give, only tensors are read by columns
+    if columns and base.op in UNKNOWN and any(kinds.of(one) is Kind.TENSOR for one in indices(node)):
+        kinds.say(base, Kind.TENSOR, 1)
+    found = kinds.of(base)
+    if found in {Kind.TENSOR, Kind.ARRAY}:
+        kinds.say(node, found, 2 if found is Kind.TENSOR else 1)
+    for index in indices(node) if found is Kind.TENSOR else ():
+        if (mask := compared(index)) is not None:
+            for one in (index, mask, *_computed_of_tensors(kinds, mask)):
+                kinds.say(one, Kind.TENSOR, 1)
+
+
+def _computed_of_tensors(kinds: "Kinds", mask: Node) -> Iterator[Node]:
+    """What is compared for a mask: the result of a call that gets tensors is no array."""
+    for one in mask.args[:1]:
+        if one.op is Op.CALL and any(kinds.of(each) is Kind.TENSOR for each in one.args[1:]):
+            yield one
 
 
 def gives_tensor(made: Node) -> bool:
@@ -115,7 +153,7 @@ def of_tokenizer(kinds: "Kinds", call: Node) -> None:
 def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     if method in _SELF_METHODS or (method == "type" and len(call.args) > 1):
         kinds.unify(call, base)
-    if method in rows.TENSOR_ONLY:
+    if method in rows.TENSOR_ONLY or (method == "size" and len(call.args) > 1):  # of arrays, it is no method
         kinds.say(base, Kind.TENSOR)
     if method == "eval" and _is_part_of_module(kinds, base):
         kinds.say(base, Kind.MODULE)
@@ -160,6 +198,8 @@ def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> No
         kinds.say(call, Kind.ARRAY, 2)
     elif row is not None and kinds.of(base) is Kind.TENSOR and method not in _SELF_METHODS:
         kinds.say(call, Kind.TENSOR)
+    elif method in {"astype", "reshape", "copy"} and kinds.of(base) is Kind.ARRAY:
+        kinds.say(call, Kind.ARRAY, 1)
 
 
 _TYPE = re.compile(r"(?:b?float|u?int|bool|half|double|complex)\d*")
@@ -170,6 +210,7 @@ _MAKING_TENSORS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Eff
 )
 _MAKING_MODULES = frozenset({Effect.MODULE, Effect.BARE, Effect.WRAP})
 _TAKING_TENSORS = frozenset({Effect.LIKE, Effect.MEET, Effect.SAME})
+_BOUNDS = frozenset({None, "start", "end", "step", "steps"})
 _NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
 """What says nothing of its kind by itself."""
 _KEYWORDS: dict[object, Kind] = {"device": Kind.DEVICE, "dtype": Kind.DTYPE}
@@ -178,3 +219,5 @@ _STATEFUL = frozenset({"parameters", "named_parameters", "state_dict", "load_sta
 _CASTS = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "detach", "clone"})
 _SELF_METHODS = _CASTS | {"eval", "train", "requires_grad_", "share_memory", "apply"}
 """Methods whose result is of the kind of their receiver."""
+UNKNOWN = frozenset({Op.PARAM, Op.ITEM, Op.CALL})
+"""What may be of any kind."""

@@ -6,21 +6,22 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import reads_key
+from devfix_codemods.placement.arguments import is_optional, reads_key
+from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.carried import is_thrown_away
+from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
+from devfix_codemods.placement.twins import Twins
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
-NEAR = 8
-"""How many statements apart twins may be."""
 MOST_JOINED = 4
 """How often what is joined may be joined again before it is moved."""
 
@@ -41,7 +42,8 @@ class Families:
     def all(self) -> None:
         for base, row in self._rows():
             self._row(base, row)
-        self._twins()
+        left_in_displays(self._births)
+        Twins(self._births, self._comes_from_outside).all()
         self._fields()
         self._twin_loops()
         Together(self._births).all()
@@ -87,11 +89,35 @@ class Families:
         moved = {one: moves for one, moves in moved.items() if one not in modules}
         for one in rest if moved else ():
             kind = self._kinds.of(one)
-            if kind in {None, Kind.TENSOR} and self._comes_from_outside(one) and not self._joins_moved(one):
+            if self._kinds.says_surely(one, Kind.NUMBER):
+                continue  # a function may get either, a number or a tensor
+            given = self._is_given_by_method(one)
+            comes = given or self._comes_from_outside(one)
+            if kind in {None, Kind.TENSOR} and comes and not self._joins_moved(one):
                 lonely = one.op is Op.PARAM and len(moved) == 1
-                self._births.beside_moved(one, base, "parameter-beside-moved" if lonely else "unpacked-beside-moved")
-                if kind is Kind.TENSOR:
+                link = "parameter-beside-moved" if lonely else "unpacked-beside-moved"
+                self._births.beside_moved(one, base, "given-beside-moved" if given else link)
+                if self._is_input(one):
+                    supports(self._graph, one, moved, "family-fed")
+                elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _is_input(self, node: Node) -> bool:
+        """Whether a module is called with a value: what else it gets is moved."""
+        calls = (one for one in self._users[node] if one.op is Op.CALL and node in one.args[1:2])
+        return any(self._takes_as_it_is(one.args[0]) for one in calls)
+
+    def _takes_as_it_is(self, callee: Node) -> bool:
+        """Whether a callee is a module that moves nothing of what it gets."""
+        if (
+            not self._kinds.is_module(callee)
+            or self._kinds.is_loss(callee)
+            or self._births.scatters(callee) is not None
+        ):
+            return False
+        owner = self._births.class_of(callee)
+        forward = method(owner, "forward") if owner is not None else None
+        return forward is None or not any(self._births.moves_of(one) for one in forward.parameters.values())
 
     def _is_moved_later(self, node: Node) -> bool:
         """`mask = (1 - x.float()).to(device)`: what is computed of a value is moved in its stead."""
@@ -115,6 +141,16 @@ class Families:
             return False
         return all(self._kinds.of(one) not in {Kind.TENSOR, Kind.MODULE, Kind.DEVICE} for one in node.args[1:])
 
+    def _is_given_by_method(self, node: Node) -> bool:
+        """Whether a value is unpacked of what a method gives that is not read, and gets no tensor."""
+        call = node.args[0] if node.op is Op.ITEM else node
+        if call.op is not Op.CALL or call.args[0].op is not Op.ATTR or names(call.args[0]):
+            return False
+        known = call in self._births.calls or method_effect(str(call.args[0].extra)) is not None
+        module = self._kinds.is_module(call.args[0]) or self._kinds.is_module(call.args[0].args[0])
+        plain = all(self._kinds.of(one) not in {Kind.TENSOR, Kind.MODULE, Kind.DEVICE} for one in call.args[1:])
+        return plain and not known and not module
+
     def _joins_moved(self, node: Node, depth: int = 0) -> bool:
         """Whether all that is done with a value is to join it with others to what is moved as a whole."""
         users = [one for one in self._users[node] if one is not node]
@@ -124,42 +160,6 @@ class Families:
 
     def _is_member(self, node: Node) -> bool:
         return node in self._births.used and not isinstance(node.syntax, ast.Starred) and node.op is not Op.CONST
-
-    # Twins
-
-    def _twins(self) -> None:
-        """Assignments near each other that differ in names and in the move alone."""
-        births = self._births
-        for function in self._module.functions:
-            if not any(births.is_move(node) and births.is_elsewhere(node) for node in function.nodes):
-                continue
-            values = {node.syntax: node for node in function.nodes if isinstance(node.syntax, ast.expr)}
-            for block in _blocks(function.syntax):
-                rows = [
-                    (at, one.value, _shape(one.value)) for at, one in enumerate(block) if isinstance(one, ast.Assign)
-                ]
-                for at, value, shape in rows:
-                    node = values.get(value)
-                    if (
-                        node is None
-                        or births.is_move(node)
-                        or births.moves_of(node)
-                        or not self._comes_from_outside(node)
-                        or self._kinds.of(node) not in {None, Kind.TENSOR}
-                    ):
-                        continue
-                    moved = {
-                        twin: [twin]
-                        for other, syntax, same in rows
-                        if abs(other - at) <= NEAR
-                        and same == shape
-                        and (twin := values.get(syntax)) is not None
-                        and births.is_move(twin)
-                        and births.is_elsewhere(twin)
-                    }
-                    if moved and isinstance(value, ast.Call | ast.Subscript):
-                        births.beside_moved(node, None)
-                        supports(self._graph, node, moved, "twin")
 
     def _twin_loops(self) -> None:
         """What one loop over a loader moves, others move that call it the same."""
@@ -212,11 +212,12 @@ class Families:
         for function in self._module.functions:
             calls = [one for one in function.nodes if one.op is Op.CALL and not is_thrown_away(one)]
             copied = [one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR and one.args[0].extra == "cpu"]
-            link = f"copied-{('one', 'two', 'many')[min(len(copied), 3) - 1]}" if copied else ""
+            count = f"copied-{('one', 'two', 'many')[min(len(copied), 3) - 1]}" if copied else ""
             for node in function.nodes if copied else ():
                 if any(one.birth is Birth.READER for one in self._graph.sources.get(node, ())):
                     near = min(copied, key=lambda each: abs(each.index - node.index))
                     self._births.was_elsewhere(near)
+                    link = "copied-beside" if near.statement is node.statement else count
                     self._graph.supports(node, near, link, node.guard)
 
     # Factories
@@ -231,15 +232,37 @@ class Families:
                 if "device" in str(one.extra)
                 and one not in births.used
                 and self._kinds.of(one) in {None, Kind.DEVICE, Kind.NUMBER}
+                and not is_optional(one)
             ]
             if len(told) != 1 or isinstance(function.syntax, ast.Lambda):
                 continue
-            for node in list(self._graph.sources):
-                made = any(one.birth in _MADE for one in self._graph.sources[node])
-                free = node not in births.exchanged and not births.moves_of(node)
-                if made and node.function is function and free:
+            made = [one for one in self._graph.sources if one.function is function and self._is_made(one)]
+            if any(self._is_handed_on(one) for one in made):
+                continue  # what it makes is for others to place, and what meets that as well
+            for node in made:
+                if node not in births.exchanged and not births.moves_of(node):
                     births.wanted_at(told[0])
                     self._graph.supports(node, told[0], "unused-device", node.guard)
+
+    def _is_made(self, node: Node) -> bool:
+        return any(one.birth in _TENSORS for one in self._graph.sources[node])
+
+    def _is_handed_on(self, made: Node) -> bool:
+        """Whether a call that is not read gets a value, or what holds it, or the value is filled part by part."""
+        users = list(self._users[made])
+        for one in users:  # grows
+            if one.op in _HOLDING:
+                users += (each for each in self._users[one] if each not in users)
+        itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
+        filled = any(store.base in itself for store in made.function.stores if not store.is_attribute)
+        return filled or any(
+            one.op is Op.CALL
+            and one not in self._births.calls
+            and not any(effect(canonical(each)) is not None for each in names(one.args[0]))
+            and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
+            and one.args[0] is not made
+            for one in users
+        )
 
     def _factories_together(self) -> None:
         """Factories of one function, some of which are told a device."""
@@ -255,6 +278,9 @@ class Families:
             beside = told.get(function)
             for one in members if beside else ():
                 supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
+
+
+_HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 
 
 def _is_measure(node: Node) -> bool:
@@ -291,35 +317,5 @@ def _callee(node: Node) -> str | None:
     return names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
 
 
-def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The blocks of a function, without those of functions inside."""
-    pending: list[ast.AST] = [tree]
-    for one in pending:  # grows
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(one, field, None)
-            if isinstance(block, list) and block:
-                yield block
-                pending += [each for each in block if not isinstance(each, _SCOPES)]
-        pending += getattr(one, "handlers", [])
-
-
-_MADE = frozenset({Birth.FACTORY, Birth.ARRAY, Birth.MODULE})
+_TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
-def _shape(value: ast.expr) -> str:
-    """An expression without its names, its texts, and the move at its end."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in {"to", "cuda"}:
-        value = value.func.value
-    return _without_names(value)
-
-
-def _without_names(node: ast.AST) -> str:
-    if isinstance(node, ast.Name):
-        return "_"
-    if isinstance(node, ast.Constant):
-        return type(node.value).__name__
-    if isinstance(node, ast.Attribute):
-        return f"{_without_names(node.value)}.{node.attr if isinstance(node.ctx, ast.Load) else '_'}"
-    return f"{type(node).__name__}({','.join(map(_without_names, ast.iter_child_nodes(node)))})"

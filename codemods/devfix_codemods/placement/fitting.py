@@ -33,11 +33,12 @@ class Fitting:
         for node, sources in list(graph.sources.items()):
             if not any(one.birth in _MADE and not one.scalar for one in sources) or node.op is not Op.CALL:
                 continue
-            fitted = self._dtype_of(node) or self._size_of(node)
+            typed = self._dtype_of(node)
+            fitted = typed or self._size_of(node)
             if fitted is None or is_index(fitted):  # what only picks may be on the host
                 continue
-            if not self._births.moves_of(node) and self._goes_on(node):
-                graph.supports(node, fitted, "fits", node.guard)
+            if not self._is_moved(node) and self._goes_on(node):
+                graph.supports(node, fitted, "fits" if typed is None else "fits-dtype", node.guard)
 
     # What it fits
 
@@ -68,9 +69,20 @@ class Fitting:
         return None
 
     def _tensor(self, node: Node) -> Node | None:
-        return node if self._kinds.of(node) is Kind.TENSOR else None
+        return node if self._kinds.of(node) is Kind.TENSOR or self._is_input(node) else None
+
+    def _is_input(self, node: Node) -> bool:
+        """Whether a module gets it, and nothing says that it is no tensor."""
+        function = node.function
+        own = node.op is Op.PARAM and function.name == "forward" and function.owner in self._kinds.module_classes
+        return own and node is not function.self_node and self._kinds.of(node) is None
 
     # Where it goes
+
+    def _is_moved(self, made: Node) -> bool:
+        """Whether a tensor is moved, or what is computed of it at once."""
+        computed = (one for one in self._users.get(made, ()) if one.op in {Op.COMPARE, Op.OPERATION})
+        return any(self._births.moves_of(one) for one in (made, *computed))
 
     def _goes_on(self, made: Node) -> bool:
         """Whether a tensor is given to a function or returned as one, and nothing on the way reads it on the host."""

@@ -45,7 +45,7 @@ def _prepares_data(owner: Class, kinds: Kinds) -> bool:
 def _run_by(collate: Node, module: Module, kinds: Kinds) -> set[Function]:
     """What a loader calls to make a batch of items: a function, or an object of a class of this file."""
     owner = kinds.class_of(collate)
-    called = function_of(collate, module) if owner is None else method(owner, "__call__")
+    called = function_of(collate) if owner is None else method(owner, "__call__")
     return {called} if called is not None else set()
 
 

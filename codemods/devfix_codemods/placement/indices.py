@@ -13,6 +13,13 @@ def indices(item: Node) -> Iterator[Node]:
         yield from one.args if one.op is Op.SEQUENCE and one.extra == "tuple" else (one,)
 
 
+def compared(index: Node) -> Node | None:
+    """`(x > 1).flatten()`: what tensors are indexed by is element-wise, where it is a comparison."""
+    while index.op is Op.CALL and index.args[0].op is Op.ATTR and len(index.args) == 1:
+        index = index.args[0].args[0]
+    return index if index.op is Op.COMPARE else None
+
+
 def is_item(index: Node) -> bool:
     """`drawn[0]`: often a 0-dim tensor, which indexes tensors in any place."""
     return index.op is Op.ITEM and isinstance(index.extra, int)

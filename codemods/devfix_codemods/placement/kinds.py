@@ -8,17 +8,17 @@ import ast
 import re
 from collections import defaultdict
 
-from devfix_codemods.catalogue import Kind, canonical, computes, is_module_class, kind
+from devfix_codemods.catalogue import Kind, canonical, computes, is_module_class, kind, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
-from devfix_codemods.placement.evidence import gives_tensor, of_api, of_method, of_tokenizer
-from devfix_codemods.placement.indices import slices_columns
+from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.naming import sounds_like_pipeline
 from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.same_class import made_by_one_class
 
 
 class Kinds:
@@ -40,7 +40,10 @@ class Kinds:
         self.rows: set[Node] = set()
         """Parameters that are annotated as containers of tensors, which count as tensors, but have no place to ask."""
         self.stateful: list[Node] = []
+        self.of_moved_classes: set[Node] = set()
+        """Modules of classes of which the program moves one: making them moves none."""
         self.losses: list[Node] = []
+        self.metrics: list[Node] = []
         self.recurrent: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one)}
         for function in module.functions:
@@ -53,6 +56,7 @@ class Kinds:
                 self._named_as(node, node.syntax.id)
         self._given_to_modules()
         self._moved_callables()
+        made_by_one_class(self)
         self.differentiable = differentiable(module, calls)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
         self._trained = {self.find(one) for one in callees}
@@ -126,6 +130,11 @@ class Kinds:
     def is_recurrent(self, node: Node) -> bool:
         """Whether a callee is a recurrent network of torch."""
         return self.find(node) in {self.find(one) for one in self.recurrent}
+
+    def is_metric(self, node: Node) -> bool:
+        """Whether a value is a metric of torchmetrics, or a parameter that gets one."""
+        made = {self.find(one) for one in self.metrics}
+        return any(self.find(one) in made for one in (node, *self.given.get(node, ())))
 
     def losses_of(self, node: Node) -> set[str]:
         """The losses of torch of which a value may be an object."""
@@ -238,7 +247,7 @@ class Kinds:
                 last = qualified.rpartition(".")[2]
                 if (
                     is_module_class(qualified)
-                    or last in {"Module", "PreTrainedModel"}
+                    or last in {"Module", *libraries.MODULE_CLASSES}
                     or qualified in rows.MODULE_BASES
                 ):
                     return True
@@ -263,7 +272,7 @@ class Kinds:
                 self.say(itself, Kind.MODULE, 4)
         for parameter, node in function.parameters.items():
             default = function.defaults.get(parameter)
-            if default is not None and not (default.op is Op.CONST and default.extra is None):
+            if default is not None and not is_none(default):
                 self.unify(node, default)
         for store in function.stores:
             if store.is_attribute and (one := self.object_class(store.base)) is not None:
@@ -307,7 +316,7 @@ class Kinds:
                 self.say(node, kind_, 1)
             return
         for one in node.args:
-            if one.op is Op.CONST and one.extra is None:
+            if is_none(one):
                 continue
             self.unify(node, one)
 
@@ -327,7 +336,7 @@ class Kinds:
             found = kind(qualified)
             if found in {Kind.DTYPE, Kind.NUMBER}:
                 self.say(node, found, 9)
-        if node.extra == "shape" and node.function.owner in self.module_classes and base.op in _UNKNOWN:
+        if node.extra == "shape" and node.function.owner in self.module_classes and base.op in UNKNOWN:
             self.say(base, Kind.TENSOR, 1)  # modules seldom get arrays
         if node.extra == "device":
             self.say(node, Kind.DEVICE)
@@ -347,19 +356,14 @@ class Kinds:
                 self.say(one, Kind.TENSOR)  # modules have these methods too, but nobody computes with modules
         if any(self.of(one) is Kind.TENSOR for one in node.args):
             self.say(node, Kind.TENSOR)
-        elif node.extra in _SHIFTS:
+        elif any(self.of(one) is Kind.ARRAY for one in node.args):
+            self.say(node, Kind.ARRAY, 1)
+        elif node.extra in _SHIFTS or all(self.of(one) is Kind.NUMBER for one in node.args):
             self.say(node, Kind.NUMBER, 1)
 
     def _compare(self, node: Node) -> None:
         element_wise = isinstance(node.extra, tuple) and not _IDENTITY.issuperset(node.extra)
         if element_wise and any(self.of(one) is Kind.TENSOR for one in node.args):
-            self.say(node, Kind.TENSOR)
-
-    def _item(self, node: Node) -> None:
-        base = node.args[0]
-        if base.op is Op.ITEM and base.args[0].op is Op.ITER and any(map(slices_columns, node.args[1:])):
-            self.say(base, Kind.TENSOR, 1)  # of what loaders give, only tensors are read by columns
-        if self.of(base) is Kind.TENSOR:
             self.say(node, Kind.TENSOR)
 
     def _sequence(self, node: Node) -> None:
@@ -372,8 +376,10 @@ class Kinds:
         self.say(node, Kind.MAPPING if node.extra == "dict" else Kind.SEQUENCE)
 
     def _iter(self, node: Node) -> None:
+        if calls_builtin(node.args[0], "range"):
+            self.say(node, Kind.NUMBER, 1)
         self._iterated(node.args[0])
-        self._item(node)
+        of_item(self, node)
 
     def _iterated(self, iterable: Node) -> None:
         if iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM} and _LOADER.search(str(iterable.extra)):
@@ -414,7 +420,7 @@ class Kinds:
             self.unify(parameter, argument)
             self.given[parameter].append(argument)
         for value, _ in called.returns:
-            if not (value.op is Op.CONST and value.extra is None) and not called.yields:
+            if not is_none(value) and not called.yields:
                 self.unify(node, value)
 
     def _call_of_module(self, call: Node) -> None:
@@ -423,7 +429,7 @@ class Kinds:
         forward = method_of(owner, "forward") if owner in self.module_classes and owner is not None else None
         if forward is not None:
             for argument, parameter in bound(call, forward):
-                if not (argument.op is Op.CONST and argument.extra is None):
+                if not is_none(argument):
                     self.unify(parameter, argument)
             if any(self.of(value) is Kind.TENSOR for value, _ in forward.returns):
                 self.say(call, Kind.TENSOR)
@@ -491,7 +497,6 @@ _LOSS_FUNCTIONS = frozenset(
 )
 _IDENTITY = frozenset({"Is", "IsNot", "In", "NotIn"})
 """Comparisons that give one truth value, whatever they compare."""
-_UNKNOWN = frozenset({Op.PARAM, Op.ITEM, Op.CALL})
 _HOLDING = frozenset({Kind.SEQUENCE, Kind.MAPPING})
 _CASTS_OF_TENSORS = frozenset({"to", "cuda", "float", "half", "double", "bfloat16"})
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
@@ -522,7 +527,7 @@ _HANDLERS = {
     Op.AFTER: Kinds._after,
     Op.OPERATION: Kinds._operation,
     Op.COMPARE: Kinds._compare,
-    Op.ITEM: Kinds._item,
+    Op.ITEM: of_item,
     Op.ITER: Kinds._iter,
     Op.SEQUENCE: Kinds._sequence,
     Op.MAPPING: Kinds._mapping,

@@ -9,7 +9,9 @@ from devfix_codemods.catalogue import Kind, canonical, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
 from devfix_codemods.ir import Function, Guard, Node, Op
-from devfix_codemods.ir.keys import key, name
+from devfix_codemods.ir.keys import key, name, resolved
+from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.calls import collate_function
 from devfix_codemods.placement.collations import Collations
 from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.places import Where, place_of
@@ -43,12 +45,6 @@ class Loaders:
         """The calls that make a loader, in this file."""
         return (one for one in self._made if one is iterable or self._kinds.find(one) is self._kinds.find(iterable))
 
-    def collate(self, loader: Node) -> Function | None:
-        """The function that puts the batches of a loader together, where it is read."""
-        given = self._births.keyword(loader, "collate_fn")
-        given = self._resolved(given) if given is not None else None
-        return given.extra if given is not None and isinstance(given.extra, Function) else None
-
     @cached_property
     def _made(self) -> list[Node]:
         return [
@@ -58,7 +54,7 @@ class Loaders:
         ]
 
     def _places(self, loader: Node) -> bool:
-        collate = self.collate(loader)
+        collate = collate_function(loader)
         if collate is not None and self._moves(collate):
             return True
         keywords = loader.extra if isinstance(loader.extra, tuple) else ()
@@ -67,7 +63,7 @@ class Loaders:
 
     def _is_placed(self, data: Node, depth: int = 0) -> bool:
         """Whether a dataset, or what it is made of, is on a device."""
-        data = self._resolved(data)
+        data = resolved(data)
         if depth > 6:
             return False
         if data.op in {Op.PHI, Op.AFTER, Op.ITEM, Op.SEQUENCE}:
@@ -85,9 +81,6 @@ class Loaders:
             return True
         passes = (name(data.args[0]) or "").startswith("torch.utils.data.")
         return passes and any(self._is_placed(one, depth + 1) for one in data.args[1:])
-
-    def _resolved(self, node: Node) -> Node:
-        return self._births.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node
 
     def _moves(self, function: Function) -> bool:
         """Whether a function moves something to a device, or makes it there."""
@@ -121,9 +114,7 @@ class Loaders:
     def may_be_none(self, part: Node) -> bool:
         """Whether a collate function gives None for a part of a batch, on some path."""
         return any(
-            each.op is Op.CONST and each.extra is None
-            for one in self._collated(part)
-            for each in (one, *(one.args if one.op is Op.PHI else ()))
+            is_none(each) for one in self._collated(part) for each in (one, *(one.args if one.op is Op.PHI else ()))
         )
 
     def _collated(self, part: Node) -> Iterator[Node]:
@@ -131,7 +122,7 @@ class Loaders:
         if part.op is not Op.ITEM or part.args[0].op is not Op.ITER:
             return
         for loader in self.calls_of(part.args[0].args[0]):
-            collate = self.collate(loader)
+            collate = collate_function(loader)
             for value, _ in collate.returns if collate is not None else ():
                 if value.op is Op.SEQUENCE and isinstance(part.extra, int) and part.extra < len(value.args):
                     yield value.args[part.extra]

@@ -1,6 +1,6 @@
 """Modules: which are born on the host, how surely they hold tensors, and what is known of them."""
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -37,12 +37,14 @@ class Modules:
         self._owned = owned
         self._handed = handed
         self._parallel: list[Node] = []
+        self.parts: dict[Node, Source] = {}
+        """The modules that others own, as they are born: they move with these."""
 
     # What makes modules
 
     def of_torch(self, node: Node, qualified: str) -> None:
         """`nn.Linear(2, 2)`"""
-        if not _holds_bare_ones(node, qualified):
+        if not _needs_no_move(node, qualified):
             self._made(node, "module-made")
 
     def of_class(self, node: Node, made: Class) -> None:
@@ -93,19 +95,17 @@ class Modules:
 
     def _made(self, node: Node, link: str) -> None:
         if (
-            node in self._owned
-            or self._defaults.is_under_device(node)
+            self._defaults.is_under_device(node)
             or self._defaults.managed
             or self._defaults.are_set
             or self._roots.same_module(node) is not None
         ):
             return
-        if keyword(node, "device") is not None:
-            self._moves.placed(node)
-            return
-        if keyword(node, "map_location") is not None:
-            self._moves.loaded(node)
-            return
+        for word, placed in (("device", self._moves.placed), ("map_location", self._moves.loaded)):
+            if keyword(node, word) is not None:
+                if node not in self._owned:
+                    placed(node)
+                return
         if isinstance(node.extra, tuple) and not _PLACED_BY.isdisjoint(node.extra):
             return
         if self._is_told(node):
@@ -117,7 +117,11 @@ class Modules:
             links.append("given-options")
         if node in self._handed:
             links.append("handed-over")
-        self._graph.add(Source(node, HOST, Birth.MODULE, tuple(links)))
+        made = Source(node, HOST, Birth.MODULE, tuple(links))
+        if node in self._owned:
+            self.parts[node] = made
+        else:
+            self._graph.add(made)
 
     def _is_told(self, node: Node) -> bool:
         """Whether what makes a module gets a device, by position or by a keyword that speaks of one: `gpu=0`."""
@@ -126,9 +130,16 @@ class Modules:
             number = one.op is Op.CONST and isinstance(one.extra, int)
             if isinstance(word, str) and sounds_like_device(word) and (number or self._kinds.of(one) is None):
                 return True
-            if not number and (place_of(one, self._kinds) or HOST) != HOST:
+            if not number and (place_of(one, self._kinds) or HOST) != HOST and not self._is_made_of(node, one):
                 return True
         return False
+
+    def _is_made_of(self, node: Node, given: Node) -> bool:
+        """Whether a module takes over a tensor that is made on the host, and says by it no device."""
+        made = any(makes_module(one) for one in names(node.args[0]))
+        return made and all(
+            any(one.place == HOST for one in self._graph.sources.get(root, ())) for root in self._roots.of(given)
+        )
 
     def _knows_device(self, builder: str) -> bool:
         """Whether the file that a builder comes from has a device: then it may place what it builds."""
@@ -190,7 +201,8 @@ class Modules:
             return "maybe-bare"
         if sounds_like_runner(name(node.args[0]) or ""):
             return "named-as-runner"
-        return "built-of-options" if self._gets_options(node) else "used-as-module"
+        told = node not in self._kinds.of_moved_classes and self._gets_options(node)
+        return "built-of-options" if told else "used-as-module"
 
     def _gets_options(self, node: Node) -> bool:
         """`Encoder(options)`: all that it is told stands in one object, which may name a device as well."""
@@ -264,7 +276,7 @@ class Modules:
             found = self._module.top.finals.get(str(node.extra))
             return (found,) if found is not None else ()
         callee = node.args[0] if node.op is Op.CALL else node
-        if node.op is Op.CALL and callee.op is Op.ATTR and callee.extra in {"to", "cuda", "eval", "train"}:
+        if node.op is Op.CALL and callee.op is Op.ATTR and callee.extra in {"to", "cuda", "eval", "train", "clone"}:
             return (callee.args[0],)
         if node.op is not Op.ATTR or (owner := self._kinds.class_of(node.args[0])) is None:
             return ()
@@ -298,17 +310,28 @@ def _constructor_places(owner: Class) -> bool:
     )
 
 
-def _holds_bare_ones(node: Node, qualified: str) -> bool:
-    """`nn.Sequential(nn.Softmax(1), nn.Flatten())`: parts that hold no tensors, and nothing else."""
-    parts = node.args[1:]
+def _needs_no_move(node: Node, qualified: str) -> bool:
+    """`nn.Sequential(nn.Softmax(1), net.to(device))`: parts that hold no tensors or are moved, and nothing else."""
+    displayed = (part for one in node.args[1:] for part in (one.args if one.op in _DISPLAYS else (one,)))
+    parts = list(displayed)
     return (
-        qualified in rows.CONTAINERS
+        (qualified in rows.CONTAINERS or qualified == "torchmetrics.MetricCollection")
         and bool(parts)
-        and all(one.op is Op.CALL and effect(name(one.args[0]) or "") is Effect.BARE for one in parts)
+        and all(one.op is Op.CALL and (_is_bare(one) or _is_moved(one)) for one in parts)
     )
 
 
+def _is_bare(call: Node) -> bool:
+    return effect(name(call.args[0]) or "") is Effect.BARE
+
+
+def _is_moved(call: Node) -> bool:
+    callee = call.args[0]
+    return callee.op is Op.ATTR and method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}
+
+
 MODULE = Place(Where.MODULE)
+_DISPLAYS = frozenset({Op.SEQUENCE, Op.MAPPING})
 MOST_WRAPPED = 20
 _REGISTERING = frozenset({"register_buffer", "register_parameter", "add_module"}) | libraries.MODULE_MAKERS
 """Methods by which a module gets tensors."""

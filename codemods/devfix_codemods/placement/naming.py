@@ -22,8 +22,14 @@ _FILES = re.compile(
     r"(?i)(?:^|/)(?:tests?|testing|data|datasets|loaders?|transforms)/[^/]*$|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
     r"|(?:process(?:ing|or)|transform|dataset|loader|image|audio|video|seriali[sz])[^/]*$"
 )
+_KEPT_OUT = re.compile(r"(?i)teacher|frozen|ema|momentum|shadow|loss|criteri")
 _OF_HOST = re.compile(r"(?i)(^|_)(cpu|host)(_|$)")
 _OPTIONS = re.compile(r"(?i)pars|arg|opt|cfg|conf|param|setting|flag")
+
+
+def sounds_kept_out(attribute: str) -> bool:
+    """Whether modules are kept under a name that says they are no part of the one that has them."""
+    return _KEPT_OUT.search(attribute) is not None
 
 
 def sounds_otherwise(node: Node) -> bool:
@@ -52,8 +58,13 @@ def sounds_like_length(node: Node) -> bool:
     """Whether a value is called what lengths are called, which packing needs on the host."""
     match node.statement:
         case ast.Assign(targets=[ast.Name(id=word)]):
-            return any(one in _LENGTHS or one.endswith("lens") for one in word.lower().strip("_").split("_"))
+            return speaks_of_lengths(word)
     return False
+
+
+def speaks_of_lengths(word: str) -> bool:
+    """`feats_lengths`"""
+    return any(one in _LENGTHS or one.endswith("lens") for one in word.lower().strip("_").split("_"))
 
 
 def sounds_like_pipeline(node: Node) -> bool:

@@ -8,6 +8,7 @@ from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.moves import Moves
+from devfix_codemods.placement.naming import speaks_of_lengths
 
 
 class Operands:
@@ -31,8 +32,11 @@ class Operands:
         """What a call takes from the host, or must, and what it does not use: lengths."""
         found = [canonical(one) for one in names(call.args[0])] or sorted(self._kinds.losses_of(call.args[0]))
         wanted = {at for one in found for at in (*rows.HOST_ARGUMENTS.get(one, ()), *_unused(call, one))}
-        if not wanted or not isinstance(call.extra, tuple):
+        if not isinstance(call.extra, tuple):
             return set()
+        if not found:
+            named = zip(call.args[1:], call.extra)
+            return {one for one, word in named if isinstance(word, str) and speaks_of_lengths(word)}
         return {
             one
             for at, (one, word) in enumerate(zip(call.args[1:], call.extra))

@@ -5,8 +5,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op, lower
-from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.summaries import Call, Summary, Wanted, qualified
+from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.placement.summaries import Call, Plain, Summary, Wanted, qualified
 
 Home = Hashable
 """What tells files apart, for whoever finds them."""
@@ -26,6 +26,7 @@ class Outside:
         data: Callable[[], Iterable[tuple[Home, ast.Module]]] | None = None,
         summary: Callable[[Home], Summary] | None = None,
         callers: Callable[[], Iterable[tuple[str, Call]]] | None = None,
+        plain: Callable[[str], Iterable[tuple[str, Plain]]] | None = None,
     ) -> None:
         self._home = home
         self._find = find
@@ -33,6 +34,8 @@ class Outside:
         self._data = data
         self._summary = summary
         self._callers = callers
+        self._plain = plain
+        self._plainly: dict[str, list[tuple[str, Plain]]] = {}
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
 
@@ -62,11 +65,16 @@ class Outside:
         """The calls of functions of this file in those that import it, each with the name of what it calls."""
         return list(self._callers()) if self._callers is not None else []
 
+    def plain(self, called: str) -> Iterable[tuple[str, Plain]]:
+        """The calls in other files, of what is `called` so among others, that give arrays, lists or numbers."""
+        if called not in self._plainly:
+            self._plainly[called] = list(self._plain(called)) if self._plain is not None else []
+        return self._plainly[called]
+
     def definition(self, node: Node) -> Class | Function | None:
         """The class or the function that a value is."""
         module = node.function.module
-        if node.op is Op.GLOBAL:
-            node = module.top.finals.get(str(node.extra), node)
+        node = resolved(node)
         if node.op in {Op.CLASS, Op.FUNCTION}:
             assert isinstance(node.extra, Class | Function)
             return node.extra

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds
@@ -42,7 +42,8 @@ def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator
     """What a function gives to modules."""
     for store in function.stores:
         owner = kinds.class_of(store.base)
-        if kinds.is_module(store.base) or (store.is_attribute and _may_be_module(owner, kinds)):
+        of_module = kinds.is_module(store.base) or _is_moved(store.base)
+        if of_module or (store.is_attribute and _may_be_module(owner, kinds)):
             yield store.value
     for node in function.nodes:
         if (
@@ -54,6 +55,15 @@ def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator
             yield from node.args[1:]
     if function.owner in kinds.module_classes:
         yield from (value for value, _ in function.returns)
+
+
+def _is_moved(node: Node) -> bool:
+    """Whether something was just moved, of whatever kind: no tensor, if it has an attribute for a module."""
+    while node.op is Op.AFTER or (node.op is Op.CALL and node.args[0].op is Op.ATTR):
+        if node.op is Op.CALL and method_effect(str(node.args[0].extra)) in {Effect.MOVE, Effect.CUDA}:
+            return True
+        node = node.args[1] if node.op is Op.AFTER else node.args[0].args[0]
+    return False
 
 
 def _may_be_module(owner: Class | None, kinds: Kinds) -> bool:

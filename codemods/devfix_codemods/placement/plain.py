@@ -15,7 +15,7 @@ MOST_VALUES = 60
 
 
 class PlainAttributes:
-    """Adds the tensors that modules of one file keep to its graph."""
+    """Adds the tensors that modules of one file keep to its graph, and those that they register."""
 
     def __init__(self, births: "Births") -> None:
         self._births = births
@@ -24,6 +24,9 @@ class PlainAttributes:
         self._attributes = births.attributes
 
     def all(self) -> None:
+        for field, owner in self._attributes.registered.items():
+            if owner in self._kinds.module_classes:
+                self._graph.same(field, self._births.place_of_module(owner), "certain", field.guard)
         for owner in self._kinds.module_classes:
             made = owner.methods.get("__init__")
             for key, value in made.finals.items() if made is not None else ():
@@ -39,7 +42,7 @@ class PlainAttributes:
             return
         if not self._is_born(value) and (link := self._made_of(value)) is not None:
             self._graph.add(Source(value, HOST, Birth.FACTORY, (link,)))
-        link = self._belongs(made, field, value)
+        link = self._belongs(owner, made, field, value)
         if link is not None:
             self._graph.supports(field, self._births.place_of_module(owner), link, field.guard)
 
@@ -69,6 +72,9 @@ class PlainAttributes:
             sources = self._graph.sources.get(one, ())
             if any(each.place.where is not Where.HOST for each in sources if each.birth is not Birth.PARAMETER):
                 return None
+            of_another = one.op is Op.ATTR and one.args[0] is not one.function.self_node
+            if of_another and self._attributes.field(one) is not None:
+                return None  # `self.norm.mean`: it is where another object of the file keeps its own
             if any(each.birth in {Birth.FACTORY, Birth.ARRAY} for each in sources):
                 known = True
             elif one is not value and self._is_unread(one):
@@ -101,9 +107,11 @@ class PlainAttributes:
 
     # Where it belongs
 
-    def _belongs(self, made: Function, field: Node, value: Node) -> str | None:
+    def _belongs(self, owner: Class, made: Function, field: Node, value: Node) -> str | None:
         """By what a tensor belongs where its module is, whatever it meets; None where it is moved at its use."""
         reads = [one for one in self._attributes.reads.get(field, ()) if one.function is not made]
+        if not reads and self._attributes.meets_in_bases(owner, str(field.extra), self._births.outside):
+            return "met-in-base"
         if not reads or any(self._births.moves_of(one) for one in reads):
             return None
         if field in self._attributes.followed:

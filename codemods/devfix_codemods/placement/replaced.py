@@ -72,5 +72,6 @@ def _inside(births: "Births", container: Node) -> set[Node]:
 
 def speaks_of_moving(callee: Node) -> bool:
     """`to_gpu(batch)`, whoever wrote it."""
-    last = next((one.rpartition(".")[2] for one in names(callee)), "")
+    own = str(callee.extra) if callee.op in {Op.GLOBAL, Op.ATTR} else ""  # decorated, or of a base that is not read
+    last = next((one.rpartition(".")[2] for one in names(callee)), own)
     return _MOVES.search(last) is not None

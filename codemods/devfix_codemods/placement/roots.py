@@ -80,7 +80,7 @@ class Roots:
         found: dict[Node, Node] = {}
         for node in self._module.nodes():
             if calls_builtin(node, "map") and len(node.args) == 3:
-                called = function_of(node.args[1], self._module)
+                called = function_of(node.args[1])
                 if called is not None and len(called.parameters) == 1:
                     found[next(iter(called.parameters.values()))] = node.args[2]
         return found

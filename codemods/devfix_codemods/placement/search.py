@@ -54,7 +54,7 @@ class Conflict:
     @property
     def is_supported(self) -> bool:
         """Whether it rests on what stands beside the value, and not on meetings alone."""
-        return any(one.startswith(_SUPPORTING) for one in self.links)
+        return any(one.startswith(_SUPPORTING) and one != "fits-dtype" for one in self.links)
 
     @property
     def together(self) -> float:
@@ -70,6 +70,12 @@ class Conflict:
     def is_of_index(self) -> bool:
         """Whether the value is indexed by one that is elsewhere."""
         return self.meeting is not None and self.meeting.edge.link.startswith("index")
+
+    @property
+    def is_of_table(self) -> bool:
+        """Whether the value is indexed, and no module is meant to carry it."""
+        carried = self.is_of_attribute and self.end.place.where is not Where.DEVICE
+        return self.is_of_index and not carried
 
     @property
     def is_of_weight(self) -> bool:
@@ -101,18 +107,19 @@ class Conflict:
     @property
     def meeting(self) -> Step | None:
         """The first operation on the path in which the value meets another one."""
-        for index, step in enumerate(self.path):
-            if step.edge.turn is Turn.MEET:
-                following = self.path[index + 1 : index + 2]
-                if following and following[0].edge.turn is not Turn.MEET and index + 1 < len(self.path):
-                    continue
-                return step
-        return next((step for step in self.path if step.edge.turn is Turn.MEET), None)
+        steps = [index for index, step in enumerate(self.path) if step.edge.turn is Turn.MEET]
+        if steps and self.path[steps[0]].edge.link.startswith("index"):  # the operand follows at once
+            return self.path[steps[0]]
+        for index in steps:
+            following = self.path[index + 1 : index + 2]
+            if not following or following[0].edge.turn is Turn.MEET:
+                return self.path[index]
+        return self.path[steps[0]] if steps else None
 
 
 _SUPPORTING = (
     *("family", "twin", "loop-", "factories", "filled-with"),
-    *("made-beside", "other-path", "unused", "fits", "modules", "forward-output"),
+    *("made-beside", "made-anew", "other-path", "unused", "fits", "modules", "forward-output"),
 )
 """Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
@@ -177,8 +184,9 @@ class _Search:
             if self._is_known(state):
                 continue
             states += 1
-            if not self._arrive(state):
-                for edge in self._graph.edges.get(state.node, ()):
+            ended = self._arrive(state)
+            for edge in self._graph.edges.get(state.node, ()):
+                if not ended or edge.link.startswith("index"):  # also where it is known, what indexes it must fit
                     self._follow(state, edge)
         return sorted(self._found.values(), key=lambda one: -one.confidence)
 

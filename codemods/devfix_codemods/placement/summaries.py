@@ -38,6 +38,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Plain:
+    """A call of what another file defines: which arguments are surely no tensors, so that they have no device."""
+
+    callee: str
+    arguments: frozenset[Argument]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """`wanted`: by the name of a function, `fit` or `Trainer.__init__`, which parameter belongs where which other says.
 

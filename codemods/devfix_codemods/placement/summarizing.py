@@ -4,13 +4,15 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import canonical, effect, kind
-from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.catalogue import Kind, canonical, effect, kind
+from devfix_codemods.ir import Function, Module, Node, Op, lower
+from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir.nodes import forget
+from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Place, Where, place_of, sounds_like_device
-from devfix_codemods.placement.summaries import Argument, Call, Summary, Wanted, qualified
+from devfix_codemods.placement.summaries import Argument, Call, Plain, Summary, Wanted, qualified
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.analysis import Analysis
@@ -76,13 +78,46 @@ def _parameter(device: Node, function: Function) -> str | None:
 # Calls
 
 
-def _calls(analysis: "Analysis") -> Iterator[Call]:
-    births = analysis.constraints.births
-    for call in analysis.module.nodes():
-        callee = name(call.args[0]) if call.op is Op.CALL and call not in births.calls else None
+def plain_arguments(tree: ast.Module) -> tuple[Plain, ...]:
+    """The calls in a file that give arrays, lists or numbers; its kinds alone tell, which is cheap."""
+    module = lower(tree)
+    calls = local_calls(module)
+    kinds = Kinds(module, calls)
+    found = [
+        Plain(callee, frozenset(one for one, node in given.items() if _is_plain(node, kinds)))
+        for callee, given in _given(module, calls)
+    ]
+    forget(module)
+    return tuple(one for one in found if one.arguments)
+
+
+def _is_plain(node: Node, kinds: Kinds, depth: int = 0) -> bool:
+    """Whether a value is no tensor, whatever path it came by."""
+    if kinds.of(node) not in _PLAIN or depth > DEEPEST:
+        return False
+    called = kinds.calls.get(node)
+    ways = [one for one, _ in called.returns] if called is not None else []
+    if node.op in {Op.PHI, Op.ITEM}:
+        ways += node.args if node.op is Op.PHI else node.args[:1]
+    return all(_is_plain(one, kinds, depth + 1) for one in ways)
+
+
+DEEPEST = 6
+"""How many calls and joins are followed to where a value comes from."""
+_PLAIN = frozenset({Kind.ARRAY, Kind.SEQUENCE, Kind.NUMBER, Kind.TEXT})
+
+
+def _given(module: Module, calls: Mapping[Node, Function]) -> Iterator[tuple[str, dict[Argument, Node]]]:
+    """What calls of functions that the file does not define get."""
+    for call in module.nodes():
+        callee = name(call.args[0]) if call.op is Op.CALL and call not in calls else None
         if callee is None or not isinstance(call.extra, tuple) or {"*", "**"}.intersection(call.extra):
             continue
-        given = {word or at: node for at, (node, word) in enumerate(zip(call.args[1:], call.extra))}
+        yield callee, {word or at: node for at, (node, word) in enumerate(zip(call.args[1:], call.extra))}
+
+
+def _calls(analysis: "Analysis") -> Iterator[Call]:
+    for callee, given in _given(analysis.module, analysis.constraints.births.calls):
         devices = {one: node for one, node in given.items() if _is_device(node, analysis.kinds)}
         if devices:
             placed = {one: at for one, node in given.items() if (at := _placed(analysis, node, devices)) is not None}
@@ -97,10 +132,10 @@ def _is_device(node: Node, kinds: Kinds) -> bool:
 
 def _placed(analysis: "Analysis", node: Node, devices: Mapping[Argument, Node]) -> Argument | None:
     """Which of some devices a value was moved to."""
-    root = _bound(node)
+    root = resolved(node)
     for source in analysis.graph.sources.get(root, ()):
         if source.birth is Birth.MOVE and source.place.where is Where.DEVICE and source.place.node is not None:
-            same = (one for one, device in devices.items() if _bound(device) is _bound(source.place.node))
+            same = (one for one, device in devices.items() if resolved(device) is resolved(source.place.node))
             return next(same, None)
     return None
 
@@ -111,8 +146,3 @@ def _is_wrapped(node: Node) -> bool:
         return False
     made = name(node.args[0]) or ""
     return effect(canonical(made)) is None and kind(made) is None
-
-
-def _bound(node: Node) -> Node:
-    """What a name of the module stands for."""
-    return node.function.module.top.finals.get(str(node.extra), node) if node.op is Op.GLOBAL else node

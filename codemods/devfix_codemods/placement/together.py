@@ -1,8 +1,10 @@
 """Modules that are made together, beside moves, beside a device, or as others are that are moved."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import key
 from devfix_codemods.placement.graph import Birth, Graph
@@ -28,18 +30,19 @@ class Together:
             if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
                 groups[node.function].append(node)
         twins = self._moved_twins()
-        on_host, left = self._on_host(), self._left_on_purpose()
+        callees = [one.args[0] for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)]
+        on_host, left = self._on_host(callees), self._left_on_purpose(callees)
         for members in groups.values():
             moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
             for one in members:
                 stays = self._births.is_sent_to_host(one) or self._kinds.find(one) in on_host
+                stays = stays or self._counts_numbers(one)
                 if one not in moved and one not in left and self._is_used(one) and not stays:
                     self._belongs(one, moved, twins.get(_maker(one), []))
 
-    def _on_host(self) -> set[Node]:
+    def _on_host(self, callees: list[Node]) -> set[Node]:
         """What stands for the callees whose results are moved: those compute on the host, as they are meant to."""
-        calls = (one for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one))
-        return {self._kinds.find(one.args[0]) for one in calls}
+        return {self._kinds.find(one) for one in callees}
 
     def _outputs(self) -> None:
         """What `forward` gives is where the module is: whoever calls it goes on with it there."""
@@ -58,6 +61,20 @@ class Together:
         names = {bound for bound, node in module.function.finals.items() if node is module}
         return any(one.op is Op.GLOBAL and one.extra in names for one in module.function.module.nodes())
 
+    def _counts_numbers(self, module: Node) -> bool:
+        """Whether a module is a metric that is updated with numbers alone, which are nowhere."""
+        given = [one for call in self._updates(module) for one in call.args[1:]]
+        return bool(given) and all(self._kinds.of(one) is Kind.NUMBER for one in given)
+
+    def _updates(self, metric: Node) -> Iterator[Node]:
+        if self._kinds.is_metric(metric):
+            for node in metric.function.module.nodes():
+                callee = node.args[0] if node.op is Op.CALL else None
+                updates = callee is not None and callee.op is Op.ATTR and callee.extra in {"update", "forward"}
+                called = callee.args[0] if callee is not None and updates else callee
+                if called is not None and self._kinds.find(called) is self._kinds.find(metric):
+                    yield node
+
     def _belongs(self, module: Node, moved: dict[Node, list[Node]], twins: list[Node]) -> None:
         function = module.function
         if moved:
@@ -70,11 +87,9 @@ class Together:
         if twins:
             self._graph.supports(module, twins[-1], "twin-made", twins[-1].guard)
 
-    def _left_on_purpose(self) -> set[Node]:
+    def _left_on_purpose(self, callees: list[Node]) -> set[Node]:
         """Modules whose results the program moves: `embed(rows).cuda()`. It knows that they are on the host."""
-        moves = self._births.movers
-        called = [one for one in moves if one.op is Op.CALL and self._births.moves_of(one)]
-        return {root for one in called for root in self._births.roots(one.args[0])}
+        return {root for one in callees for root in self._births.roots(one)}
 
     def _move_in(self, function: Function) -> Node | None:
         """A move to a device in a function."""
@@ -104,6 +119,8 @@ class Together:
 
     def _is_device(self, bound: str, node: Node) -> bool:
         if "device" not in bound or "devices" in bound or node in self._births.callees:
+            return False
+        if node.op is Op.PARAM and node not in self._births.used:
             return False
         place = place_of(node, self._kinds)
         return place is not None and place.where is Where.DEVICE

@@ -25,7 +25,7 @@ def unread(births: "Births") -> None:
             if node.op is Op.CALL and node not in births.calls and is_of_host(births, node):
                 births.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
             elif _is_unread(node, births) and not births.graph.sources.get(node) and not _is_of_host(node, births):
-                births.graph.add(Source(node, _ANYWHERE, Birth.PARAMETER, ("unread",)))
+                births.graph.add(Source(node, _ANYWHERE, Birth.PARAMETER, (births.expecting.link(node, "unread"),)))
 
 
 def _is_unread(node: Node, births: "Births") -> bool:

@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from devfix_codemods.catalogue import Kind, canonical
+from devfix_codemods.catalogue import Kind, canonical, libraries
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.edits.operations import Edit, ReplaceStatement
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, ReplaceStatement
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store, contradictory
@@ -71,7 +71,7 @@ def _is_of(analysis: Analysis, store: Store, field: Node) -> bool:
 def as_buffer(analysis: Analysis, source: Source, attribute: Kept) -> Buffer | None:
     """The attribute as a buffer that no checkpoint holds; None where it cannot be one, or may become another thing."""
     owner = attribute.owner
-    if not is_surely_module(analysis, owner) or _is_taken(owner, attribute.name):
+    if not is_surely_module(analysis, owner) or _is_taken(analysis, owner, attribute.name):
         return None
     tensors = [one for one in attribute.stores if not _is_parameter(one[1].value)]
     others = [store for _, store in attribute.stores if _is_parameter(store.value)]
@@ -82,17 +82,17 @@ def as_buffer(analysis: Analysis, source: Source, attribute: Kept) -> Buffer | N
     if not all(contradictory(store.guard, other.guard) for _, store in tensors for other in others):
         return None
     edits = [_registered(source, function, store) for function, store in here if not _is_behind(store, here)]
-    if any(one is None for one in edits):
+    if not all(edits):
         return None
     whole = all(is_whole(store.value) for _, store in made)
-    return Buffer(attribute.name, tuple(one for one in edits if one is not None), whole)
+    return Buffer(attribute.name, tuple(edit for each in edits for edit in each), whole)
 
 
 def is_surely_module(analysis: Analysis, owner: Class) -> bool:
     """Whether a class is one of modules for certain: by its bases, or because it registers what it holds."""
     if owner not in analysis.kinds.module_classes:
         return False
-    if any(one.startswith(_MODULES) or one.endswith(_OF_LIBRARIES) for one in _bases(owner)):
+    if any(one.startswith(_MODULES) or one.endswith(libraries.MODULE_CLASSES) for one in _bases(analysis, owner)):
         return True
     return any(
         node.op is Op.CALL
@@ -103,13 +103,18 @@ def is_surely_module(analysis: Analysis, owner: Class) -> bool:
     )
 
 
-def _bases(owner: Class) -> Iterator[str]:
-    return (canonical(one) for each in owner.lineage() for base in each.bases for one in names(base)[:1])
+def _bases(analysis: Analysis, owner: Class) -> Iterator[str]:
+    return (canonical(one) for each in _lineage(analysis, owner) for base in each.bases for one in names(base)[:1])
 
 
-def _is_taken(owner: Class, name: str) -> bool:
+def _lineage(analysis: Analysis, owner: Class) -> Iterator[Class]:
+    """A class, and those that it is derived from, in whatever files."""
+    return analysis.constraints.births.outside.lineage(owner)
+
+
+def _is_taken(analysis: Analysis, owner: Class, name: str) -> bool:
     """Whether the class has a thing of this name already, or Python mangles the name."""
-    return name.startswith("__") or any(name in one.methods or name in one.members for one in owner.lineage())
+    return name.startswith("__") or any(name in one.methods or name in one.members for one in _lineage(analysis, owner))
 
 
 def _is_begun(analysis: Analysis, function: Function) -> bool:
@@ -150,19 +155,33 @@ def _choices(value: Node) -> Iterator[Node]:
             yield one
 
 
-def _registered(source: Source, function: Function, store: Store) -> Edit | None:
-    """The statement that registers what another one stores; None before the module is set up."""
+def _registered(source: Source, function: Function, store: Store) -> tuple[Edit, ...]:
+    """The statement that registers what another one stores; nothing before the module is set up."""
     itself = function.self_node
     if itself is None or store.base is not itself or not is_set_up(function, store):
-        return None
+        return ()
     match store.statement:
-        case ast.Assign(targets=[ast.Attribute()], value=value) | ast.AnnAssign(value=ast.expr() as value):
-            text = source.segment(source.span(value))
+        case ast.Assign(targets=[ast.Attribute() as target], value=value) as statement:
+            pass
+        case ast.AnnAssign(target=ast.Attribute() as target, value=ast.expr() as value) as statement:
+            pass
         case _:
-            return None
-    assert store.statement is not None
-    code = f'{itself.extra}.register_buffer("{store.key}", {text}, persistent=False)'
-    return ReplaceStatement(source.span(store.statement), code)
+            return ()
+    name, text = str(store.key), source.segment(source.span(value))
+    if "\n" in text and isinstance(statement, ast.Assign) and not _is_bound(function, name):
+        code = f'{itself.extra}.register_buffer("{name}", {name}, persistent=False)'
+        local = ReplaceExpression(source.span(target), name)  # what is written over several lines stays so
+        return local, InsertStatement(source.span(statement), "after", code)
+    code = f'{itself.extra}.register_buffer("{name}", {text}, persistent=False)'
+    return (ReplaceStatement(source.span(statement), code),)
+
+
+def _is_bound(function: Function, name: str) -> bool:
+    """Whether a name is one of the function's own, or read there."""
+    return any(
+        isinstance(one, ast.Name | ast.arg) and name in (getattr(one, "id", ""), getattr(one, "arg", ""))
+        for one in ast.walk(function.syntax)
+    )
 
 
 def is_set_up(function: Function, store: Store) -> bool:
@@ -181,5 +200,4 @@ def is_set_up(function: Function, store: Store) -> bool:
 
 
 _MODULES = ("torch.nn.", "pytorch_lightning.", "lightning.")
-_OF_LIBRARIES = ("LightningModule", "PreTrainedModel", "ModelMixin", "MessagePassing")
 _REGISTERING = frozenset({"register_buffer", "register_parameter"})

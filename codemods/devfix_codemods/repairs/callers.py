@@ -1,6 +1,6 @@
 """A device that is written into a helper suits all of its callers, or none."""
 
-from devfix_codemods.ir import Function, Node
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -27,4 +27,6 @@ def suits_callers(analysis: Analysis, conflict: Conflict, *, at_call: bool = Fal
 def _returns(analysis: Analysis, conflict: Conflict) -> dict[Function, Node]:
     """The functions that the value is returned from, on its way, by the calls of them that give it."""
     calls = analysis.constraints.calls
-    return {calls[step.node]: step.node for step in conflict.path if step.edge.site < 0 and step.node in calls}
+    left = (step.node for step in conflict.path if step.edge.site < 0)
+    given = (one.args[0] if one.op is Op.ITEM else one for one in left)  # a part of what a call gives is unpacked
+    return {calls[one]: one for one in given if one in calls}

@@ -24,22 +24,32 @@ class Cut:
     since: tuple[int, int] | None = None
     copies: bool = False
     """It moves a copy for one use: others find the value where it was."""
+    with_whole: bool = False
+    """It moves a part to where its module is, also where that is the host."""
+    effect: str | None = None
+    """What else it changes."""
     at_call: bool = False
     """It moves what a function gives, for one of its calls."""
 
 
 def operand_syntax(operand: Node, operation: Node) -> ast.expr | None:
-    """The expression of an operand inside of its operation."""
+    """The expression of an operand inside of its operation, or of the row that this gets."""
     syntax = operation.syntax
     if not isinstance(syntax, ast.AST):
         return None
     name = name_at(operand, operation)
-    for one in ast.iter_child_nodes(syntax):
+    parts = list(ast.iter_child_nodes(syntax))
+    for one in (*parts, *(each for row in parts if isinstance(row, ast.List | ast.Tuple) for each in row.elts)):
         if one is operand.syntax and isinstance(one, ast.expr):
             return one
         if isinstance(one, ast.Name) and one.id == name:
             return one
     return None
+
+
+def operands(operation: Node) -> list[Node]:
+    """What an operation gets, one by one where it stands in a row: `torch.cat([x, y])`."""
+    return [one for each in operation.args for one in (each.args if each.op is Op.SEQUENCE else (each,))]
 
 
 def name_at(node: Node, user: Node) -> str | None:
@@ -61,10 +71,19 @@ def behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterato
     """`z = torch.rand(3)`, and behind it `if use_cuda: z = z.cuda()`."""
     node = conflict.birth.node
     match node.statement:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if value is node.syntax:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if node.syntax in chain(value):
             name = ast.unparse(target)
             edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
             yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
+
+
+def chain(value: ast.expr | None) -> list[ast.expr]:
+    """An expression, and what its methods are called on: `x.to(device)` in `x.to(device).float()`."""
+    found: list[ast.expr] = []
+    while value is not None:
+        found.append(value)
+        value = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else None
+    return found
 
 
 def called(analysis: Analysis, node: Node, point: Point) -> str | None:

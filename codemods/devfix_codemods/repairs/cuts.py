@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from itertools import takewhile
 
-from devfix_codemods.catalogue import Kind, libraries
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import (
     Argument,
     InsertStatement,
@@ -13,24 +13,31 @@ from devfix_codemods.edits.operations import (
 )
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import reads_key
+from devfix_codemods.placement.arguments import has_device, reads_key
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.attributes import as_buffer, kept
+from devfix_codemods.placement.unregistered import UNREGISTERED
+from devfix_codemods.repairs.again import moved_again
+from devfix_codemods.repairs.attributes import Kept, as_buffer, kept
 from devfix_codemods.repairs.callers import suits_callers
-from devfix_codemods.repairs.cut import Cut, behind_making, called, name_at, operand_syntax, row_of
+from devfix_codemods.repairs.containers import registered
+from devfix_codemods.repairs.cut import Cut, behind_making, called, name_at, operand_syntax, operands, row_of
 from devfix_codemods.repairs.devices import suffixes
-from devfix_codemods.repairs.elements import at_part, before_use, for_use, is_given, rebuilt, where_read
-from devfix_codemods.repairs.halves import leaves_half
+from devfix_codemods.repairs.elements import at_part, before_use, for_use, rebuilt, where_read
+from devfix_codemods.repairs.halves import leaves_half, meets_encoding
+from devfix_codemods.repairs.indexed import index_copied, stays
 from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.modules import beside_module, made_module
 from devfix_codemods.repairs.points import Point, after, before
 from devfix_codemods.repairs.readers import copies
-from devfix_codemods.repairs.siblings import assigned, comes_first, count_moved, is_container, like_siblings
+from devfix_codemods.repairs.siblings import assigned, comes_first, is_container, like_siblings
 from devfix_codemods.repairs.suffix import Suffix
+from devfix_codemods.repairs.sums import added_anew
+from devfix_codemods.repairs.tensors import is_surely_tensor
 from devfix_codemods.repairs.uses import moved_at_uses
 from devfix_codemods.source import Source
 
@@ -50,19 +57,25 @@ BUFFERS = (1, 6)
 
 def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None:
     """The fix of a conflict, as far as it may be trusted; None where no move can stand."""
+    end = conflict.end.node
+    if conflict.end.birth is Birth.PARAMETER and end.op is Op.PARAM and analysis.is_plain(end):
+        return None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:
         return None
     safety = _safety(analysis, conflict, cut)
     if safety is Safety.SAFE and leaves_half(analysis, conflict, lambda one: _is_written(analysis, source, one)):
         safety = Safety.UNSAFE
-    if safety is Safety.UNSAFE and leaves_half(analysis, conflict, lambda one: _has_cut(analysis, source, one)):
+    if (
+        safety is Safety.UNSAFE and leaves_half(analysis, conflict, lambda one: _has_cut(analysis, source, one))
+    ) or meets_encoding(analysis, conflict, lambda one: _is_written(analysis, source, one)):
         safety = Safety.SUGGESTION
-    return Fix(safety, cut.title, cut.edits, since=cut.since)
+    return Fix(safety, cut.title, cut.edits, since=cut.since, effect=cut.effect)
 
 
 def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
-    return next(_cuts(analysis, source, conflict), None) is not None
+    """Whether a conflict is shown with a fix, be it a suggestion."""
+    return conflict.confidence >= SUGGESTION and next(_cuts(analysis, source, conflict), None) is not None
 
 
 def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
@@ -72,16 +85,16 @@ def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
 
 
 def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
-    harmless = cut.harmless and not _is_asked_by_unread(conflict) and not conflict.is_supported
-    safe, unsafe = HARMLESS if harmless else (SAFE, UNSAFE)
+    harmless = cut.harmless and not _is_asked_by_unread(conflict)
+    safe, unsafe = HARMLESS if harmless and not conflict.is_supported else (SAFE, UNSAFE)
     confidence = conflict.confidence
     if (
-        (_wanted_on_host(analysis, conflict) and not cut.copies)
-        or not _is_surely_tensor(analysis, conflict)
+        (_wanted_on_host(analysis, conflict) and not cut.copies and not cut.with_whole)
+        or not is_surely_tensor(analysis, conflict)
         or not suits_callers(analysis, conflict, at_call=cut.at_call)
     ):
         return Safety.SUGGESTION
-    follows = harmless and conflict.birth.birth is not Birth.READER
+    follows = harmless and not conflict.is_supported and conflict.birth.birth is not Birth.READER
     if cut.sure and (confidence >= safe or (follows and conflict.together >= TOGETHER)):
         return Safety.SAFE
     return Safety.UNSAFE if confidence >= unsafe else Safety.SUGGESTION
@@ -91,59 +104,25 @@ def _is_asked_by_unread(conflict: Conflict) -> bool:
     """Whether only an unread function says that values belong together: it may want one of them where it is."""
     if conflict.birth.birth is Birth.READER:  # a copy on the host is one for whatever reads it
         return "unread-function" in conflict.links
-    return "unknown-call" in conflict.links
+    return not {"unknown-call", "index-maybe-scalar"}.isdisjoint(conflict.links)
 
 
 def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether the moved value would meet what needs it on the host: then the cut breaks what works."""
     read = conflict.birth.birth is not Birth.READER and _is_read(analysis, conflict.birth.node)
-    return read or any(
-        one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
-        for one in analysis.ends(conflict.birth)
+    return (
+        read
+        or any(one.birth is Birth.CHOSEN_HOST for one in analysis.graph.sources.get(conflict.birth.node, ()))
+        or any(
+            one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
+            for one in analysis.ends(conflict.birth)
+        )
     )
 
 
 def _is_read(analysis: Analysis, node: Node) -> bool:
     """Whether numpy reads the value itself."""
     return any(one.birth is Birth.READER for one in analysis.graph.sources.get(node, ()))
-
-
-def _is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
-    """Whether a part of a batch has `.to`: it may be a list of texts as well."""
-    node, meeting = conflict.birth.node, conflict.meeting
-    if conflict.birth.birth not in {Birth.LOADER, Birth.SIBLING} or analysis.kinds.of(node) is Kind.TENSOR:
-        return True
-    alike = ("loop-", "twin-")
-    if any(one.link.startswith(alike) for one in analysis.graph.edges[node]) and not any(
-        one.startswith(alike) for one in conflict.links
-    ):
-        return True  # others of its name, or its making, are moved, and it is needed there
-    if meeting is None or (meeting.before is None and node not in meeting.node.args):
-        return False
-    operand = meeting.before.node if meeting.before is not None else node
-    operation = meeting.node
-    if operation.op is not Op.CALL or operand not in operation.args:
-        loaded = conflict.birth.birth is Birth.LOADER
-        return (operation.op in {Op.OPERATION, Op.COMPARE} and loaded) or operation.extra == "MatMult"
-    if (
-        analysis.constraints.births.loaders.may_be_none(node)
-        or analysis.kinds.says(node, Kind.TEXT)
-        or (reads_key(node) and conflict.end.node not in operation.args)
-    ):
-        return False
-    if is_container(analysis, node) or _is_unpacked(operand, operation):
-        return any(one.edge.turn is Turn.OUT for one in conflict.path) or is_given(operation, conflict, "**")
-    collated = analysis.constraints.births.loaders.is_tensor(node)
-    if collated or count_moved(analysis, node) > 1 or operation.args[0].extra in libraries.COMPUTING:
-        return True
-    first = operation.args[1:2] == (operand,)
-    return first or analysis.is_loss(operation)
-
-
-def _is_unpacked(operand: Node, call: Node) -> bool:
-    """`model(**batch)`: a mapping or a list, which has no `.to`."""
-    names = call.extra if isinstance(call.extra, tuple) else ()
-    return any(one is operand and each in {"*", "**"} for one, each in zip(call.args[1:], names))
 
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -155,6 +134,8 @@ def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
 
 
 def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    if stays(analysis, conflict) or _wanted_on_host(analysis, conflict):
+        yield from index_copied(source, conflict)
     yield from _attribute(analysis, source, conflict)
     node = conflict.birth.node
     call = node.syntax
@@ -175,6 +156,8 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     yield from _in_row(source, conflict)
     yield from _at_meeting(analysis, source, conflict)
     yield from _beside_sibling(analysis, source, conflict)
+    yield from _at_meeting(analysis, source, conflict, itself=True)
+    yield from added_anew(source, conflict)
 
 
 def _with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
@@ -190,7 +173,10 @@ def _with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
 def _attribute(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """A tensor that an object keeps: a buffer, which moves with its module; else a move where it is used."""
     found = kept(analysis, conflict)
-    if found is None or conflict.end.place.where not in {Where.MODULE, Where.CALLER}:
+    if found is None:
+        return
+    if conflict.end.place.where not in {Where.MODULE, Where.CALLER}:
+        yield from _begun_often(analysis, source, found, conflict)
         return
     buffer = as_buffer(analysis, source, found)
     if buffer is not None:
@@ -206,11 +192,20 @@ def _attribute(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
             yield Cut(edits, f"Move `{found.name}` to `{device}` where it is used", harmless=of_module)
 
 
+def _begun_often(analysis: Analysis, source: Source, attribute: Kept, conflict: Conflict) -> Iterator[Cut]:
+    """What several methods make anew follows what it meets."""
+    made = {function for function, store in attribute.stores if analysis.graph.sources.get(store.value)}
+    moved = moved_at_uses(analysis, source, attribute, conflict) if len(made) > 1 else None
+    if moved is not None and moved[1].endswith(".device"):
+        yield Cut(moved[0], f"Move `{attribute.name}` to `{moved[1]}` where it is used", harmless=True)
+
+
 def _array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    if stays(analysis, conflict) or _wanted_on_host(analysis, conflict):
+        yield from index_copied(source, conflict)
     yield from _attribute(analysis, source, conflict)
-    legacy = _without_device(source, conflict.birth.node.syntax)
-    if legacy is not None:
-        yield legacy
+    if has_device(conflict.birth.node):  # which it does not take
+        yield from filter(None, (_without_device(source, conflict.birth.node.syntax),))
         return
     yield from _in_display(analysis, source, conflict)
     yield from _wrapped(analysis, source, conflict)
@@ -219,7 +214,7 @@ def _array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[C
 def _without_device(source: Source, call: ast.AST | None) -> Cut | None:
     """`torch.Tensor([1.0]).to(d)` for `torch.Tensor([1.0], device=d)`, which takes no device but the host."""
     given = [one for one in call.keywords if one.arg == "device"] if isinstance(call, ast.Call) else []
-    if not given or not isinstance(call, ast.Call):
+    if not given or not isinstance(call, ast.Call) or "#" in source.segment(source.span(call)):
         return None
     kept = [*call.args, *(one for one in call.keywords if one is not given[0])]
     texts = [source.segment(source.span(one)) for one in kept]
@@ -259,24 +254,39 @@ def _at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
             yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", at_call=True)
 
 
-def _at_meeting(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """Where nothing at the birth names a device: the operand follows another one of the operation."""
+def _at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself: bool = False) -> Iterator[Cut]:
+    """Where nothing at the birth names a device: the operand follows another one of the operation.
+
+    The value `itself` is moved where one operation alone gets it.
+    """
     meeting = conflict.meeting
     if meeting is None or meeting.node.function is not conflict.birth.node.function:
         return
-    if meeting.before is None and conflict.birth.birth not in {Birth.LOADER, Birth.SIBLING}:
+    loaded = conflict.birth.birth in {Birth.LOADER, Birth.SIBLING}
+    alone = itself and meeting.edge.link == "operation" and _count_uses(conflict.birth.node) == 1
+    if meeting.before is None and not loaded and not alone:
         return
     operand, operation = meeting.before.node if meeting.before is not None else conflict.birth.node, meeting.node
-    others = [one for one in operation.args if one is not operand and analysis.kinds.of(one) is Kind.TENSOR]
+    kinds = analysis.kinds
+    others = [one for one in operands(operation) if one is not operand and kinds.of(one) is Kind.TENSOR]
+    others = [one for one in others if not kinds.says_surely(one, Kind.NUMBER)]
     syntax = operand_syntax(operand, operation)
     if syntax is None:
         return
-    for other in others:
-        if isinstance(other.syntax, (ast.Name, ast.arg)) or name_at(other, operation) is not None:
-            text = name_at(other, operation)
-            if text is not None:
-                edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device)")
-                yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
+    shown = [edge.other for one in others for edge in analysis.graph.edges[one] if edge.turn is Turn.SAME]
+    for other in (*others, *shown):
+        text = name_at(other, operation)
+        if text is not None and other is not operand:
+            edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device)")
+            yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
+
+
+def _count_uses(node: Node) -> int:
+    """How many operations get a value: moved for one, it would stay where it is for the others."""
+    return sum(node in one.args and one.op in _USING for one in node.function.nodes)
+
+
+_USING = frozenset({Op.OPERATION, Op.CALL, Op.COMPARE, Op.SEQUENCE})
 
 
 # Elements of batches, and what stands beside moved values
@@ -417,6 +427,7 @@ def _used_between(node: Node, move: Node) -> bool:
         and not contradictory(one.guard, move.guard)
         and (node.index < one.index < move.index or one.statement is move.statement)
         and one.op in {Op.CALL, Op.OPERATION}
+        and not (one.op is Op.CALL and (name_of(one.args[0]) or "").startswith("builtins."))  # `print(x)`
         for one in node.function.nodes
     )
 
@@ -455,18 +466,27 @@ def _inside(node: Node, statement: ast.stmt) -> Point | None:
 
 def _target(node: Node) -> str | None:
     """The name that a loop or an assignment gives a value."""
-    syntax = node.syntax
-    if isinstance(syntax, ast.Name):
-        return syntax.id
-    return None
+    if isinstance(node.syntax, ast.Name):
+        return node.syntax.id
+    loop = node.statement
+    if not isinstance(loop, ast.For | ast.AsyncFor):
+        return None
+    inside = node.function.before.get(loop.body[0], {})  # `for i, x in enumerate(loader)`
+    named = (one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name))
+    return next((one for one in named if inside.get(one) is node), None)
 
 
 # Modules
 
 
 def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    if UNREGISTERED in conflict.birth.links:
+        yield from registered(analysis, source, conflict)
+        return
+    yield from moved_again(analysis, source, conflict)
     yield from beside_module(analysis, source, conflict)
     if conflict.birth.node.op is Op.ITEM:
+        yield from _beside_sibling(analysis, source, like_siblings(analysis, conflict))
         yield from _beside_sibling(analysis, source, conflict)
         yield from _behind_birth(analysis, source, conflict)
         return

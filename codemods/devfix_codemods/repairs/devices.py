@@ -6,19 +6,18 @@ tensor at hand.
 
 import ast
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from devfix_codemods.catalogue import Kind
-from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.arguments import calls_builtin, is_optional
+from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.conditions import condition, is_accelerator, moving, needs_accelerator, test_around, way_to
 from devfix_codemods.repairs.declared import for_choice
-from devfix_codemods.repairs.held import attributes_at, device_side, is_at_module, items_at, parameter_of
+from devfix_codemods.repairs.held import attributes_at, carried_by, device_side, has_weight, is_at_module, items_at
 from devfix_codemods.repairs.overlapping import overlapping
 from devfix_codemods.repairs.points import Point, means_same
 from devfix_codemods.repairs.spelling import device_of_given_module, spelled
@@ -31,6 +30,10 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
 
 
 def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    if _is_placed_outside(analysis, conflict, point):
+        yield from (one for one in _of_tensors(analysis, conflict, point) if one.follows)
+        for other in _given_here(analysis, conflict, point):
+            yield from (one for one in _of_tensors(analysis, other, point) if one.follows)
     yield from _of_sibling(analysis, conflict, point)
     yield from _in_scope(analysis, conflict, point)
     if conflict.end.place.where is Where.CALLER:  # who gave it knows where it is, better than the object
@@ -52,10 +55,31 @@ def _of_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         yield Suffix(f".to({text})", text)
 
 
+def _is_placed_outside(analysis: Analysis, conflict: Conflict, point: Point) -> bool:
+    """Whether another function moves what the value meets, and hands no device over: tensors say where that is."""
+    function, end = point.node.function, conflict.end
+    if (
+        conflict.birth.birth not in _MADE
+        or isinstance(function.syntax, ast.Module)
+        or (end.node.function is function and end.place.where is Where.DEVICE)
+    ):
+        return False
+    own = ((one, node) for one, node in point.environment.items() if isinstance(one, str) and "device" in one)
+    return not any(_is_device(analysis, one, node) or _followed(analysis, node) is not None for one, node in own)
+
+
+def _given_here(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Conflict]:
+    """The conflicts of the same value with what the function is given, which it meets as surely."""
+    for one in analysis.ends(conflict.birth) if conflict.end.place.where is Where.DEVICE else ():
+        own = one.end.node.op is Op.PARAM and one.end.node.function is point.node.function
+        if own and one is not conflict and one.end.place.where is Where.CALLER and one.together >= conflict.confidence:
+            yield one
+
+
 def _as_chosen(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """`"cuda" if torch.cuda.is_available() else "cpu"`, as the move that placed the other value chooses it."""
     move = conflict.end.node
-    call = _moving(move.args[1] if move.op is Op.AFTER else move)
+    call = moving(move.args[1] if move.op is Op.AFTER else move)
     given = call.args[1].syntax if call is not None and len(call.args) == 2 else None
     if call is not None and isinstance(given, ast.IfExp) and means_same(analysis, given, call, point):
         text = analysis.text(given)
@@ -67,7 +91,7 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     move = conflict.end.node
     if conflict.end.place.where is not Where.DEVICE:
         return
-    call = _moving(move.args[1] if move.op is Op.AFTER else move)
+    call = moving(move.args[1] if move.op is Op.AFTER else move)
     if call is None or not isinstance(call.syntax, ast.Call) or not isinstance(call.syntax.func, ast.Attribute):
         yield from _as_given(analysis, conflict, point)
         return
@@ -81,10 +105,10 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         yield from _as_spelled_here(analysis, conflict, conflict.end.place.node, point)
         return
     test = None
-    if _needs_accelerator(analysis, call):
-        guarded = [one for one in _way_to(conflict) if not one.guard <= point.guard]
+    if needs_accelerator(analysis, call):
+        guarded = [one for one in way_to(conflict) if not condition(analysis, one) <= point.guard]
         if guarded:
-            test = _test_around(guarded[0]) if len(guarded) == 1 else None
+            test = test_around(analysis, guarded[0], point) if len(guarded) == 1 else None
             if test is None or not means_same(analysis, test, guarded[0], point):
                 return
     if any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
@@ -137,7 +161,7 @@ def _as_spelled_here(analysis: Analysis, conflict: Conflict, device: Node | None
     """The device that the other value is moved to, under the name that it has here."""
     if device is None or not _is_device(analysis, "device", device):
         return
-    guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
+    guarded = any(not one.guard <= point.guard for one in way_to(conflict))
     if guarded and is_accelerator(analysis, device):
         return  # it fails where the program moves nothing
     text = spelled(analysis, device, point)
@@ -145,58 +169,15 @@ def _as_spelled_here(analysis: Analysis, conflict: Conflict, device: Node | None
         yield Suffix(f".to({text})", text)
 
 
-def _way_to(conflict: Conflict) -> list[Node]:
-    """The move that a conflict ends at, and the calls through which the path came to it."""
-    nodes = [conflict.birth.node, *(step.node for step in conflict.path)]
-    calls = [nodes[at] for at, step in enumerate(conflict.path) if step.edge.site and nodes[at].op is Op.CALL]
-    return [conflict.end.node, *calls]
-
-
-def _needs_accelerator(analysis: Analysis, call: Node) -> bool:
-    """Whether a move fails on a machine without accelerator: the device is one, and is not chosen."""
-    return call.args[0].extra != "to" or any(is_accelerator(analysis, one) for one in call.args[1:])
-
-
-def is_accelerator(analysis: Analysis, device: Node) -> bool:
-    """`"cuda"`, `0`, `torch.device("cuda")`, by whatever name."""
-    if device.op is Op.GLOBAL:
-        device = analysis.module.top.finals.get(str(device.extra), device)
-    if device.op is Op.CALL and name(device.args[0]) == "torch.device" and len(device.args) > 1:
-        device = device.args[1]
-    place = place_of(device, analysis.kinds) if device.op is Op.CONST else None
-    return place is not None and place.where is Where.DEVICE
-
-
-def _test_around(move: Node) -> ast.expr | None:
-    """The one test under which a move is made, where it is the whole condition of the move."""
-    tests = [one.test for one in ast.walk(move.function.syntax) if _is_taken(one, move)]
-    return tests[0] if len(tests) == 1 and len(move.guard) == 1 else None
-
-
-def _is_taken(choice: ast.AST, move: Node) -> TypeGuard[ast.If | ast.IfExp]:
-    """Whether a move is made where the test of a choice holds."""
-    if isinstance(choice, ast.If):
-        return any(move.statement is each for part in choice.body for each in ast.walk(part))
-    return isinstance(choice, ast.IfExp) and any(move.syntax is each for each in ast.walk(choice.body))
-
-
-def _moving(node: Node) -> Node | None:
-    while node.op is Op.CALL and node.args[0].op is Op.ATTR:
-        if node.args[0].extra in {"to", "cuda", "mps", "xpu", "npu", "type"}:
-            return node
-        node = node.args[0].args[0]
-    return None
-
-
 def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """A name bound here to a device."""
-    guarded = any(not one.guard <= point.guard for one in _way_to(conflict))
+    guarded = any(not one.guard <= point.guard for one in way_to(conflict))
     side = device_side(conflict)
     names = _visible(point)
     for text in sorted(names, key=lambda one: (one != "device", "device" not in one, len(one))):
         if guarded and is_accelerator(analysis, names[text]):
             continue  # it fails where the program moves nothing
-        if _may_be_none(names[text]):
+        if is_optional(names[text]):
             continue
         if "device" in text and "devices" not in text and _is_device(analysis, text, names[text]):
             yield Suffix(f".to({text})", text)
@@ -232,12 +213,6 @@ def _visible(point: Point) -> dict[str, Node]:
     return names
 
 
-def _may_be_none(device: Node) -> bool:
-    """Whether a parameter is None where the caller says nothing: a factory that gets it stays on the host."""
-    default = device.function.defaults.get(str(device.extra)) if device.op is Op.PARAM else None
-    return default is not None and default.op is Op.CONST and default.extra is None
-
-
 def may_name_device(text: str, node: Node) -> bool:
     """Whether a name is no function: what is imported is a device where it is called just that."""
     return node.op not in {Op.FUNCTION, Op.CLASS} and (node.op is not Op.REF or text == "device")
@@ -268,7 +243,7 @@ def _of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
             known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
     for chosen, called in names.items():
-        if _is_moved_on_condition(chosen, conflict.end.node):
+        if _is_moved_on_condition(chosen, conflict.end.node) and not analysis.kinds.is_module(chosen):
             yield Suffix(f".to({called}.device)", f"{called}.device", follows=True)
     for text in (*items_at(analysis, conflict, point), *attributes_at(analysis, conflict, point)):
         yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
@@ -315,21 +290,35 @@ def _of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     if owner not in analysis.kinds.module_classes or point.binds(str(itself.extra)) is not itself:
         return
     if function.name == "forward":
+        yield from _of_layer(conflict, function)
         for name, node in function.parameters.items():
             if node is not itself and point.binds(name) is node and _enters(analysis, node):
                 known = analysis.kinds.of(node) is Kind.TENSOR
                 yield Suffix(f".to({name}.device)", f"{name}.device", follows=known)
         for bound, node in point.environment.items():
-            if isinstance(bound, str) and bound.isidentifier() and _comes_of_part(analysis, node):
+            known = isinstance(bound, str) and bound.isidentifier()
+            if known and (_comes_of_part(analysis, node) or _is_part_of_input(analysis, node)):
                 yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=True)
     elif function.name != "__init__":
-        kept = parameter_of(owner)
+        yield from _of_layer(conflict, function)
+        kept = carried_by(owner)
         if kept is not None:
             text = f"{itself.extra}.{kept}.device"
             yield Suffix(f".to({text})", text)
         elif conflict.end.place.where is Where.MODULE:
             text = f"next({itself.extra}.parameters()).device"
             yield Suffix(f".to({text})", text)
+
+
+def _of_layer(conflict: Conflict, function: Function) -> Iterator[Suffix]:
+    """`self.embed.weight.device`: where a layer of torch is that gets the value."""
+    for one in conflict.operations:
+        callee = one.args[0] if one.op is Op.CALL and one.function is function else None
+        if callee is None or callee.op is not Op.ATTR or callee.args[0] is not function.self_node:
+            continue
+        if function.owner is not None and has_weight(function.owner, str(callee.extra)):
+            text = f"{callee.args[0].extra}.{callee.extra}.weight.device"
+            yield Suffix(f".to({text})", text, follows=True)
 
 
 def _of_object(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
@@ -339,6 +328,13 @@ def _of_object(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         if made is not None and made in analysis.kinds.module_classes and made.field_of("") is conflict.end.node:
             text = f"next({called}.parameters()).device"
             yield Suffix(f".to({text})", text)
+
+
+def _is_part_of_input(analysis: Analysis, node: Node) -> bool:
+    """`x` of `x = batch["x"]`, where the module gets a batch."""
+    base = node.args[0] if node.op is Op.ITEM else None
+    own = base is not None and base.op is Op.PARAM and base is not base.function.self_node
+    return own and analysis.kinds.of(node) is Kind.TENSOR
 
 
 def _comes_of_part(analysis: Analysis, node: Node) -> bool:
@@ -371,9 +367,12 @@ def _is_part(analysis: Analysis, callee: Node) -> bool:
 
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
+    if node.op is Op.PARAM and analysis.kinds.says_surely(node, Kind.NUMBER):
+        return False  # `float | torch.Tensor`
     if node in analysis.kinds.rows or str(node.extra).startswith("*") or (kind is None and _is_container(node)):
         return False
-    if any(calls_builtin(one, "list", "tuple") for one in _given(analysis, node)):
+    given = _given(analysis, node)
+    if any(calls_builtin(one, "list", "tuple") or (one.op is Op.PARAM and analysis.is_plain(one)) for one in given):
         return False
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
 
@@ -396,6 +395,18 @@ def _beside(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[No
     for one in point.node.function.parameters.values():
         if given.get(one) and all(each in side for each in given[one]):
             yield one
+    for one in _operands(conflict) if conflict.birth.birth in _MADE else ():
+        if one not in side and one not in analysis.graph.scalars:
+            yield one
+            yield from (edge.other for edge in analysis.graph.edges[one] if edge.turn is Turn.SAME)
+
+
+def _operands(conflict: Conflict) -> Iterator[Node]:
+    """What else the operations get that the path goes through."""
+    for one in conflict.path:
+        if one.edge.turn is Turn.MEET:
+            yield from one.node.args
+            yield from one.before.node.args if one.before is not None else ()
 
 
 def _is_container(node: Node) -> bool:
@@ -411,11 +422,17 @@ def _is_asked(node: Node) -> bool:
 
 def _is_given(node: Node, point: Point) -> bool:
     """Whether a parameter is a tensor at the point: where each use is under a condition, it may be None."""
-    if node.op is not Op.PARAM:
+    if node.op is not Op.PARAM or (str(node.extra) not in node.function.defaults and _is_annotated(node)):
         return True
     uses = [one.guard for one in node.function.nodes if node in one.args and not _asks_for_none(one)]
     uses += [one.guard for one in node.function.stores if one.base is node]
     return any(one <= point.guard for one in uses)
+
+
+def _is_annotated(parameter: Node) -> bool:
+    """`x: torch.Tensor`, as against what may be None, or another thing, as well."""
+    annotation = getattr(parameter.syntax, "annotation", None)
+    return annotation is not None and ast.unparse(annotation).strip("'\"") in {"Tensor", "torch.Tensor"}
 
 
 def _asks_for_none(user: Node) -> bool:
@@ -425,4 +442,5 @@ def _asks_for_none(user: Node) -> bool:
 _GIVEN = frozenset({Birth.LOADER, Birth.SIBLING})
 """What modules are given, as against what is made for something else."""
 
+_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 _NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import Turn
+from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 
@@ -17,17 +17,29 @@ def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Co
 
     A move of the first alone would repair nothing; that the code works at all says where its caller is.
     """
-    if conflict.end.place.where is not Where.CALLER:
+    if conflict.end.place.where not in {Where.CALLER, Where.MODULE}:
         return False
     meetings = _meetings(conflict)
+    of_module = conflict.end.place.where is Where.MODULE  # whose attribute stays there, however surely
     return any(
         one.birth is not conflict.birth
-        and one.confidence >= SURE
+        and (of_module or one.confidence >= SURE)
         and not is_written(one)
         and any(
             each.end is conflict.end and not meetings.isdisjoint(_meetings(each)) for each in analysis.ends(one.birth)
         )
         for one in analysis.conflicts
+    )
+
+
+def meets_encoding(analysis: Analysis, conflict: Conflict, is_written: Callable[[Conflict], bool]) -> bool:
+    """Whether the value belongs with an encoding as surely, which nothing brings to where the caller is."""
+    if conflict.end.place.where is not Where.CALLER:
+        return False
+    written = {one.birth for one in analysis.conflicts if one.birth.birth is Birth.ENCODING and is_written(one)}
+    return any(
+        one.end.birth is Birth.ENCODING and one.end not in written and one.confidence >= conflict.confidence
+        for one in analysis.ends(conflict.birth)
     )
 
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.catalogue.torch import PARAMETERS
-from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import Point, means_same
@@ -37,12 +38,14 @@ def attributes_at(analysis: Analysis, conflict: Conflict, point: Point) -> Itera
     for one in device_side(conflict):
         if one.op is Op.ATTR and one.args[0] is itself and owner.sets(str(one.extra)):
             rebound = point.environment.get((itself, str(one.extra)), None if function.name == "__init__" else one)
+            if _is_born_on_host(analysis, owner.field_of(str(one.extra))):
+                continue
             if analysis.kinds.of(one) is Kind.TENSOR and rebound in {one, owner.field_of(str(one.extra))}:
                 yield f"{itself.extra}.{one.extra}"
 
 
-def parameter_of(owner: Class) -> str | None:
-    """An attribute that is a parameter of the module."""
+def carried_by(owner: Class) -> str | None:
+    """An attribute that is a parameter of the module, or a buffer."""
     made = owner.methods.get("__init__")
     if made is None:
         return None
@@ -51,7 +54,39 @@ def parameter_of(owner: Class) -> str | None:
         is_parameter = any(canonical(one) in PARAMETERS for one in called)
         if is_parameter and not isinstance(key, str) and key[0] is made.self_node:
             return key[1]
+    return _buffer_of(made)
+
+
+def _buffer_of(made: Function) -> str | None:
+    """An attribute that a constructor registers as a buffer, with a tensor that it has just made."""
+    for node in made.nodes:
+        callee = node.args[0] if node.op is Op.CALL else None
+        if callee is None or callee.extra != "register_buffer" or node.guard or len(node.args) < 3:
+            continue
+        if node.args[1].op is Op.CONST and node.args[2].op in {Op.CALL, Op.OPERATION}:
+            return str(node.args[1].extra)
     return None
+
+
+def _is_born_on_host(analysis: Analysis, field: Node) -> bool:
+    """Whether a method leaves in an attribute what it makes on the host, which is misplaced as well."""
+    values = (edge.other for edge in analysis.graph.edges[field] if edge.turn is Turn.DOWN)
+    roots = (root for one in values for root in analysis.constraints.births.roots(one))
+    sources = (source for root in roots for source in analysis.graph.sources.get(root, ()))
+    registered = field in analysis.constraints.births.attributes.registered
+    return not registered and any(one.birth in {Birth.FACTORY, Birth.ARRAY} for one in sources)
+
+
+def has_weight(owner: Class, attribute: str) -> bool:
+    """Whether a module keeps a layer of torch with a `weight` under that name."""
+    made = owner.methods.get("__init__")
+    values = [value for key, value in made.finals.items() if key == (made.self_node, attribute)] if made else []
+    return any(
+        value.op is Op.CALL and any(canonical(one) in WEIGHTED for one in names(value.args[0])) for value in values
+    )
+
+
+WEIGHTED = frozenset(f"torch.nn.{one}" for one in ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d", "LayerNorm"))
 
 
 def is_at_module(conflict: Conflict, owner: Class | None) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import is_optional
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, behind_making, called
 from devfix_codemods.repairs.devices import suffixes
-from devfix_codemods.repairs.points import Point, after, before
+from devfix_codemods.repairs.points import Point, after, before, rest_of_block
 from devfix_codemods.repairs.siblings import assigned
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.source import Source
@@ -23,8 +24,10 @@ def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
         yield from _in_constructor(analysis, source, conflict)
         return
     yield from _behind_choice(analysis, source, conflict)
-    yield from _where_made(analysis, source, conflict)
+    made = list(_where_made(analysis, source, conflict))
+    yield from (one for one in made if " if " not in one.title)
     yield from _where_device_is_known(analysis, source, conflict)
+    yield from made
     yield from _wrapper(analysis, source, conflict)
 
 
@@ -54,6 +57,8 @@ def _are_modules(analysis: Analysis, choice: Node) -> bool:
     """Whether a value is one of several modules, all of which are made here and not moved."""
     sources = analysis.graph.sources
     roots = analysis.constraints.births.roots(choice)
+    if any(analysis.constraints.births.moves_of(root) for root in roots):
+        return False  # one is moved where it is made, and so the others
     return len(roots) > 1 and all(any(one.birth is Birth.MODULE for one in sources.get(root, ())) for root in roots)
 
 
@@ -125,7 +130,7 @@ def _where_device_is_known(analysis: Analysis, source: Source, conflict: Conflic
         name = called(analysis, node, point)
         if name is None:
             continue
-        for suffix in suffixes(analysis, conflict, point):
+        for suffix in (one for one in suffixes(analysis, conflict, point) if " if " not in one.text):
             edit = InsertStatement(source.span(statement), "after", _statement(node, name, suffix))
             yield Cut((edit, *suffix.edits), f"Move `{name}`: `{_of_module(suffix)}`")
             return
@@ -136,12 +141,7 @@ def _following(node: Node) -> list[ast.stmt]:
     first = node.statement
     if node.op is Op.PARAM:
         first = next((one.statement for one in node.function.stores if one.value is node), None)
-    for around in ast.walk(node.function.syntax):
-        for part in ("body", "orelse", "finalbody"):
-            block = getattr(around, part, None)
-            if isinstance(block, list) and first in block:
-                return block[block.index(first) :]
-    return []
+    return rest_of_block(node.function, first)
 
 
 def _uses(statement: ast.stmt, module: Node, analysis: Analysis) -> bool:
@@ -159,8 +159,7 @@ def _uses(statement: ast.stmt, module: Node, analysis: Analysis) -> bool:
 
 def _statement(node: Node, name: str, suffix: Suffix) -> str:
     tests = [suffix.test] if suffix.test is not None else []
-    default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
-    if default is not None and default.op is Op.CONST and default.extra is None:
+    if is_optional(node):
         tests.insert(0, f"{name} is not None")
     move = f"{name}{_of_module(suffix)}"
     return f"if {' and '.join(tests)}:\n    {move}" if tests else move

@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.placement.analysis import Analysis
 
@@ -46,6 +46,16 @@ def _at(node: Node, *, after: bool) -> Point | None:
     return Point(environment, function.guards.get(statement, node.guard), node)
 
 
+def rest_of_block(function: Function, first: ast.stmt | None) -> list[ast.stmt]:
+    """A statement, and those behind it in its block."""
+    for around in ast.walk(function.syntax):
+        for part in ("body", "orelse", "finalbody"):
+            block = getattr(around, part, None)
+            if isinstance(block, list) and first in block:
+                return block[block.index(first) :]
+    return []
+
+
 def means_same(analysis: Analysis, expression: ast.expr, there: Node, point: Point) -> bool:
     """Whether all names of an expression are bound here, to what they mean there."""
     home = before(there)
@@ -80,12 +90,28 @@ def _are_one(analysis: Analysis, here: Node, there: Node | None) -> bool:
     given what has the name there."""
     if there is None:
         return False
-    if set(analysis.kinds.given.get(here, ())) == {there}:
+    if _is_given(analysis, here, there):
         return True
     if _is_self(here) and _is_self(there):
         return here.function.owner is there.function.owner
     return here.op is there.op is Op.PARAM and here.extra == there.extra and "device" in str(here.extra)
 
 
+def _is_given(analysis: Analysis, here: Node, there: Node) -> bool:
+    """Whether all callers hand a parameter on from there."""
+    for _ in range(_DEEPEST):
+        given = set(analysis.kinds.given.get(here, ()))
+        if given == {there}:
+            return True
+        if len(given) != 1:
+            return False
+        here = given.pop()
+    return False
+
+
 def _is_self(node: Node) -> bool:
     return node.function.self_node is node
+
+
+_DEEPEST = 4
+"""Through how many calls a parameter is followed."""

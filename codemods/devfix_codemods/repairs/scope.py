@@ -9,7 +9,8 @@ from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.places import Where, place_of, sounds_like_device
-from devfix_codemods.repairs.devices import is_accelerator, may_name_device
+from devfix_codemods.repairs.conditions import is_accelerator
+from devfix_codemods.repairs.devices import may_name_device
 from devfix_codemods.repairs.points import Point, means_same
 
 _KEPT = ("device", "_device", "torch_device")
@@ -153,12 +154,6 @@ def may_be_unset(node: Node, depth: int = 0) -> bool:
     if node.op is Op.FUNCTION or node.op in {Op.FIELD, Op.ATTR}:
         return any(may_be_unset(one, depth + 1) for one in values_of(node) if one is not node)
     return False
-
-
-def is_optional(node: Node) -> bool:
-    """Whether a caller may leave a device out, so that it is None."""
-    default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
-    return default is not None and default.op is Op.CONST and default.extra is None
 
 
 def is_cuda_if_there(node: Node) -> bool:

@@ -8,6 +8,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.places import Place, Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.cut import chain
 
 
 def like_siblings(analysis: Analysis, conflict: Conflict) -> Conflict:
@@ -62,16 +63,7 @@ def _is_kept(move: Node) -> bool:
     """`x = x.to(device)`, as against a move inside of a call."""
     value = move.statement.value if isinstance(move.statement, ast.Assign) else None
     values = value.elts if isinstance(value, ast.Tuple) else [value]
-    return any(move.syntax in _chain(one) for one in values)
-
-
-def _chain(value: ast.expr | None) -> list[ast.expr]:
-    """An expression, and what its methods are called on: `x.to(device)` in `x.to(device).float()`."""
-    found: list[ast.expr] = []
-    while value is not None:
-        found.append(value)
-        value = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else None
-    return found
+    return any(move.syntax in chain(one) for one in values)
 
 
 def _target(move: Node) -> str:
@@ -103,13 +95,29 @@ def is_container(analysis: Analysis, node: Node) -> bool:
             return True
         if one.op is Op.ATTR and one.extra in _OF_MAPPINGS:
             return True
-        if _reads_key(one) and one.args[0] in same:
+        if (_reads_key(one) or _measures_first(one)) and one.args[0] in same:
             return True
         if one.op is Op.CALL and isinstance(one.extra, tuple):
             stars = (each for each, word in zip(one.args[1:], one.extra) if word in {"*", "**"})
             if any(each in same for each in stars):
                 return True
     return False
+
+
+def _measures_first(node: Node) -> bool:
+    """`xs[0].size(0)`: the batch size is that of the first of several tensors."""
+    if node.op is not Op.ITEM or node.extra != 0:
+        return False
+    read = {one for one in node.function.nodes if one.op is Op.ATTR and one.args[0] is node}
+    return any(
+        (one.op is Op.CALL and one.args[0] in read and one.args[0].extra == "size" and _is_zero(one.args[1:]))
+        or (one.op is Op.ITEM and one.args[0] in read and one.args[0].extra == "shape" and one.extra == 0)
+        for one in node.function.nodes
+    )
+
+
+def _is_zero(given: tuple[Node, ...]) -> bool:
+    return [one.extra for one in given] == [0]
 
 
 def _reads_key(node: Node) -> bool:

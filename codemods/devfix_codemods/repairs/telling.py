@@ -22,8 +22,7 @@ _MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
 _MOVED = (
     b".to(",
     b".cuda(",
-    b"device=",
-    b"to_device(",
+    b"device",
     b")(",
     b".sample(",
     b".rsample(",
@@ -36,15 +35,19 @@ _MADE = re.compile(
     rb"\b(?:" + b"|".join(one.rpartition(".")[2].encode() for one, row in FUNCTIONS.items() if row in _MAKING) + rb")\("
 )
 
+_KEPT = re.compile(rb"self\.\w+\s*(?::[^=\n]+)?=\s*(?:[\[({]|list\(|tuple\(|dict\()|\w+\.append\(")
+
 
 def may_conflict(data: bytes) -> bool:
     """Whether the bytes of a file allow for a conflict: something of torch that is moved, made, or read on the host.
 
-    Who speaks of a device may give it to those around.
+    Who speaks of a device may give it to those around; modules in lists are moved with nothing.
     """
     if not any(word in data for word in _OF_TORCH):
         return False
-    return b"device" in data or any(word in data for word in (*_MOVED, *_READ)) or _MADE.search(data) is not None
+    if b"Module" in data and _KEPT.search(data) is not None:
+        return True
+    return any(word in data for word in (*_MOVED, *_READ)) or _MADE.search(data) is not None
 
 
 def same_cause(one: Finding, other: Finding) -> bool:

@@ -84,7 +84,10 @@ def _met_by(analysis: Analysis, read: Node) -> Iterator[tuple[Node, Node]]:
 
 def _is_operand(value: Node, operation: Node) -> bool:
     callee = operation.args[0] if operation.op is Op.CALL else None
-    return value in operation.args or (callee is not None and callee.op is Op.ATTR and value is callee.args[0])
+    in_row = any(one.op is Op.SEQUENCE and value in one.args for one in operation.args)
+    return (
+        value in operation.args or in_row or (callee is not None and callee.op is Op.ATTR and value is callee.args[0])
+    )
 
 
 def _meets_elsewhere(analysis: Analysis, operand: Node, operation: Node, host: set[Node]) -> bool:

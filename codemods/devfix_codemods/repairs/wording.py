@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.attached import ATTACHED
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -20,8 +21,16 @@ def message(analysis: Analysis, conflict: Conflict) -> str:
     """`y` stays on the host, but meets `model(x)` on `device` in `criterion`."""
     value = f"`{text(conflict.birth.node)}`"
     operation = next(conflict.operations, None)
+    holder = analysis.constraints.births.unregistered.get(conflict.birth.node)
+    if holder is not None:
+        kept = f"self.{holder.attribute}"
+        return f"`{kept}` keeps modules in a plain container: `.to()`, `parameters()` and `state_dict()` miss them"
+    if ATTACHED in conflict.birth.links:
+        moved = _device(analysis, conflict.end.place.node, conflict.birth.node)
+        return f"{value} is put into a module that was moved to {moved} before"
     if operation is None:
-        return f"{value} stays on the host, but belongs with {_where(analysis, conflict, None)}"
+        how = "is indexed by" if conflict.is_of_index else "belongs with"
+        return f"{value} stays on the host, but {how} {_where(analysis, conflict, None)}"
     other = _met(conflict, operation)
     return f"{value} stays on the host, but meets {_met_where(analysis, conflict, operation, other)}"
 
@@ -38,6 +47,9 @@ def born(conflict: Conflict) -> str:
 
 def stops(analysis: Analysis, conflict: Conflict) -> Iterator[tuple[Node, str]]:
     """The operations in which the value meets others, and where the path ends, each with a note."""
+    attached = analysis.constraints.births.attached.get(conflict.birth.node)
+    if attached is not None and attached.use is not None:
+        yield attached.use, "its module is used here"
     for operation in conflict.operations:
         other = _met(conflict, operation)
         yield operation, f"it meets {_operand(operation, other)} here" if other is not None else "it meets others here"
@@ -89,7 +101,8 @@ def _met_where(analysis: Analysis, conflict: Conflict, operation: Node, other: N
     if place.where is Where.CALLER:
         return f"{met}{inside}, which lives where the caller put it"
     if place.where is Where.MODULE:
-        return met if other is operation.args[0] else f"{met}{inside}, which lives with the module's own tensors"
+        called = operation.op is Op.CALL and other is operation.args[0]
+        return met if called else f"{met}{inside}, which lives with the module's own tensors"
     return f"{met} on {_device(analysis, place.node, operation)}{inside}"
 
 

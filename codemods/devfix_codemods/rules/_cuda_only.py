@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
@@ -25,28 +24,10 @@ _MEANT = re.compile(
     r"cuda|gpu|nccl|triton|bench|profil|latency|tensorrt|(?<![a-z])trt(?![a-z])|graph_capture", re.IGNORECASE
 )
 _SKIPS = re.compile(r"cuda|gpu|skip|device|accelerator|triton|numba", re.IGNORECASE)
-_CUDA_PACKAGES = re.compile(
-    r"(^|[._])(triton|cupy|numba\.cuda|pycuda|cuda|tensorrt|torch2trt|transformer_engine|flash_attn|xformers|apex|amp_C"
-    r"|nccl|cutlass|cugraph|cudf|cuml|rmm|colossalai|pynvml|nvidia|deepspeed|megatron|bitsandbytes|cpp_extension|gsplat|spconv|tinycudann|nvdiffrast|vllm|fmoe_cuda)"
-    r"($|[._])|_cuda($|\.)|_triton($|\.)|cuda_"
-    r"|[a-z0-9](?<!use)(?<!has)(?<!is)(?<!to)CUDA($|\.)"
-)
 _TESTS = re.compile(
     r"(^|/)(tests?|testing|benchmarks?|bench)/|(^|/)(test_|bench|conftest)[^/]*$|_(test|tests|bench)\.py$"
 )
 _TEST_PACKAGES = frozenset({"pytest", "unittest", "parameterized"})
-
-
-def is_cuda_only(program: Program) -> bool:
-    """A file that works on no other device: by its name, or as it imports what needs CUDA: kernels and extensions."""
-    if "cuda" in PurePosixPath(program.source.path.replace("\\", "/")).name.lower():
-        return True
-    return imports_cuda(program.tree)
-
-
-def imports_cuda(tree: ast.Module) -> bool:
-    """Whether a file imports kernels, extensions or packages that need CUDA."""
-    return any(_CUDA_PACKAGES.search(name.removeprefix("torch.cuda")) for name in _imported(tree))
 
 
 def is_test(program: Program) -> bool:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.flow.bindings import initializers
-from devfix_codemods.flow.evidence import Evidence, dotted
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp_devices
 from devfix_codemods.rules._called import home_of
 from devfix_codemods.rules._device_values import EMPTY, DeviceValues, Verdict, sounds_like_device
-from devfix_codemods.rules._no_tensors import is_no_tensor
 
 _CONFIGURATION = re.compile(
     r"args?|opts?|options|cfg|conf|configs?|hparams|hps?|params?|flags|settings?|accelerator|fabric|trainer|strategy|ctx"
@@ -65,25 +64,6 @@ class Devices:
     def first(self, statement: ast.stmt, *, optional: bool = False) -> DeviceExpression | None:
         """The best of them; one that may be None only where `optional` allows it."""
         return next((one for one in self.at(statement) if optional or not one.optional), None)
-
-    def of_values(self, statement: ast.stmt) -> Iterator[str]:
-        """The device of a tensor or a module that the function is given: `x.device`, `next(model.parameters()).device`.
-
-        Tensors by annotation or by their uses. Modules not inside `forward`, where replicas may have no parameters.
-        """
-        function = scope.function_around(self._program, statement)
-        if function is None:
-            return
-        given = [
-            one
-            for one in scope.declared(function)
-            if all(other.node is one and other.value is None for other in self.bindings.of(function, one.arg))
-        ]
-        evidence = self._program.unit.evidence[function]
-        tensors = (one.arg for one in given if self._is_tensor(one, evidence))
-        yield from (f"{name}.device" for name in tensors if not is_no_tensor(self._program, name, statement))
-        if function.name != "forward":
-            yield from (f"next({one.arg}.parameters()).device" for one in given if one.arg in evidence.modules)
 
     def is_torch_device(self, node: ast.expr) -> bool:
         """Whether an expression is certainly a `torch.device`, and not a string: it has a `.type`."""
@@ -238,11 +218,6 @@ class Devices:
             above = any(self.bindings.scope(one) is here and one.lineno < statement.lineno for one in uses)
             return function.name not in _BEFORE_ALL or above or bool(own)
         return True
-
-    def _is_tensor(self, parameter: ast.arg, evidence: Evidence) -> bool:
-        if parameter.annotation is not None:
-            return self._names.qualified(parameter.annotation) == "torch.Tensor"
-        return parameter.arg in evidence.tensors and parameter.arg not in evidence.modules | evidence.numpy
 
 
 _BEFORE_ALL = frozenset({"__init__", "__post_init__", "__new__"})

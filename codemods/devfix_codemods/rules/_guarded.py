@@ -153,28 +153,6 @@ def _is_cuda(node: ast.expr) -> bool:
 # What is written instead
 
 
-def suffix_at(
-    program: Program,
-    suffix: str | None,
-    move: ast.Call,
-    at: ast.stmt,
-    sites: Iterable[ast.Call] = (),
-    *,
-    after: bool = False,
-) -> str | None:
-    """The `suffix` copied of a move, if it holds at `at`; else one that follows what the move left there, if it can.
-
-    `after` says that it is written below `at`, which may be the line of the move.
-    """
-    if suffix is None or may_be_written(program, suffix, move, at, sites):
-        return suffix
-    name = _moved_name(program, move, at, tuple(sites), after=after)
-    if name is None:
-        return None
-    blocking = any(one.arg == "non_blocking" for one in move.keywords)
-    return f".to({name}.device{', non_blocking=True' if blocking else ''})"
-
-
 def may_be_written(program: Program, suffix: str, move: ast.AST, at: ast.stmt, sites: Iterable[ast.Call] = ()) -> bool:
     """Whether a text copied of `move` works at `at` wherever that runs."""
     sites = tuple(sites)
@@ -188,54 +166,6 @@ def source_of(meeting: Meeting) -> ast.AST | None:
     """What took the anchor of a meeting to its place."""
     origin = meeting.moved or meeting.anchor.value.origin
     return origin.node if origin is not None else None
-
-
-def may_be_named(program: Program, suffix: str, meeting: Meeting, at: ast.stmt) -> bool:
-    """Whether a move to the anchor's place works at `at`, where the anchor may have been moved under a guard."""
-    source = source_of(meeting)
-    if source is None:
-        return True
-    ways = [one.context.sites for one in program.facts.moves if one.node is source] or [meeting.context.sites]
-    return any(may_be_written(program, suffix, source, at, sites) for sites in ways)
-
-
-def _moved_name(
-    program: Program, move: ast.Call, at: ast.stmt, sites: tuple[ast.Call, ...], *, after: bool
-) -> str | None:
-    """`x` of `x = x.cuda()` above `at`, under a guard or by a conditional expression: bound whatever the guard says."""
-    node = _on_the_way(program, move, at, sites)[-1]
-    statement = program.names.statement(node)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return None
-    if statement.lineno > at.lineno or (statement is at and not after):
-        return None
-    target = next((one for one, value in _pairs(statement.targets[0], statement.value) if _gives(value, node)), None)
-    if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
-        return None
-    text = program.source.segment(program.source.span(target))
-    function = scope.function_around(program, at)
-    again = (one for one in program.names.calls if one.lineno < at.lineno and one.lineno > statement.lineno)
-    if function is not scope.function_around(program, statement) or any(_is_taken_back(one, text) for one in again):
-        return None
-    bound = scope.bound_at(program, at) | (scope.stored(at) if statement is at else set())
-    return text if set(scope.reads(_as_read(text))) <= bound else None
-
-
-def _as_read(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
-
-
-def _is_taken_back(call: ast.Call, text: str) -> bool:
-    """`x.cpu()`."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "cpu":
-        return False
-    return ast.dump(call.func.value) == ast.dump(_as_read(text))
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        return list(zip(target.elts, value.elts))
-    return [(target, value)]
 
 
 def _gives(value: ast.expr, node: ast.AST) -> bool:

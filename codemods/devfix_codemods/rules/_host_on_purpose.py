@@ -226,14 +226,6 @@ def _on_host(index: ast.expr) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr in {"cpu", "numpy"} for one in ast.walk(index))
 
 
-def is_random(call: ast.Call) -> bool:
-    """Likely made-up data."""
-    return (dotted(call.func) or "").rpartition(".")[2] in _RANDOM
-
-
-_RANDOM = frozenset({"rand", "randn", "randint", "normal"})
-
-
 def is_index(program: Program, node: ast.expr) -> bool:
     """An index on the host suits every tensor, as do views of one: `x[torch.arange(3)[:, None], y.unsqueeze(1)]`."""
     parent = program.names.parent(node)

@@ -1,7 +1,6 @@
 """Factories of which, or of what is computed of them, the host reads numbers: on a device it would wait for each."""
 
 import ast
-import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
@@ -9,9 +8,6 @@ from devfix_codemods.flow import tables
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import statements, walk
 from devfix_codemods.program import Program
-from devfix_codemods.rules._optional import surely_run_before
-
-_NUMBERS = frozenset({"float", "int", "bool", "str"})
 
 
 def is_plain_number(program: Program, function: scope.Function, call: ast.Call) -> bool:
@@ -29,45 +25,6 @@ def is_of_dataset(call: ast.Call) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr == "dataset" for part in call.args for one in ast.walk(part))
 
 
-def gives_number(function: scope.Function) -> bool:
-    """Whether a function is said to return a number: its tensors are a way to compute that."""
-    return isinstance(function.returns, ast.Name) and function.returns.id in _NUMBERS
-
-
-def is_handed_out(program: Program, function: scope.Function, call: ast.Call) -> bool:
-    """Whether the value is only returned, or given to what is no function of torch: its place is their business."""
-    statement = program.names.statement(call)
-    if isinstance(statement, ast.Return):
-        return True
-    names = _targets(statement)
-    uses = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id in names]
-    given = set(ast.walk(call))
-    loads = [one for one in uses if isinstance(one.ctx, ast.Load) and one not in given and not _is_asked(program, one)]
-    return bool(loads) and all(_is_out(program, one) for one in loads)
-
-
-def _is_asked(program: Program, node: ast.Name) -> bool:
-    """`x is not None`."""
-    parent = program.names.parent(node)
-    return isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.Is, ast.IsNot))
-
-
-def _is_out(program: Program, node: ast.Name) -> bool:
-    parent = program.names.parent(node)
-    if isinstance(parent, ast.Assign):
-        here = scope.function_around(program, parent)
-        return all(isinstance(one, ast.Subscript) and _is_batch(here, dotted(one.value)) for one in parent.targets)
-    if isinstance(parent, ast.Call) and parent.func is not node:
-        return not (program.names.qualified(parent.func) or "").startswith("torch.")
-    return isinstance(program.names.statement(node), ast.Return) and isinstance(parent, (ast.Return, ast.Tuple))
-
-
-def _is_batch(function: scope.Function | None, name: str | None) -> bool:
-    """`batch["ids"] = ids`, of a batch that is given: whoever moves it moves that."""
-    given = function is not None and name in scope.parameters(function)
-    return given and re.fullmatch(r"(?:\w+_)?(?:batch|sample|item|example)", name or "") is not None
-
-
 def is_only_model(program: Program, function: scope.Function, call: ast.Call) -> bool:
     """Whether the value is only used to make others, on devices of their own: `x.new_empty(3, device=d)`."""
     uses = list(scope.loads(function, _targets(program.names.statement(call))))
@@ -82,12 +39,6 @@ def _makes_elsewhere(program: Program, node: ast.Name) -> bool:
     return isinstance(made, ast.Call) and any(one.arg == "device" for one in made.keywords)
 
 
-def is_tested(program: Program, call: ast.Call) -> bool:
-    """`if torch.isnan(torch.tensor(x)):` asks for one answer, on the host."""
-    tests = (one.test for one in program.names.ancestors(call) if isinstance(one, (ast.If, ast.While, ast.Assert)))
-    return any(call in ast.walk(one) for one in tests)
-
-
 def is_read_later(program: Program, function: scope.Function, call: ast.Call) -> bool:
     """Whether what is computed of the value is read by numpy, or what is computed of it alone as a list or a bound."""
     first = _targets(program.names.statement(call))
@@ -95,12 +46,6 @@ def is_read_later(program: Program, function: scope.Function, call: ast.Call) ->
         _is_read(program, one, _AS_LIST) or _is_bound(program, one)
         for one in _followed(program, function, first, alone=True)
     )
-
-
-def comes_to(program: Program, function: scope.Function, call: ast.Call, name: str) -> bool:
-    """Whether what is computed of the value is assigned to `name`, from one assignment to the next."""
-    first = _targets(program.names.statement(call))
-    return any(one.id == name for one in _followed(program, function, first, alone=False))
 
 
 _BY_NUMPY = frozenset({"numpy"})
@@ -184,21 +129,6 @@ def _is_read(program: Program, node: ast.Name, methods: frozenset[str]) -> bool:
 def _is_bound(program: Program, node: ast.Name) -> bool:
     """`x[start:stop]`."""
     return isinstance(program.names.parent(node), ast.Slice)
-
-
-def is_read_by_private(program: Program, node: ast.expr) -> bool:
-    """Whether a private function has read its parameter by numpy before: all callers have brought that to the host."""
-    function = scope.function_around(program, node)
-    if function is None or not isinstance(node, ast.Name) or not _PRIVATE.match(function.name):
-        return False
-    return node.id in scope.parameters(function) and any(
-        isinstance(one, ast.Attribute) and one.attr == "numpy" and dotted(one.value) == node.id
-        for statement in surely_run_before(program, program.names.statement(node))
-        for one in ast.walk(statement)
-    )
-
-
-_PRIVATE = re.compile(r"_[^_]")
 
 
 def _given(program: Program, function: scope.Function, name: str) -> Iterator[ast.expr]:

@@ -10,7 +10,6 @@ from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.library import is_model_factory, is_module_api
 from devfix_codemods.flow.tables import CONTAINER_MODULES, PARAMETERLESS_MODULES, canonical
-from devfix_codemods.flow.tree import children
 from devfix_codemods.program import Program
 from devfix_codemods.scope import Function
 
@@ -25,8 +24,7 @@ _WRAPPERS = (
     "copy.copy",
 )
 """Functions that give back the module that they get, or one like it."""
-_SELF_METHODS = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "apply", "train"})
-_FREEZING = frozenset({"eval", "requires_grad_"})
+_SELF_METHODS = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "apply", "train", "eval"})
 _LAYER = re.compile(
     "(Attention|Block|Cell|Conv[123]?d?|Decoder|Embedding|Encoder|Experts?|FFN|FeedForward|Head|Layer|Linear|MLP|Mlp|"
     "Module|Net|Network|Norm|Stage|Transformer|Unit)$"
@@ -46,15 +44,13 @@ class Sort(Enum):
     NONE = auto()
     OTHER = auto()
     """Surely no module."""
-    HELD = auto()
-    """A module that another attribute holds already, or one that is kept out of training: meant to be in a list."""
     UNKNOWN = auto()
 
 
 def joined(sorts: Iterable[Sort]) -> Sort:
     """What any one of several expressions may give: the least certain of them, `None` aside."""
     found = set(sorts) - {Sort.NONE}
-    for sort in (Sort.HELD, Sort.OTHER, Sort.UNKNOWN, Sort.LIKELY, Sort.MODULE, Sort.BARE):
+    for sort in (Sort.OTHER, Sort.UNKNOWN, Sort.LIKELY, Sort.MODULE, Sort.BARE):
         if sort in found:
             return sort
     return Sort.NONE
@@ -67,19 +63,9 @@ class ModuleValues:
         self._program = program
         self._names = program.names
         self.classes = program.classes
-        self._nodes: dict[ast.ClassDef, list[ast.AST]] = {}
         self._local = {one.name: one for one in program.names.classes}
         self._stars = any(alias.name == "*" for node in program.names.imports for alias in node.names)
         self._functions = {one.name: one for one in program.tree.body if isinstance(one, Function)}
-
-    def nodes(self, definition: ast.ClassDef) -> list[ast.AST]:
-        """Every node of a class that holds code, methods and nested classes included."""
-        if definition not in self._nodes:
-            found: list[ast.AST] = [definition]
-            for node in found:
-                found.extend(children(node))
-            self._nodes[definition] = found
-        return self._nodes[definition]
 
     def qualified(self, node: ast.expr) -> str | None:
         """The canonical name of what `node` refers to. An unbound `nn` beside a star import is torch's."""
@@ -99,17 +85,6 @@ class ModuleValues:
             for base in bases
         )
 
-    def family(self, definition: ast.ClassDef) -> list[ast.ClassDef]:
-        """A class with those of the file that it derives from, and those that derive from it."""
-        found = [definition]
-        for one in found:
-            found.extend(base for base in map(self._local.get, _named_bases(one)) if base and base not in found)
-        heirs = [definition]
-        for one in self._names.classes:
-            if any(heir.name in _named_bases(one) for heir in heirs):
-                heirs.append(one)
-        return [*found, *heirs[1:]]
-
     def sort(self, node: ast.expr, depth: int = 0) -> Sort:
         """What `node` gives."""
         if depth > _DEPTH:
@@ -123,8 +98,6 @@ class ModuleValues:
                 return joined((self.sort(body, depth + 1), self.sort(orelse, depth + 1)))
             case ast.Constant(value=None):
                 return Sort.NONE
-            case ast.Attribute(value=ast.Name(id="self")):
-                return Sort.HELD
             case ast.Constant() | ast.Lambda() | ast.JoinedStr() | ast.Compare():
                 return Sort.OTHER
         return Sort.UNKNOWN
@@ -142,8 +115,6 @@ class ModuleValues:
             return self._own_method(node, function.attr, depth)
         if function.attr in _SELF_METHODS:
             return self.sort(function.value, depth + 1)
-        if function.attr in _FREEZING and self.sort(function.value, depth + 1) in {Sort.MODULE, Sort.LIKELY}:
-            return Sort.HELD
         return Sort.LIKELY if _sounds_like_layer(function.attr) else Sort.UNKNOWN
 
     def _api(self, node: ast.Call, name: str, depth: int) -> Sort:
@@ -215,48 +186,18 @@ class ModuleValues:
         return joined(Sort.NONE if one is None else self.sort(one, depth + 1) for one in values)
 
     def _name(self, node: ast.Name, depth: int) -> Sort:
-        """A local name: what all its assignments in the function give. One that `self` keeps as well is held."""
+        """A local name: what all its assignments in the function give."""
         function = scope.function_around(self._program, node)
         if function is None or node.id in scope.parameters(function):
             return Sort.UNKNOWN
         found: list[Sort] = []
-        takers: set[str] = set()
         for one in ast.walk(function):
-            takers |= _put_into(one, node.id)
             if isinstance(one, ast.Name) and one.id == node.id and isinstance(one.ctx, ast.Store):
                 parent = self._names.parent(one)
                 if not (isinstance(parent, ast.Assign) and one in parent.targets):
                     return Sort.UNKNOWN
-                if len(parent.targets) > 1:
-                    return Sort.HELD
                 found.append(self.sort(parent.value, depth + 1))
-            elif _kept_in_self(one, node.id):
-                return Sort.HELD
-        if len(takers) > 1:
-            return Sort.HELD
         return joined(found) if found else Sort.UNKNOWN
-
-
-def _put_into(node: ast.AST, name: str) -> set[str]:
-    """`layers` of `layers.append(name)`: what is put into two lists is registered by one of them, or by neither."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "append":
-        return set()
-    given = any(isinstance(one, ast.Name) and one.id == name for one in node.args)
-    return {ast.unparse(node.func.value)} if given else set()
-
-
-def _named_bases(definition: ast.ClassDef) -> list[str]:
-    return [base.id for base in definition.bases if isinstance(base, ast.Name)]
-
-
-def _kept_in_self(node: ast.AST, name: str) -> bool:
-    """`self.head = name`."""
-    return (
-        isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == name
-        and any(isinstance(target, ast.Attribute) for target in node.targets)
-    )
 
 
 def _sounds_like_layer(name: str) -> bool:

@@ -2,18 +2,15 @@
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from devfix_codemods import scope
-from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import Context, DeviceName, Meeting, spelled
-from devfix_codemods.flow.places import Choice, Device, Host, Place, describe
-from devfix_codemods.flow.values import Kind, Value
+from devfix_codemods.flow.facts import Context, DeviceName
+from devfix_codemods.flow.places import Place
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.declared import DECLARATION
-from devfix_codemods.rules._guarded import may_be_named
 from devfix_codemods.source import Span
 
 
@@ -25,11 +22,6 @@ class Mover:
     device: str
     edits: tuple[Edit, ...] = ()
     safety: Safety = Safety.SAFE
-
-
-def enters_call(meeting: Meeting) -> bool:
-    """Whether the values meet as what a function or a module gets, not in arithmetic nor in a method of one of them."""
-    return isinstance(meeting.node, ast.Call) and not meeting.operation.startswith("`.")
 
 
 def insertable(context: Context) -> bool:
@@ -75,103 +67,6 @@ def device_for(place: Place, devices: Iterable[DeviceName]) -> str | None:
     return next((one.text for one in devices if one.place == place), None)
 
 
-def device_words(meeting: Meeting) -> str:
-    """The place of the anchor in the words of the code around the operation."""
-    name = device_for(meeting.anchor.place, meeting.devices)
-    return f"on `{name}`" if name else describe(meeting.anchor.place)
-
-
-def mover_for(program: Program, meeting: Meeting, statement: ast.stmt, *, blocking: bool = False) -> Mover | None:
-    """How to take a host value to the anchor's place at `statement`.
-
-    In the order of preference: a name for the device, the literal that the anchor was moved by, the device of the
-    anchor's parameters, a new name near the imports. Neither names nor literals that fail outside of the guard under
-    which the anchor was moved.
-    """
-    tail = "" if blocking else ", non_blocking=True"
-    place = meeting.anchor.place
-    names = names_at(program, statement, meeting)
-    names = tuple(one for one in names if may_be_named(program, f".to({one.text})", meeting, statement))
-    if (name := device_for(place, names)) is not None:
-        return Mover(f".to({name}{tail})", name)
-    move = meeting.moved.node if meeting.moved else None
-    near = move is not None and scope.function_around(program, move) in {None, meeting.context.function}
-    literal = _by_literal(place, move, meeting.misplaced.value, tail) if isinstance(place, Device) else None
-    if literal is not None and not may_be_named(program, literal.suffix, meeting, statement):
-        literal = None
-    if literal is not None and near:
-        return literal
-    shared = scope.function_around(program, statement) is meeting.context.function
-    of_parameters = _of_parameters(program, meeting, tail) if shared else None
-    return of_parameters or literal or _declared(program, meeting, move, tail)
-
-
-def _by_literal(place: Device, move: ast.AST | None, value: Value, tail: str) -> Mover | None:
-    """The constant that the anchor was moved by, in the form of that move. Encodings have no `.cuda`."""
-    by_cuda = isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) and move.func.attr == "cuda"
-    if by_cuda and value.kind is not Kind.ENCODING:
-        assert isinstance(move, ast.Call)
-        return Mover(f".cuda({tail.removeprefix(', ')})", "cuda") if not move.args else None
-    return Mover(f'.to("{place.name}"{tail})', place.name)
-
-
-def _of_parameters(program: Program, meeting: Meeting, tail: str) -> Mover | None:
-    """`next(model.parameters()).device`, for a function that is given the model and no device."""
-    function, name = meeting.context.function, dotted(meeting.anchor.node)
-    if meeting.anchor.role != "module" or name is None or function is None or meeting.context.forward:
-        return None
-    if name.partition(".")[0] not in {one.arg for one in (*function.args.posonlyargs, *function.args.args)}:
-        return None
-    text = f"{name}.device" if _has_device(program, meeting, name) else f"next({name}.parameters()).device"
-    return Mover(f".to({text}{tail})", text)
-
-
-def _has_device(program: Program, meeting: Meeting, name: str) -> bool:
-    """Whether the model is seen to have `.device`, as those of transformers do and plain modules do not."""
-    origin = meeting.anchor.value.origin
-    built = program.names.qualified(origin.node.func) if origin and isinstance(origin.node, ast.Call) else None
-    if built is not None and built.startswith("transformers."):
-        return True
-    return any(
-        isinstance(node, ast.Attribute) and node.attr == "device" and dotted(node.value) == name
-        for node in ast.walk(meeting.context.function or program.tree)
-    )
-
-
-def _declared(program: Program, meeting: Meeting, move: ast.AST | None, tail: str) -> Mover | None:
-    """A new `device` near the imports, for a script that spells out its choice where it needs it.
-
-    The expression that it replaces is the move's own, so that both keep naming one place.
-    """
-    if not _is_cuda_or_cpu(meeting.anchor.place) or not isinstance(move, ast.Call) or len(move.args) != 1:
-        return None
-    if isinstance(move.args[0], ast.Constant) or dotted(move.args[0]) is not None:
-        return None
-    named = _named_anew(program, move.args[0])
-    uses = [one.span.line for one in named] + [meeting.node.lineno, meeting.misplaced.node.lineno]
-    edits = declare_device(program, min(uses))
-    if edits is None:
-        return None
-    return Mover(f".to(device{tail})", "device", (*edits, *named), Safety.UNSAFE)
-
-
-def _named_anew(program: Program, expression: ast.expr) -> list[ReplaceExpression]:
-    """Every move by this very expression, now by the name."""
-    wanted = ast.dump(expression)
-    return [
-        ReplaceExpression(program.source.span(one.args[0]), "device")
-        for one in program.names.calls
-        if isinstance(one.func, ast.Attribute)
-        and one.func.attr == "to"
-        and one.args
-        and ast.dump(one.args[0]) == wanted
-    ]
-
-
-def _is_cuda_or_cpu(place: Place) -> bool:
-    return isinstance(place, Choice) and place.options == frozenset({Device("cuda"), Host()})
-
-
 def declare_device(program: Program, before: int) -> tuple[Edit, ...] | None:
     """The edits that bind `device` at module level, after the imports that come before the line `before`.
 
@@ -197,23 +92,6 @@ def _bound_name(node: ast.Name | ast.arg) -> str | None:
     if isinstance(node, ast.arg):
         return node.arg
     return node.id if isinstance(node.ctx, ast.Store) else None
-
-
-def names_at(program: Program, statement: ast.stmt, meeting: Meeting) -> tuple[DeviceName, ...]:
-    """Device names bound at `statement` that denote the anchor's place, there or at the meeting."""
-    bound = program.facts.devices_at.get(statement, ())
-    bound += spelled(meeting.anchor.place, program.facts.owners_at.get(statement, ()), bound)
-    here = {one.text for one in meeting.devices if one.place == meeting.anchor.place}
-    function = scope.function_around(program, statement)
-    shared = function is meeting.context.function
-    known = tuple(
-        replace(one, place=meeting.anchor.place)
-        for one in bound
-        if one.place == meeting.anchor.place or (shared and one.text in here)
-    )
-    given = set(scope.parameters(function)) if shared and function is not None else set()
-    extra = (one for one in meeting.devices if one.text in here and one.text.partition(".")[0] in given)
-    return known + tuple(one for one in extra if one.text not in {name.text for name in known})
 
 
 def within(program: Program, node: ast.AST, outer: ast.AST) -> bool:

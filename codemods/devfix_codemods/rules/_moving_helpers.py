@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted, last_name
-from devfix_codemods.flow.facts import Meeting
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 from devfix_codemods.rules._arguments import given
@@ -46,21 +45,6 @@ def is_moved_inside(program: Program, call: ast.Call, argument: ast.expr, depth:
         for name, taken in _taken(there, function, call)
         if any(one is argument for one in taken)
     )
-
-
-def is_moved_on_the_way(program: Program, meeting: Meeting, birth: ast.AST) -> bool:
-    """Whether a function that a value, born at `birth`, is given to on the way to a meeting moves it on any path."""
-    nodes, home = [meeting.misplaced.node], scope.function_around(program, birth)
-    for call in reversed(meeting.context.sites):
-        function = scope.function_around(program, nodes[0]) if nodes else None
-        if function is None or function is home:
-            return False
-        read = {name for one in nodes for name in scope.reads(one)}
-        came = [one for one in _taken(program, function, call) if not read.isdisjoint(item_names(function, one[0]))]
-        if any(_moves_parameter(program, function, name, _DEPTH) for name, _ in came):
-            return True
-        nodes = [one for _, taken in came for one in taken]
-    return False
 
 
 def _taken(program: Program, function: scope.Function, call: ast.Call) -> Iterator[tuple[str, list[ast.expr]]]:

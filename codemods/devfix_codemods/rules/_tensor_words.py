@@ -8,8 +8,6 @@ HOST_MAKERS = tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCT
 ARRAY_PACKAGES = ("numpy.", "pandas.", "sklearn.", "scipy.")
 HOST_LIBRARIES = ("numpy.", "PIL.", "cv2.", "torchaudio.load", "torchvision.io.", "torchvision.transforms.", "pandas.")
 
-DEVICES = re.compile(r"cuda|\.to\(|device|gpu|mps\b|accelerat")
-"""What code says that has to do with devices."""
 
 TO_NUMBERS = frozenset({"int", "float", "bool", "len"})
 PLAIN = frozenset({"int", "float", "bool", "str"})

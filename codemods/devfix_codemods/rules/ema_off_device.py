@@ -38,27 +38,20 @@ Any.
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods import scope
-from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import Update
-from devfix_codemods.flow.places import UNKNOWN, Host, Relation, may_be_device, relation
+from devfix_codemods.placement.averages import Average, copies_beside, stray
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._ema_models import StrayAverage, stray_averages
-from devfix_codemods.rules._moves import text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
     if b"EMAModel" in program.source.data:
         yield from (_of_average(program, one) for one in stray_averages(program))
-    seen: set[int] = set()
-    for update in program.facts.updates:
-        if update.method == "copy_" or id(update.node) in seen or not _may_differ(update):
-            continue
-        seen.add(id(update.node))
-        yield _finding(program, update)
+    if b"lerp_" in program.source.data or b"mul_" in program.source.data:
+        yield from filter(None, (_finding(program, one) for one in stray(program.placement)))
 
 
 def _of_average(program: Program, stray: StrayAverage) -> Finding:
@@ -71,59 +64,50 @@ def _of_average(program: Program, stray: StrayAverage) -> Finding:
     )
 
 
-def _may_differ(update: Update) -> bool:
-    """Whether the program places the shadow by itself, and nothing takes the live weight along."""
-    if update.context.managed or update.live_place == update.shadow_place:
-        return False
-    if _is_scaled_beside(update) or _follows_already(update):
-        return False
-    if update.live_place in update.visited or isinstance(update.live_place, Host):
-        return False  # the program has taken care of the live weight
-    if may_be_device(update.live_place):
-        places = update.visited | {update.shadow_place}
-        return any(relation(place, update.live_place) is Relation.DIFFERENT for place in places)
-    placed = isinstance(update.shadow_place, Host) or may_be_device(update.shadow_place) or bool(update.visited)
-    return placed and update.live_place != UNKNOWN
-
-
-def _is_scaled_beside(update: Update) -> bool:
-    """`for x, m, s in zip(…): x.mul_(s).add_(m)`: both are of the loop, and no average has a decay for each weight."""
-    function = update.node.func
-    scaled = function.value if isinstance(function, ast.Attribute) else None
-    if update.loop is None or not isinstance(scaled, ast.Call):
-        return False
-    of_loop = scope.stored(update.loop.target)
-    factors = {one.id for one in scope.given_to(scaled) if isinstance(one, ast.Name)}
-    return not factors.isdisjoint(of_loop)
-
-
-def _follows_already(update: Update) -> bool:
-    """`live.to(shadow.device)`"""
-    match update.live:
-        case ast.Call(func=ast.Attribute(attr="to")) as move:
-            return f"{dotted(update.shadow)}.device" in {dotted(one) for one in scope.given_to(move)}
-    return False
-
-
-def _finding(program: Program, update: Update) -> Finding:
-    shadow, live = text_of(program, update.shadow), text_of(program, update.live)
-    span = program.source.span(update.node)
+def _finding(program: Program, average: Average) -> Finding | None:
+    call, written, given = average.update.syntax, _written(average), _given(average)
+    if call is None or written is None or given is None:
+        return None
+    shadow, live = _text(program, written), _text(program, given)
+    span = program.source.span(call)
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"`{shadow}` may live on another device than `{live}`, and `{update.method}` needs both on one",
+        message=f"`{shadow}` may live on another device than `{live}`, and `{average.method}` needs both on one",
         span=span,
         trail=(Step(span, f"`{shadow}` is placed by itself; `{live}` lives where the trained model does"),),
-        fix=_fix(program, update, shadow, live),
+        fix=_fix(program, average, shadow, live) if _is_plain(written) else None,
         advice=f"take `{live}` to the device of `{shadow}` first",
     )
 
 
-def _fix(program: Program, update: Update, shadow: str, live: str) -> Fix | None:
-    if not _is_plain(update.shadow):
-        return None
-    edits = [_edit(program, update, shadow)]
-    edits.extend(_edit(program, one, shadow) for one in _copies_beside(program, update))
+def _written(average: Average) -> ast.expr | None:
+    """The average, as the update spells it."""
+    match average.update.syntax:
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Attribute(value=written, attr="mul_")))):
+            return written
+        case ast.Call(func=ast.Attribute(value=written)):
+            return written
+    return None
+
+
+def _given(average: Average) -> ast.expr | None:
+    """The live weight, as the update is given it."""
+    call = average.update.syntax
+    return call.args[0] if isinstance(call, ast.Call) and call.args else None
+
+
+def _text(program: Program, node: ast.expr) -> str:
+    return program.source.segment(program.source.span(node))
+
+
+def _fix(program: Program, average: Average, shadow: str, live: str) -> Fix:
+    updates = (average, *copies_beside(program.placement, average))
+    edits = [
+        ReplaceExpression(program.source.span(given), f"__node__.to(device={shadow}.device)")
+        for given in map(_given, updates)
+        if given is not None
+    ]
     return Fix(Safety.SAFE, f"Take `{live}` to the device of `{shadow}`", tuple(dict.fromkeys(edits)))
 
 
@@ -132,23 +116,6 @@ def _is_plain(node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
         return dotted(node.value) is not None and isinstance(node.slice, (ast.Name, ast.Constant))
     return dotted(node) is not None
-
-
-def _edit(program: Program, update: Update, shadow: str) -> Edit:
-    return ReplaceExpression(program.source.span(update.live), f"__node__.to(device={shadow}.device)")
-
-
-def _copies_beside(program: Program, update: Update) -> list[Update]:
-    """`copy_` of the same pair in the same loop."""
-    pair = (dotted(update.shadow), dotted(update.live))
-    return [
-        one
-        for one in program.facts.updates
-        if one.method == "copy_"
-        and one.loop is not None
-        and one.loop is update.loop
-        and (dotted(one.shadow), dotted(one.live)) == pair
-    ]
 
 
 RULE = Rule("DVF207", "ema-off-device", ((b".lerp_(",), (b".mul_(", b".add_("), (b"EMAModel", b"accelerator")), check)

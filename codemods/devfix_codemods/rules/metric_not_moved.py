@@ -32,8 +32,9 @@ An attribute of an `nn.Module` or a LightningModule moves with it, and a `.to("c
 
 ## Fix safety
 
-Safe: the update fails today wherever the device is not the host, and where it is, the move does nothing. Unsafe where a
-`device` must be declared first. A metric that is forced to a device gets advice and no edit.
+Safe: the update fails today wherever the device is not the host, and where it is, the move does nothing. Unsafe where
+the values come a longer way, or only what stands around says where the metric belongs. A metric that is forced to a
+device gets advice and no edit.
 
 ## Since torch
 
@@ -44,54 +45,25 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
+from devfix_codemods.catalogue import is_metric_class
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.facts import Meeting
-from devfix_codemods.flow.library import is_metric_api
-from devfix_codemods.flow.places import HOST
-from devfix_codemods.flow.values import Birth
+from devfix_codemods.placement.metrics import is_metric
+from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._accumulators import Sum, sums_across_devices
-from devfix_codemods.rules._built import is_metric, move_where_built
-from devfix_codemods.rules._moves import device_words, insertable, text_of
+from devfix_codemods.rules._moves import text_of
 
 
 def check(program: Program) -> Iterator[Finding]:
     yield from (_forced(program, call) for call in _forced_metrics(program))
     yield from (_summed(program, one) for one in sums_across_devices(program))
-    if not any(is_metric(program, call) for call in program.names.calls):
-        return
-    seen: set[ast.AST] = set()
-    for meeting in program.facts.meetings:
-        origin = meeting.misplaced.value.origin
-        if meeting.misplaced.role != "module" or meeting.misplaced.place != HOST or not insertable(meeting.context):
-            continue
-        if origin is None or origin.birth is not Birth.MODULE or not is_metric(program, origin.node):
-            continue
-        if origin.node not in seen:
-            seen.add(origin.node)
-            yield _finding(program, meeting, origin.node)
 
 
-def _finding(program: Program, meeting: Meeting, birth: ast.AST) -> Finding:
-    name = text_of(program, meeting.misplaced.node).removesuffix(".update")
-    anchor = text_of(program, meeting.anchor.node)
-    fix = move_where_built(program, meeting, birth)
-    built = program.source.span(birth)
-    return Finding(
-        code=RULE.code,
-        name=RULE.name,
-        message=f"the metric `{name}` accumulates on the host, but gets `{anchor}` {device_words(meeting)}",
-        span=program.source.span(meeting.node),
-        origin=built,
-        trail=(
-            Step(built, "the metric is built here, on the host"),
-            Step(program.source.span(meeting.anchor.node), f"and gets `{anchor}` here, {device_words(meeting)}"),
-        ),
-        fix=fix,
-        advice=None if fix else f"move `{name}` to the device of `{anchor}` where it is built",
-    )
+def _owns(conflict: Conflict) -> bool:
+    """What ends at what an unread function gives is no matter, as for other modules."""
+    return is_metric(conflict.birth) and "unread" not in conflict.links
 
 
 # Sums in metrics of ignite
@@ -140,7 +112,7 @@ def _forced_metrics(program: Program) -> Iterator[ast.Call]:
 
 def _builds_metric(program: Program, call: ast.Call) -> bool:
     """`torchmetrics.F1Score(…)`, or the class taken by its name: `getattr(torchmetrics, name)(…)`."""
-    if is_metric(program, call):
+    if is_metric_class(program.names.qualified(call.func)):
         return True
     function = call.func
     return (
@@ -148,7 +120,7 @@ def _builds_metric(program: Program, call: ast.Call) -> bool:
         and isinstance(function.func, ast.Name)
         and function.func.id == "getattr"
         and bool(function.args)
-        and is_metric_api(f"{program.names.qualified(function.args[0])}.X")
+        and is_metric_class(f"{program.names.qualified(function.args[0])}.X")
     )
 
 
@@ -173,4 +145,4 @@ def _forced(program: Program, call: ast.Call) -> Finding:
     )
 
 
-RULE = Rule("DVF205", "metric-not-moved", ((b"torchmetrics",), (b"ignite", b"_device", b"+=")), check)
+RULE = Rule("DVF205", "metric-not-moved", ((b"torchmetrics",), (b"ignite", b"_device", b"+=")), check, owns=_owns)

@@ -40,14 +40,20 @@ a class that cannot be read, which are modules by their use: such a constructor 
 Any.
 """
 
+from devfix_codemods.placement.attached import ATTACHED
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.metrics import is_metric
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.unregistered import UNREGISTERED
 from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
     """A module that gets what an unread function gives is no matter: nothing says that this is elsewhere."""
-    return conflict.birth.birth is Birth.MODULE and "unread" not in conflict.links
+    if conflict.birth.birth is not Birth.MODULE or "unread" in conflict.links:
+        return False
+    elsewhere = ATTACHED in conflict.birth.links or UNREGISTERED in conflict.birth.links
+    return not elsewhere and not is_metric(conflict.birth)
 
 
 RULE = Rule("DVF202", "module-not-moved", owns=_owns)

@@ -10,7 +10,7 @@ class Attention(Block):
 
     def forward(self, x):
         scores = self.queries(self.norm(x)) @ x.transpose(1, 2)
-        mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=scores.device), 1)
+        mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device), 1)
         return scores.masked_fill(mask, float("-inf")).softmax(-1) @ x
 
 

@@ -13,7 +13,7 @@ class Encoder(nn.Module):
     def sample(self, features):
         hidden = torch.relu(self.body(features))
         mean, log_std = self.mean(hidden), self.log_std(hidden)
-        noise = torch.randn(features.size(0), self.latent, device=features.device)
+        noise = torch.randn(features.size(0), self.latent, device=log_std.device)
         return mean + noise * torch.exp(log_std)
 
     def forward(self, x):

@@ -5,7 +5,7 @@ from torch import nn
 
 def focal_loss(logits: torch.Tensor, labels: torch.Tensor, gamma: float = 2.0) -> torch.Tensor:
     """Cross entropy that looks away from what is easy."""
-    alpha = torch.full((logits.size(1),), 0.25, device=device)
+    alpha = torch.full((logits.size(1),), 0.25, device=labels.device)
     alpha[0] = 0.75
     entropy = F.cross_entropy(logits, labels, weight=alpha, reduction="none")
     return ((1 - torch.exp(-entropy)) ** gamma * entropy).mean()

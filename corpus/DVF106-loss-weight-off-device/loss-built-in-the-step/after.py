@@ -8,7 +8,7 @@ class Trainer:
         self.optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
 
     def compute_loss(self, logits: torch.Tensor, labels: torch.Tensor):
-        loss_fct = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0], device=device))
+        loss_fct = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0], device=labels.device))
         return loss_fct(logits.view(-1, 2), labels.view(-1))
 
     def step(self, x, labels):

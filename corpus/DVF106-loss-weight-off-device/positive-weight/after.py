@@ -4,7 +4,7 @@ from torch import nn
 
 
 def detection_loss(logits: torch.Tensor, targets: torch.Tensor, ratios=(1.0, 4.0, 9.0)):
-    pos_weight = torch.tensor(list(ratios), device=device)
+    pos_weight = torch.tensor(list(ratios), device=targets.device)
     return F.binary_cross_entropy_with_logits(logits, targets, pos_weight=pos_weight)
 
 

@@ -7,7 +7,7 @@ class Agent:
         self.device = device
         self.policy = nn.Linear(n_states, n_actions).to(self.device)
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=1e-2)
-        self.cost = torch.linspace(0, 1, n_actions, device=device)
+        self.cost = torch.linspace(0, 1, n_actions, device=self.device)
 
     def update(self, states):
         states = states.to(self.device)

@@ -10,14 +10,14 @@ class Readout(nn.Module):
             offset = torch.zeros(kinds)
         else:
             kinds = offset.shape[-1]
-        self.offset = offset
+        self.register_buffer("offset", offset, persistent=False)
         self.register_buffer("onehot", torch.eye(kinds))
         self.energy = nn.Linear(kinds, 1)
 
     def forward(self, kinds):
         onehot = self.onehot[kinds]
         offsets = self.offset.repeat(kinds.shape[0], 1)
-        return self.energy(onehot).squeeze(1) + torch.sum(offsets.to(onehot.device) * onehot, dim=1)
+        return self.energy(onehot).squeeze(1) + torch.sum(offsets * onehot, dim=1)
 
 
 def main():

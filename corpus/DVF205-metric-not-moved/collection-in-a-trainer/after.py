@@ -9,7 +9,7 @@ class Trainer:
         self.device = device
         self.model = model.to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-2)
-        self.metrics = MetricCollection({"mae": MeanAbsoluteError(), "mse": MeanSquaredError()}).to(device)
+        self.metrics = MetricCollection({"mae": MeanAbsoluteError(), "mse": MeanSquaredError()}).to(self.device)
 
     def fit(self, batches):
         for inputs, targets in batches:

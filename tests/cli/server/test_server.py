@@ -18,7 +18,19 @@ from .conftest import PLAIN, SECONDS, Edit, Editor, applied
 CORPUS = Path(__file__).parents[3] / "corpus"
 LABELS = CORPUS / "DVF101-batch-not-moved" / "classifier-labels"
 BUGGY, FIXED = (LABELS / "before.py").read_text(), (LABELS / "after.py").read_text()
-GRID = (CORPUS / "DVF104-factory-without-device" / "coordinate-grid" / "before.py").read_text()
+STEP = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def embed(self, x):
+        with torch.autocast(device_type="cuda:0"):
+            return self.layers(x)
+
+    @torch.autocast(device_type="cuda", dtype=torch.float32)
+    def forward(self, x):
+        return self.layers(x)
+"""
 WEIGHTS = (CORPUS / "DVF101-batch-not-moved" / "trainer-class" / "before.py").read_text()
 LOOP = "def train(model, loader, device):\n    for x, y in loader:\n        model(x.to(device))\n"
 MAIN = """\
@@ -182,12 +194,14 @@ def test_the_text_of_the_editor_counts_not_that_of_the_disk(tree: Path, edit: Ed
 
 def test_advice_is_information_and_what_is_deprecated_is_tagged(tree: Path, edit: Edit) -> None:
     async def session(editor: Editor) -> None:
-        fixed, advice = await editor.diagnostics(editor.open(tree / "grid.py", GRID))
+        fixed, advice = await editor.diagnostics(editor.open(tree / "step.py", STEP))
         assert (fixed.severity, advice.severity) == (
             types.DiagnosticSeverity.Warning,
             types.DiagnosticSeverity.Information,
         )
-        assert advice.message.endswith("\ngive `torch.linspace` the device of what its tensor goes with")
+        assert advice.message.endswith(
+            "\ntake the device type from the data: `with torch.autocast(x.device.type, …)` inside the method"
+        )
         uri = editor.open(tree / "old.py", DEPRECATED)
         (old,) = await editor.diagnostics(uri)
         assert list(old.tags or ()) == [types.DiagnosticTag.Deprecated]

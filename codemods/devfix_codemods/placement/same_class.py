@@ -1,0 +1,56 @@
+"""Objects that one class makes, whether it is read or not: they are of one kind."""
+
+from collections import defaultdict
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import key
+from devfix_codemods.placement.naming import sounds_like_class
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.kinds import Kinds
+
+
+def made_by_one_class(kinds: "Kinds") -> None:
+    """What the class of a module makes is a module, and has tensors where the program moves one of them."""
+    made: dict[Hashable, list[Node]] = defaultdict(list)
+    for node in kinds.module.nodes():
+        if node.op is Op.CALL and node.args[0].op in {Op.REF, Op.ATTR} and sounds_like_class(node.args[0]):
+            made[key(node.args[0])].append(node)
+    for one in _moved_where_they_stand(kinds):
+        kinds.say(one, Kind.MODULE, 1)
+    moved = {kinds.find(base) for base in _moved(kinds)}
+    for alike in made.values():
+        if len(alike) == 1 or not any(kinds.of(one) is Kind.MODULE for one in alike):
+            continue
+        for one in alike:
+            if kinds.of(one) is None:
+                kinds.say(one, Kind.MODULE, 1)
+        if any(kinds.find(one) in moved for one in alike):
+            kinds.stateful += alike
+            kinds.of_moved_classes.update(alike)
+
+
+def _moved(kinds: "Kinds") -> list[Node]:
+    """What `to` and `cuda` are called on."""
+    return [node.args[0].args[0] for node in kinds.module.nodes() if _is_move(node)]
+
+
+def _moved_where_they_stand(kinds: "Kinds") -> list[Node]:
+    """Objects of classes, made of no tensors, that a statement of its own moves: `net = Net(3); net.to(device)`."""
+    moved = (node.args[0] for node in kinds.module.nodes() if node.op is Op.AFTER and _is_move(node.args[1]))
+    return [
+        one
+        for one in moved
+        if one.op is Op.CALL
+        and one.args[0].op in {Op.REF, Op.ATTR}
+        and sounds_like_class(one.args[0])
+        and kinds.of(one) is None
+        and all(kinds.of(given) is not Kind.TENSOR for given in one.args[1:])
+    ]
+
+
+def _is_move(call: Node) -> bool:
+    return call.op is Op.CALL and call.args[0].op is Op.ATTR and call.args[0].extra in {"to", "cuda"}

@@ -1,0 +1,384 @@
+"""Modules that a module keeps in plain lists, tuples and dicts: `.to()` does not reach them."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.naming import sounds_kept_out
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+UNREGISTERED = "unregistered"
+
+
+@dataclass(slots=True)
+class Holder:
+    """An attribute that keeps modules in plain containers: what makes these, and the containers inside of them."""
+
+    attribute: str
+    stores: list[Store]
+    container: str
+    made: list[tuple[Store, Node]] = field(default_factory=list)
+    """Each store, and what it stores: the containers that are made on the spot."""
+    inner: list[Node] = field(default_factory=list)
+    parts: list[Node] = field(default_factory=list)
+
+
+class _UnlikeError(Exception):
+    """No module container could stand here, or none is needed."""
+
+
+def unregistered(births: "Births", parts: dict[Node, Source]) -> dict[Node, Holder]:
+    """Adds, of what each container holds, the first of the `parts`, modules that others own; each with its holder."""
+    found: dict[Node, Holder] = {}
+    if births.defaults.managed:
+        return found
+    for owner in births.module.classes:
+        if not births.kinds.derives_from_module(owner, set()):
+            continue
+        family = [one for one in births.module.classes if owner in one.lineage() or one in owner.lineage()]
+        if any(map(_answers_for_parts, family)):
+            continue
+        for attribute in sorted(owner.stored):
+            try:
+                holder = _Containers(births, parts, owner, attribute).holder()
+            except _UnlikeError:
+                continue
+            part = next((one for one in holder.parts if one in parts or births.graph.sources.get(one)), None)
+            if part is None or part in found:
+                continue
+            made = parts.get(part) or births.graph.sources[part][0]
+            links = (*made.links, UNREGISTERED)
+            births.graph.sources[part] = [replace(made, links=links)]
+            out = sounds_kept_out(attribute)
+            place = births.place_of_module(owner)
+            births.graph.supports(part, place, "kept-out" if out else "kept-plainly", part.guard)
+            found[part] = holder
+    return found
+
+
+class _Containers:
+    """What one attribute of a class of modules holds, and what is done with it."""
+
+    def __init__(self, births: "Births", parts: dict[Node, Source], owner: Class, attribute: str) -> None:
+        self._births = births
+        self._parts = parts
+        self._owner = owner
+        self._functions = [one for one in births.module.functions if one.owner is not None and self._is_kin(one.owner)]
+        stores = [
+            store
+            for function in self._functions
+            for store in function.stores
+            if store.is_attribute and store.base is function.self_node and store.key == attribute
+        ]
+        self._holder = Holder(attribute, stores, "")
+        self._same: set[Node] = set()
+        """All values that are the container."""
+        self._added: list[Node] = []
+        """What is added to it at once: `self.layers += [layer]`."""
+
+    def _is_kin(self, other: Class) -> bool:
+        return self._owner in other.lineage() or other in self._owner.lineage()
+
+    def holder(self) -> Holder:
+        """What is found of the attribute; raises where no module container could stand there, or none is needed."""
+        holder = self._holder
+        for store in holder.stores:
+            self._stored(store)
+        kinds = {_container_of(one) for _, one in holder.made} - {None}
+        if len(kinds) != 1:
+            raise _UnlikeError
+        holder.container = str(kinds.pop())
+        self._same |= set(self._births.attributes.reads.get(self._owner.field_of(holder.attribute), ()))
+        self._same |= {inner for _, one in holder.made for inner in _plain(one)}
+        for one in (*(made for _, made in holder.made), *self._added):
+            self._elements(one)
+        if self._hides_one():
+            raise _UnlikeError
+        for function in self._functions:
+            self._judge(function)
+        return holder
+
+    # What it gets
+
+    def _stored(self, store: Store) -> None:
+        function = store.value.function
+        if function.name == "forward" or not isinstance(function.owner, Class):
+            raise _UnlikeError
+        grown = store.value.op is Op.OPERATION and not _is_expression(store.value)
+        if grown and len(store.value.args) == 2:
+            self._same.add(store.value)
+            self._added.append(store.value.args[1])
+            return
+        for one in _arms(store.value):
+            if _container_of(one) is not None:
+                if any(_starts_module(node) and node.index > one.index for node in function.nodes):
+                    raise _UnlikeError
+                self._holder.made.append((store, one))
+            elif one.op is not Op.CONST or one.extra is not None:
+                raise _UnlikeError
+
+    def _elements(self, container: Node) -> None:
+        match container.op:
+            case Op.SEQUENCE:
+                given: tuple[Node, ...] = container.args
+            case Op.MAPPING | Op.COMPREHENSION if all(map(_is_key, _keys(container.syntax))):
+                given = container.args
+            case Op.CALL | Op.OPERATION if _container_of(container) is not None:
+                for one in _plain(container):
+                    if one is not container:
+                        self._elements(one)
+                return
+            case _:
+                raise _UnlikeError
+        for one in given:
+            self._element(one)
+
+    def _element(self, element: Node) -> None:
+        """A module, or a container of modules, which then has to become one too."""
+        for one in _arms(element):
+            if one.op is Op.ITER:  # `layers.extend(others)`
+                self._elements(one.args[0])
+            elif _container_of(one) is not None:
+                before = len(self._holder.parts)
+                self._elements(one)
+                self._holder.inner += [one] if len(self._holder.parts) > before else []
+            elif one.op is not Op.CONST or one.extra is not None:
+                self._module(one)
+
+    def _module(self, value: Node) -> None:
+        births = self._births
+        if value.op is Op.CALL and value.args[0].op is Op.ATTR and value.args[0].extra in _FREEZING:
+            raise _UnlikeError
+        for root in self._made_as(value):
+            if root.op is not Op.CALL or self._is_held(root):
+                raise _UnlikeError
+            made = root in self._parts or any(one.birth is Birth.MODULE for one in births.graph.sources.get(root, ()))
+            if not made and not _is_bare(root) and births.kinds.class_of(root) not in births.kinds.module_classes:
+                raise _UnlikeError
+            if made:
+                self._holder.parts.append(root)
+
+    def _made_as(self, value: Node) -> Iterator[Node]:
+        """What makes a module: also what the functions of this file return."""
+        for root in self._births.roots(value):
+            called = self._births.calls.get(root)
+            if called is None or root.args[0].op is Op.CLASS:
+                yield root
+            else:
+                for given, _ in called.returns:
+                    yield from (self._births.roots(given))
+
+    def _is_held(self, module: Node) -> bool:
+        """Whether something else has the module as well."""
+        function = module.function
+        if any(one.value is module and one.is_attribute for one in function.stores):
+            return True
+        takers = [one for one in function.nodes if one.op is Op.CALL and module in one.args[1:]]
+        return any(not _grows(one) or one.args[0].args[0] not in self._same for one in takers)
+
+    # What is done with it
+
+    def _judge(self, function: Function) -> None:
+        for node in function.nodes:
+            if any(one in self._same for one in node.args):
+                self._use(node)
+            elif self._handles(node) or self._is_called_with_moved(node) or self._is_unpacked(node):
+                raise _UnlikeError
+        for store in function.stores:
+            if not store.is_attribute and store.base in self._same:
+                if store.index is not None and self._holder.container == "ModuleDict" and not _is_key(_index(store)):
+                    raise _UnlikeError
+                self._element(store.value)
+            elif store.is_attribute and store not in self._holder.stores and self._is_of_container(store.value):
+                raise _UnlikeError
+        if function.name != "forward" and any(self._is_of_container(value) for value, _ in function.returns):
+            raise _UnlikeError
+        if function.name == "forward" and any(value in self._same for value, _ in function.returns):
+            raise _UnlikeError
+
+    def _use(self, node: Node) -> None:
+        """One use of the container: raises where a module container could not be used so."""
+        allowed = _METHODS[self._holder.container]
+        match node.op:
+            case Op.ITER | Op.ITEM | Op.PHI | Op.AFTER:
+                return
+            case Op.ATTR if node.extra in allowed:
+                return
+            case Op.CALL if node.args[0] in self._same:
+                raise _UnlikeError
+            case Op.CALL if calls_builtin(node, *_READERS) and "*" not in _words(node):
+                return
+            case Op.COMPARE if isinstance(node.extra, tuple) and set(node.extra) <= {"Is", "IsNot", "In", "NotIn"}:
+                return
+        if node not in self._same and not any(node is one for _, one in self._holder.made):
+            raise _UnlikeError
+
+    def _is_of_container(self, node: Node) -> bool:
+        """Whether a value is one of those that the container holds, or the container."""
+        pending = [node]
+        while pending:
+            one = pending.pop()
+            if one in self._same:
+                return True
+            if one.op in {Op.ITER, Op.ITEM, Op.ATTR}:
+                pending.append(one.args[0])
+            elif one.op is Op.CALL and calls_builtin(one, *_READERS):
+                pending += one.args[1:]
+            elif one.op is Op.CALL and one.args[0].op is Op.ATTR:
+                pending.append(one.args[0].args[0])
+        return False
+
+    def _is_called_with_moved(self, call: Node) -> bool:
+        """`self.nets[0](x.to(self.place))`: the class decides where these modules work."""
+        births = self._births
+        moved = call.op is Op.CALL and any(births.is_move(one) for one in call.args[1:])
+        return moved and self._is_of_container(call.args[0])
+
+    def _handles(self, node: Node) -> bool:
+        """Whether the class takes care of what the container holds, one by one."""
+        return node.op is Op.ATTR and node.extra in _HANDLING and self._is_of_container(node.args[0])
+
+    def _is_unpacked(self, call: Node) -> bool:
+        """`nn.Sequential(*parts)`, which registers what the container holds."""
+        starred = (one for one, word in zip(call.args[1:], _words(call)) if word == "*")
+        return call.op is Op.CALL and any(map(self._is_of_container, starred))
+
+    def _hides_one(self) -> bool:
+        """`[net]`, of which only `[0]` is read: this keeps a module out of the parameters."""
+        displays = [one for _, one in self._holder.made if one.op is Op.SEQUENCE and len(one.args) == 1]
+        uses = (node for one in self._functions for node in one.nodes if not self._same.isdisjoint(node.args))
+        return bool(displays) and all(node.op is Op.ITEM and node.extra == 0 for node in uses)
+
+
+def _answers_for_parts(owner: Class) -> bool:
+    """Whether a class registers parts by name, or answers for its parameters itself."""
+    if not _OWN_WAYS.isdisjoint(owner.methods):
+        return True
+    return any(
+        (node.op is Op.ATTR and node.extra in _REGISTERING) or calls_builtin(node, "setattr")
+        for function in owner.methods.values()
+        for node in function.nodes
+    )
+
+
+def _arms(value: Node) -> Iterator[Node]:
+    """The values that an expression may have: both of `a if c else b`."""
+    if value.op is Op.PHI and value.syntax is not None:
+        for one in value.args:
+            yield from _arms(one)
+    else:
+        yield value
+
+
+def _container_of(node: Node) -> str | None:
+    """The module container that can stand for a plain one; None for any other value."""
+    match node.op:
+        case Op.SEQUENCE:
+            return "ModuleList" if node.extra in {"list", "tuple"} else None
+        case Op.MAPPING:
+            return "ModuleDict"
+        case Op.COMPREHENSION:
+            return {"list": "ModuleList", "dict": "ModuleDict"}.get(str(node.extra))
+        case Op.CALL:
+            called = name(node.args[0])
+            if called in {"builtins.list", "builtins.tuple"}:
+                given = node.args[1:]
+                plain = all(_container_of(one) or one.extra == "generator" for one in given)
+                return "ModuleList" if plain else None
+            return "ModuleDict" if called in _DICTS and len(node.args) == 1 else None
+        case Op.OPERATION if node.extra == "Add" and _is_expression(node):
+            return "ModuleList" if {_container_of(one) for one in node.args} == {"ModuleList"} else None
+        case Op.OPERATION if node.extra == "Mult" and _is_expression(node):
+            return _container_of(node.args[0])
+    return None
+
+
+def _plain(container: Node) -> Iterator[Node]:
+    """A container, and those of which it is made."""
+    yield container
+    if container.op is Op.CALL:
+        yield from container.args[1:]
+    elif container.op is Op.OPERATION:
+        for one in container.args:
+            if _container_of(one) is not None:
+                yield from _plain(one)
+
+
+def _is_expression(operation: Node) -> bool:
+    """`a + b`, as against `a += b`."""
+    return isinstance(operation.syntax, ast.BinOp)
+
+
+def _keys(display: ast.AST | None) -> list[ast.expr | None]:
+    match display:
+        case ast.Dict(keys=keys):
+            return keys
+        case ast.DictComp(key=key):
+            return [key]
+    return []
+
+
+def _index(store: Store) -> ast.expr | None:
+    """The key under which something is put into a mapping."""
+    match store.statement:
+        case ast.Assign(targets=[ast.Subscript(slice=key)]):
+            return key
+    return None
+
+
+def _is_key(node: ast.expr | None) -> bool:
+    """Whether a key is a string that a `ModuleDict` takes."""
+    if isinstance(node, ast.Constant):
+        text = node.value
+        return isinstance(text, str) and text not in rows.MODULE_DICT_ATTRIBUTES and text != "" and "." not in text
+    if isinstance(node, ast.JoinedStr):
+        return not any(isinstance(one, ast.Constant) and "." in str(one.value) for one in node.values)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+
+
+def _is_bare(call: Node) -> bool:
+    return any(effect(canonical(one)) in {Effect.BARE, Effect.MODULE} for one in names(call.args[0]) if call.args)
+
+
+def _grows(call: Node) -> bool:
+    """`layers.append(layer)`"""
+    return call.args[0].op is Op.ATTR and call.args[0].extra in {"append", "insert", "extend", "update"}
+
+
+def _words(call: Node) -> tuple[object, ...]:
+    return call.extra if isinstance(call.extra, tuple) else ()
+
+
+def _starts_module(node: Node) -> bool:
+    """`super().__init__()`"""
+    return node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "__init__"
+
+
+_DICTS = frozenset({"builtins.dict", "collections.OrderedDict"})
+_FREEZING = frozenset({"eval", "requires_grad_"})
+_REGISTERING = frozenset({"add_module", "register_module", "__setattr__", "_modules"})
+_OWN_WAYS = frozenset(
+    {"parameters", "named_parameters", "state_dict", "to", "cuda", "_apply", "children", "train", "eval"}
+)
+"""Methods by which a class answers for its parts itself."""
+_HANDLING = (rows.STATES | {"load_state_dict", "requires_grad_", "train", "eval"}) - {"buffers"}
+"""What code that takes care of the parts one by one does with them."""
+_READERS = (
+    *("len", "enumerate", "zip", "reversed", "range", "iter", "sum", "any", "all", "print", "str", "map"),
+    *("list", "tuple", "sorted", "set"),
+)
+_METHODS = {
+    "ModuleList": frozenset({"append", "insert", "extend", "pop"}),
+    "ModuleDict": frozenset({"keys", "values", "items", "update", "clear"}),
+}
+"""Methods of the plain container that the module has too, with the same meaning."""

@@ -1,0 +1,71 @@
+"""Which parts of batches are surely tensors, which have `.to`."""
+
+from devfix_codemods.catalogue import Kind, libraries
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name as name_of
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import reads_key
+from devfix_codemods.placement.displays import LEFT
+from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.elements import is_given
+from devfix_codemods.repairs.siblings import count_moved, is_container
+
+
+def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether a part of a batch has `.to`: it may be a list of texts as well."""
+    node, meeting = conflict.birth.node, conflict.meeting
+    if conflict.birth.birth not in {Birth.LOADER, Birth.SIBLING} or analysis.kinds.of(node) is Kind.TENSOR:
+        return True
+    left = any(one.link == LEFT for one in analysis.graph.edges[node])
+    if left or _is_converted(node) or _is_computed_twin(conflict):
+        return True
+    alike = ("loop-", "twin-")
+    if any(one.link.startswith(alike) for one in analysis.graph.edges[node]) and not any(
+        one.startswith(alike) for one in conflict.links
+    ):
+        return True  # others of its name, or its making, are moved, and it is needed there
+    if meeting is None or (meeting.before is None and node not in meeting.node.args):
+        return False
+    operand = meeting.before.node if meeting.before is not None else node
+    operation = meeting.node
+    if operation.op is not Op.CALL or operand not in operation.args:
+        loaded = conflict.birth.birth is Birth.LOADER
+        return (operation.op in {Op.OPERATION, Op.COMPARE} and loaded) or operation.extra == "MatMult"
+    if (
+        analysis.constraints.births.loaders.may_be_none(node)
+        or analysis.kinds.says(node, Kind.TEXT)
+        or (reads_key(node) and conflict.end.node not in operation.args)
+    ):
+        return False
+    if is_container(analysis, node) or _is_unpacked(operand, operation):
+        return any(one.edge.turn is Turn.OUT for one in conflict.path) or is_given(operation, conflict, "**")
+    collated = analysis.constraints.births.loaders.is_tensor(node)
+    if collated or count_moved(analysis, node) > 1 or operation.args[0].extra in libraries.COMPUTING:
+        return True
+    first = operation.args[1:2] == (operand,)
+    return first or analysis.is_loss(operation)
+
+
+def _is_computed_twin(conflict: Conflict) -> bool:
+    """`mask.repeat(2)` beside `ids.repeat(2).to(device)`: a method that gives tensors there gives one here."""
+    node = conflict.birth.node
+    computed = node.op is Op.CALL and node.args[0].op is Op.ATTR and name_of(node.args[0]) is None
+    return computed and any(one.startswith("twin-") for one in conflict.links)
+
+
+def _is_converted(node: Node) -> bool:
+    """`x.float()`: of what loaders give, a tensor alone has that method."""
+    calls = (one for one in node.function.nodes if one.op is Op.CALL and len(one.args) == 1)
+    return any(
+        one.args[0].op is Op.ATTR and one.args[0].args[0] is node and one.args[0].extra in _CONVERSIONS for one in calls
+    )
+
+
+_CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool"})
+
+
+def _is_unpacked(operand: Node, call: Node) -> bool:
+    """`model(**batch)`: a mapping or a list, which has no `.to`."""
+    names = call.extra if isinstance(call.extra, tuple) else ()
+    return any(one is operand and each in {"*", "**"} for one, each in zip(call.args[1:], names))

@@ -1,0 +1,144 @@
+"""What the company of a value says: twins, siblings, the device that a function is told."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+REPAIRED = {
+    "a twin of which another method is called": (
+        """
+        def sample(rows, weights, device):
+            rows = torch.from_numpy(rows).long().to(device)
+            weights = torch.from_numpy(weights).float()
+            return rows, weights
+        """,
+        "    weights = torch.from_numpy(weights).to(device).float()\n",
+    ),
+    "a twin that is computed of what came together": (
+        """
+        def join(batch, device):
+            ids = batch["ids"].repeat(2, 1).to(device)
+            mask = batch["mask"].repeat(2, 1)
+            return ids, mask
+        """,
+        '    mask = batch["mask"].repeat(2, 1).to(device)\n',
+    ),
+    "the input of a module, beside one that is moved where it is needed": (
+        """
+        from torch.utils.data import DataLoader
+        def train(net: nn.Module, data, device):
+            for x, y in DataLoader(data):
+                F.mse_loss(net(x), y.to(device)).backward()
+        """,
+        "        x = x.to(device)\n",
+    ),
+    "what a function makes that is told a device": (
+        "def grid(n, gpu_device):\n    return torch.linspace(0, 1, n)\n",
+        "torch.linspace(0, 1, n, device=gpu_device)",
+    ),
+    "what a forward pass gives on one path": (
+        """
+        class Loss(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(3, 3)
+            def forward(self, x, y):
+                if not y.any():
+                    return torch.tensor(0.0, requires_grad=True)
+                return F.mse_loss(self.one(x), y)
+        """,
+        "return torch.tensor(0.0, requires_grad=True, device=x.device)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "lines"), REPAIRED.values(), ids=REPAIRED.keys())
+def test_what_is_written(repairs, program: str, lines: str) -> None:
+    assert lines in repairs.written(program, Safety.UNSAFE)
+
+
+LEFT = {
+    "a twin that is computed of another thing": """
+        def join(batch, sizes, device):
+            ids = batch["ids"].repeat(2, 1).to(device)
+            rows = sizes.repeat(2, 1)
+            return ids, rows
+    """,
+    "a neighbour that nothing is done with": """
+        from torch.utils.data import DataLoader
+        def train(net: nn.Module, data, device):
+            for x, y in DataLoader(data):
+                net(y.to(device)).sum().backward()
+                print(describe(x))
+    """,
+    "what may be told no device": "def grid(n, device=None):\n    return torch.linspace(0, 1, n)\n",
+    "a batch that a decorated function moves": """
+        from tools import recursive
+        from torch.utils.data import DataLoader
+        @recursive
+        def to_cuda(value):
+            return value.cuda() if isinstance(value, torch.Tensor) else value
+        def train(data):
+            net = nn.Linear(3, 3).cuda()
+            for i, sample in enumerate(DataLoader(data)):
+                sample = to_cuda(sample)
+                net(sample["x"]).sum().backward()
+    """,
+    "a list, whose first tensor has the size of the batch": """
+        from torch.utils.data import DataLoader
+        def train(data, device):
+            net = nn.Linear(3, 3).to(device)
+            for i, views in enumerate(DataLoader(data)):
+                net(views).sum().backward()
+                print(views[0].size(0))
+    """,
+    "a module whose wrapper is moved": """
+        from nets import Glow
+        def main(z, device):
+            inner = Glow(3)
+            net = nn.DataParallel(inner)
+            net = net.to(device)
+            optimizer = torch.optim.SGD(inner.parameters())
+            print(net(z.to(device)), inner(z.to(device)))
+    """,
+}
+
+
+@pytest.mark.parametrize("program", LEFT.values(), ids=LEFT.keys())
+def test_what_is_left(repairs, program: str) -> None:
+    assert repairs.added(program, Safety.UNSAFE) == []
+
+
+def test_a_test_around_the_whole_loop_is_none_of_the_move(repairs) -> None:
+    program = """
+        from torch.utils.data import DataLoader
+        def train(net: nn.Module, data, rank):
+            for x in DataLoader(data):
+                print(net(x))
+            if rank == 0:
+                for x in DataLoader(data):
+                    x = x.cuda()
+                    print(net(x))
+    """
+    assert "    for x in DataLoader(data):\n        x = x.cuda()\n        print(net(x))\n    if rank" in (
+        repairs.written(program, Safety.UNSAFE)
+    )
+
+
+def test_what_is_made_with_the_dtype_of_another_follows_it(repairs) -> None:
+    program = "def steps(x: torch.Tensor, n):\n    row = torch.arange(n, dtype=x.dtype)\n    return row.view(-1, 1)\n"
+    assert "torch.arange(n, dtype=x.dtype, device=x.device)" in repairs.written(program, Safety.UNSAFE)
+
+
+def test_what_has_the_dtype_of_another_and_is_read_by_numpy_stays(repairs) -> None:
+    program = "def steps(x: torch.Tensor, n):\n    row = torch.arange(n, dtype=x.dtype)\n    return row.numpy()\n"
+    assert repairs.added(program, Safety.UNSAFE) == []
+
+
+def test_what_is_filled_part_by_part_stays(repairs) -> None:
+    program = "def steps(rows, n, device):\n    out = torch.zeros(n)\n    out[0] = rows.sum()\n    return out\n"
+    assert repairs.added(program, Safety.UNSAFE) == []
+
+
+def test_what_an_unread_call_gets_may_be_placed_there(repairs) -> None:
+    program = "from lab import act\ndef steps(n, device):\n    row = torch.zeros(n)\n    return act(row)\n"
+    assert repairs.added(program, Safety.UNSAFE) == []

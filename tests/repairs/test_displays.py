@@ -1,0 +1,53 @@
+"""Displays that move their values, but one."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+LOOP = """
+    from torch.utils.data import DataLoader
+    def train(net, data, flag):
+        for x, y in DataLoader(data):
+            if flag:
+                {}
+            print(judge(x, y))
+"""
+
+
+@pytest.mark.parametrize(
+    ("display", "repaired"),
+    [
+        ("x, y = x.cuda(), y", "x, y = x.cuda(), y.cuda()"),
+        ("x, y = x, y.to('cuda')", "x, y = x.to('cuda'), y.to('cuda')"),
+    ],
+)
+def test_who_names_a_value_in_a_row_of_moves_means_to_move_it(repairs, display: str, repaired: str) -> None:
+    assert repaired in repairs.written(LOOP.format(display), Safety.UNSAFE)
+
+
+@pytest.mark.parametrize("display", ["x, n = x.cuda(), y", "x, y = x.cuda(), y.tolist()", "x, y = x.cpu(), y"])
+def test_what_gets_another_name_or_is_on_the_host_is_none(repairs, display: str) -> None:
+    program = LOOP.format(display)
+    assert repairs.written(program, Safety.UNSAFE) == repairs.plain(program).split("functional as F\n")[1]
+
+
+CONVERTED = """
+    from torch.utils.data import DataLoader
+    class Trainer:
+        def fit(self, data):
+            for x in DataLoader(data):
+                x = x.to(self.device)
+                self.net(x)
+        def predict(self, data):
+            for x in DataLoader(data):
+                {}
+"""
+
+
+def test_what_is_converted_is_a_tensor(repairs) -> None:
+    written = repairs.written(CONVERTED.format("print(self.net(x.float())[0])"), Safety.UNSAFE)
+    assert written.count("x = x.to(self.device)\n") == 2
+
+
+def test_what_is_only_handed_on_may_be_a_list(repairs) -> None:
+    written = repairs.written(CONVERTED.format("print(self.predict_rows(x))"), Safety.UNSAFE)
+    assert written.count("x = x.to(self.device)\n") == 1

@@ -1,0 +1,134 @@
+"""Where modules are moved that the program leaves on the host."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+PLACES = {
+    "beside the other one of a row": (
+        """
+        from nets import build
+        def main(device, path):
+            left, right = build(path)
+            print(left)
+            right = right.to(device)
+            left = nn.DataParallel(left)
+            right = nn.DataParallel(right)
+            return left, right
+        """,
+        "    print(left)\n    left = left.to(device)\n    right = right.to(device)\n",
+    ),
+    "behind the device that is declared next": (
+        """
+        from transformers import AutoModel, AutoTokenizer
+        tokenizer = AutoTokenizer.from_pretrained("m")
+        net = AutoModel.from_pretrained("m")
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        ids = tokenizer.encode("a text", return_tensors="pt").to(device)
+        print(net.generate(input_ids=ids))
+        """,
+        'else "cpu"\nnet.to(device)\n',
+    ),
+    "at the wrapper, which is for what has parameters": (
+        """
+        from nets import Net
+        def main(path):
+            net = Net(3)
+            net = nn.DataParallel(net)
+            net.load_state_dict(torch.load(path))
+            return torch.optim.SGD(net.parameters())
+        """,
+        "nn.DataParallel(net).cuda()",
+    ),
+    "as parts of batches are, which are filled with moved values": (
+        """
+        from torch.utils.data import DataLoader
+        from nets import Net
+        def train(data, device):
+            net = Net(3)
+            optimizer = torch.optim.SGD(net.parameters())
+            for i, batch in enumerate(DataLoader(data)):
+                for key in batch:
+                    batch[key] = batch[key].to(device)
+                net(batch["x"]).sum().backward()
+        """,
+        "    net = Net(3).to(device)\n",
+    ),
+    "as two say that prove little alone": (
+        """
+        from diffusers import AutoencoderKL
+        from sampling import sample
+        def main(n, device):
+            z = torch.randn(n, 4, device=device)
+            vae = AutoencoderKL.from_pretrained("vae")
+            rows = sample(z.shape, device=device)
+            return vae.decode(rows).sample
+        """,
+        'vae = AutoencoderKL.from_pretrained("vae").to(device)\n',
+    ),
+    "though a method that makes an optimizer is told a device": (
+        """
+        from nets import Net
+        def main(batch, device):
+            net = Net(3)
+            optimizer = net.configure_optimizers(0.1, device_type=device)
+            loss = net(batch.to(device))
+            loss.backward()
+            optimizer.step()
+        """,
+        "net = Net(3).to(device)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "lines"), PLACES.values(), ids=PLACES.keys())
+def test_where_it_is_moved(repairs, program: str, lines: str) -> None:
+    assert lines in repairs.written(program, Safety.UNSAFE)
+
+
+LEFT = {
+    "one beside a device alone": """
+        from diffusers import AutoencoderKL
+        def main(n, device):
+            z = torch.randn(n, 4, device=device)
+            vae = AutoencoderKL.from_pretrained("vae")
+            return vae, z
+    """,
+    "one that gets a part of a batch that is filled with copies on the host": """
+        from torch.utils.data import DataLoader
+        from nets import Net
+        def train(data):
+            net = Net(3)
+            optimizer = torch.optim.SGD(net.parameters())
+            for i, batch in enumerate(DataLoader(data)):
+                for key in batch:
+                    batch[key] = batch[key].cpu()
+                net(batch["x"]).sum().backward()
+    """,
+    "one that is used before its sibling is moved": """
+        from nets import build
+        def main(device, path, x):
+            left, right = build(path)
+            right = right.to(device)
+            print(left(x.cpu()), right(x.to(device)))
+    """,
+    "one that a method which is told a device may have moved": """
+        from nets import Net
+        def main(batch, device):
+            net = Net(3)
+            net.prepare(device=device)
+            loss = net(batch.to(device))
+            loss.backward()
+    """,
+    "one that only holds what is wrapped after its move": """
+        from nets import Net
+        def main(path):
+            net = Net(3).cuda()
+            net = nn.DataParallel(net)
+            return torch.optim.SGD(net.parameters())
+    """,
+}
+
+
+@pytest.mark.parametrize("program", LEFT.values(), ids=LEFT.keys())
+def test_what_is_left(repairs, program: str) -> None:
+    assert repairs.added(program, Safety.UNSAFE) == []
