@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from devfix.replay.backends import PlainCpu
@@ -394,3 +395,33 @@ def test_an_interrupted_replay_leaves_nothing(
     assert copies() == []
     assert not running(int(note.read_text()))
     assert os.getpid() != int(note.read_text())
+
+
+def test_a_replay_that_is_interrupted_while_its_script_starts_leaves_nothing(
+    tree: Path, tmp_path: Path, copies: Callable[[], list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "pid"
+    text = f"import os, time\nopen({str(note)!r}, 'w').write(str(os.getpid()) + '.')\ntime.sleep(60)\n"
+    (tree / "train.py").write_text(text)
+
+    class Interrupted(subprocess.Popen[bytes]):
+        """Ctrl-C comes when the script runs already, and `Popen` does not know it yet."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            deadline = time.monotonic() + 20
+            while not (note.exists() and note.read_text().endswith(".")) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.returncode = 0  # nobody waits for it
+            for pipe in filter(None, (self.stdout, self.stderr)):
+                pipe.close()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    change = Change(tree / "train.py", text.encode(), text.encode() + b"x = 1\n")
+    with pytest.raises(KeyboardInterrupt):
+        replay_on(PlainCpu(), [change], ReplayOptions(timeout=60))
+    child = int(note.read_text()[:-1])
+    assert copies() == []
+    assert not running(child)
+    os.waitpid(child, 0)

@@ -72,19 +72,23 @@ def run(command: Command, tick: Tick = nobody_watches) -> Ended:
         OSError: it could not be started.
     """
     with _confined(command) as confined:
-        process = subprocess.Popen(
-            command.arguments if confined is None else confined.arguments,
-            cwd=command.folder if confined is None else "/",
-            env={**command.environment, _MARK: command.mark},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=() if confined is None else confined.descriptors,
-            start_new_session=True,
-        )
-        if confined is not None:
-            confined.started()
-        return _observe(process, command, confined, tick)
+        try:
+            process = subprocess.Popen(
+                command.arguments if confined is None else confined.arguments,
+                cwd=command.folder if confined is None else "/",
+                env={**command.environment, _MARK: command.mark},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=() if confined is None else confined.descriptors,
+                start_new_session=True,
+            )
+            if confined is not None:
+                confined.started()
+            return _observe(process, command, confined, tick)
+        except BaseException:  # Ctrl-C may come while Popen still waits to be told that the command runs
+            _kill_marked(command.mark)
+            raise
 
 
 @contextlib.contextmanager
@@ -163,12 +167,14 @@ def _reaped(process: subprocess.Popen[bytes], options: int) -> int | None:
 
 
 def _kill_all(group: int, mark: str) -> None:
-    """End the process group, and what left it: such processes still carry our mark in their environment.
-
-    Processes that fork faster than they are found are looked for again, for a while.
-    """
+    """End the process group, and what left it: such processes still carry our mark in their environment."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
+    _kill_marked(mark)
+
+
+def _kill_marked(mark: str) -> None:
+    """End the processes with our mark. Those that fork faster than they are found are looked for again, for a while."""
     for _ in range(_KILL_ROUNDS):
         found = list(_marked(mark))
         for pid in found:
