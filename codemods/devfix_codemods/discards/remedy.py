@@ -1,0 +1,156 @@
+"""What to do with a move that is thrown away: keep its result, or what stands against that."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from devfix_codemods.assumptions.index import Index
+from devfix_codemods.assumptions.told import Told
+from devfix_codemods.discards.discarded import Discard, beside, discards, is_missed
+from devfix_codemods.discards.tensors import is_surely, is_tensor
+from devfix_codemods.edits.operations import ReplaceStatement
+from devfix_codemods.findings import Fix, Safety, Step
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.places import HOST, Where
+from devfix_codemods.repairs.scope import values_of
+
+_OF_LAYERS = re.compile(r"(?:\w+_)?(?:weight|bias)$")
+_LEAVING = frozenset({"requires_grad", "requires_grad_"})
+
+
+def thrown_away(index: Index) -> Iterator[Told]:
+    """The moves of tensors whose result is missed."""
+    for one in discards(index):
+        if is_tensor(index, one) and is_missed(index, one):
+            yield _told(index, one)
+
+
+def _told(index: Index, discard: Discard) -> Told:
+    called, how = index.analysis.text(discard.moved), discard.call.args[0].extra
+    done, stays = ("converted", "as") if discard.is_conversion else ("moved", "where")
+    against = _obstacle(index, discard, called)
+    code = f"{discard.target} = {index.text(discard.syntax)}"
+    edit = ReplaceStatement(index.source.span(discard.statement), code)
+    fix = Fix(_safety(index, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
+    return Told(
+        discard.syntax,
+        f"`{called}.{how}(…)` returns a {done} copy that is thrown away: `{called}` stays {stays} it is",
+        fix if against is None else None,
+        against or f"assign the result to `{discard.target}`",
+        tuple(_trail(index, discard, called)),
+    )
+
+
+def _trail(index: Index, discard: Discard, called: str) -> Iterator[Step]:
+    for made in index.analysis.constraints.births.roots(discard.receiver):
+        if made.op in {Op.CALL, Op.OPERATION} and made.syntax is not None:
+            yield Step(index.source.span(made.syntax), f"`{called}` is a tensor, made here")
+            break
+    yield Step(index.source.span(discard.syntax), f"the moved copy of `{called}` is thrown away here")
+
+
+def _obstacle(index: Index, discard: Discard, called: str) -> str | None:
+    """What to do instead where the result cannot be assigned, or should not be."""
+    if _is_placed(index, discard):
+        return f"delete the line: `{called}` is on the device of the module already"
+    if (module := _module_on_host(index, discard)) is not None:
+        return f"move `{module}` as well and assign the result to `{called}`, or delete the line"
+    if discard.owner is not None and isinstance(discard.owner.syntax, ast.expr | ast.arg):
+        return f"assign the result to `{called}.data`, or move `{_spelled(discard.owner)}`, which holds it"
+    if _is_leaf(index, discard.receiver):
+        return f"make `{called}` on the device where it is created: a moved copy is no leaf and gets no gradient"
+    if _may_be_parameter(index, discard):
+        return f"assign the result to `{called}.data`: in the place of a parameter a module takes no other tensor"
+    if _is_of_another_scope(discard):
+        return f"read `{index.text(discard.syntax)}` instead: an assignment would make `{called}` a local name"
+    return None
+
+
+def _spelled(node: Node) -> str:
+    return node.syntax.arg if isinstance(node.syntax, ast.arg) else ast.unparse(node.syntax)  # type: ignore[arg-type]
+
+
+def _is_placed(index: Index, discard: Discard) -> bool:
+    """Whether a framework has placed what a method of its class is given, or a part of that."""
+    whole = discard.receiver
+    while whole.op in {Op.ITEM, Op.ITER}:
+        whole = whole.args[0]
+    function = whole.function
+    given = whole.op is Op.PARAM and whole is not function.self_node
+    return given and index.analysis.constraints.births.outside.is_managed(function.owner)
+
+
+def _module_on_host(index: Index, discard: Discard) -> str | None:
+    """The module that gets the value next, where the function builds it, and nothing takes it to a device."""
+    births, graph = index.analysis.constraints.births, index.analysis.graph
+    if births.place_given(discard.call) in {None, HOST}:
+        return None
+    behind = [one for one in index.users[discard.call] if one.op is Op.AFTER]
+    for one in behind:  # grows
+        behind += [user for user in index.users[one] if user.op is Op.PHI and user not in behind]
+        for call in index.users[one]:
+            callee = call.args[0]
+            if call.op is not Op.CALL or one is callee or not isinstance(callee.syntax, ast.expr):
+                continue
+            for made in births.roots(callee):
+                left = [each for each in graph.sources.get(made, ()) if each.birth is Birth.MODULE]
+                stays = any(each.place.where is Where.HOST and "given-away" not in each.links for each in left)
+                if stays and made.function is call.function and not births.moves_of(made):
+                    return ast.unparse(call.syntax.func) if isinstance(call.syntax, ast.Call) else None
+    return None
+
+
+def _is_leaf(index: Index, receiver: Node) -> bool:
+    """A tensor that is optimized itself: its moved copy is no leaf, and gets no gradient."""
+    kinds = index.analysis.kinds
+    root = kinds.find(receiver)
+    stores = (store.base for function in index.analysis.module.functions for store in function.stores
+              if store.is_attribute and store.key == "requires_grad")
+    return any(kinds.find(one) is root for one in stores) or any(
+        (node.op is Op.ATTR and node.extra in _LEAVING and kinds.find(node.args[0]) is root)
+        or (node.op is Op.CALL and _makes_leaf(node) and kinds.find(node) is root)
+        for node in index.analysis.module.nodes()
+    )
+
+
+def _makes_leaf(call: Node) -> bool:
+    return keyword(call, "requires_grad") is not None or (name(call.args[0]) or "").endswith(".Parameter")
+
+
+def _may_be_parameter(index: Index, discard: Discard) -> bool:
+    """`self.bias` of a module, which was given it: of another layer it is a parameter, registered as such."""
+    kinds, function = index.analysis.kinds, discard.call.function
+    moved, owner = discard.moved, function.owner
+    if not isinstance(moved, ast.Attribute) or owner is None or owner not in kinds.module_classes:
+        return False
+    own = isinstance(moved.value, ast.Name) and moved.value.id == getattr(function.self_node, "extra", None)
+    given = any(one.op in {Op.PARAM, Op.ATTR, Op.GLOBAL} for one in values_of(owner.field_of(moved.attr)))
+    return own and given and _OF_LAYERS.fullmatch(moved.attr) is not None
+
+
+def _is_of_another_scope(discard: Discard) -> bool:
+    """Whether an assignment would make a local of a name that the function only reads: it would be unbound above."""
+    function, made = discard.call.function, discard.receiver
+    while made.op is Op.AFTER:
+        made = made.args[0]
+    if made.function is function or not discard.target.isidentifier():
+        return False
+    outer = (one for one in ast.walk(function.syntax) if isinstance(one, ast.Global | ast.Nonlocal))
+    return not any(discard.target in one.names for one in outer)
+
+
+def _safety(index: Index, discard: Discard) -> Safety:
+    """A tensor that becomes an array must be on the host: that asks for a move there, and forbids one away."""
+    analysis, receiver = index.analysis, discard.receiver
+    read = any(
+        source.birth is Birth.READER
+        for node in discard.call.function.nodes
+        if analysis.kinds.find(node) is analysis.kinds.find(receiver)
+        for source in analysis.graph.sources.get(node, ())
+    )
+    to_host = analysis.constraints.births.place_given(discard.call) == HOST
+    pair = all(is_tensor(index, one) for one in beside(index, discard) if analysis.kinds.of(one.receiver) is None)
+    return Safety.SAFE if read is to_host and pair and is_surely(index, discard) else Safety.UNSAFE
