@@ -322,6 +322,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("torch.pi", "torch.inf", "torch.e", "math.pi", "math.inf", "numpy.pi"), Kind.NUMBER),
     "torch.accelerator.current_accelerator": Kind.DEVICE,
     **dict.fromkeys(LOADERS, Kind.LOADER),
+    **dict.fromkeys(PARAMETERS, Kind.TENSOR),
     "torch.utils.data.TensorDataset": Kind.DATASET,
     **dict.fromkeys(
         _named("torch.", "float32 float64 float16 bfloat16 half float double long int64 int32 int bool uint8"),

@@ -107,8 +107,12 @@ def _is_leaf(index: Index, receiver: Node) -> bool:
     """A tensor that is optimized itself: its moved copy is no leaf, and gets no gradient."""
     kinds = index.analysis.kinds
     root = kinds.find(receiver)
-    stores = (store.base for function in index.analysis.module.functions for store in function.stores
-              if store.is_attribute and store.key == "requires_grad")
+    stores = (
+        store.base
+        for function in index.analysis.module.functions
+        for store in function.stores
+        if store.is_attribute and store.key == "requires_grad"
+    )
     return any(kinds.find(one) is root for one in stores) or any(
         (node.op is Op.ATTR and node.extra in _LEAVING and kinds.find(node.args[0]) is root)
         or (node.op is Op.CALL and _makes_leaf(node) and kinds.find(node) is root)
