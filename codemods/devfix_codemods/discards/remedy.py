@@ -152,7 +152,7 @@ def _safety(index: Index, discard: Discard) -> Safety:
     read = any(
         source.birth is Birth.READER
         for node in discard.call.function.nodes
-        if analysis.kinds.find(node) is analysis.kinds.find(receiver)
+        if node.index >= receiver.index and analysis.kinds.find(node) is analysis.kinds.find(receiver)
         for source in analysis.graph.sources.get(node, ())
     )
     to_host = analysis.constraints.births.place_given(discard.call) == HOST

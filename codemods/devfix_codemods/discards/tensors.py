@@ -18,7 +18,7 @@ def is_tensor(index: Index, discard: Discard) -> bool:
     if discard.is_conversion or discard.owner is not None or _is_asked(discard):
         return True
     kind = kinds.of(receiver)
-    return kind is Kind.TENSOR or (kind is None and _is_input(index, discard))
+    return kind is Kind.TENSOR or (kind is None and (_is_input(index, discard) or _is_by_name(index, receiver)))
 
 
 def is_surely(index: Index, discard: Discard) -> bool:
@@ -38,8 +38,23 @@ def _says_tensor(index: Index, value: Node, user: Node) -> bool:
     """Whether a function does with a value what is done with tensors alone."""
     kinds = index.analysis.kinds
     given = user.args[1:] if user.op is Op.CALL and (name(user.args[0]) or "").startswith("torch.") else ()
-    taken = user.args if user.op is Op.OPERATION or (user.op is Op.ATTR and user.extra in rows.TENSOR_ONLY) else given
+    taken = user.args if user.op is Op.OPERATION or (user.op is Op.ATTR and user.extra in _OF_TENSORS) else given
     return any(kinds.find(one) is kinds.find(value) and one.op is not Op.CONST for one in taken)
+
+
+def _is_by_name(index: Index, receiver: Node) -> bool:
+    """Whether a parameter is a tensor under its name in another function, and nothing else in any."""
+    kinds, word = index.analysis.kinds, str(receiver.extra)
+    if receiver.op is not Op.PARAM or receiver is receiver.function.self_node:
+        return False
+    named = [one.parameters[word] for one in index.analysis.module.functions if word in one.parameters]
+    if any(kinds.says(one, other) for one in named for other in Kind if other is not Kind.TENSOR):
+        return False
+    return any(
+        kinds.of(one) is Kind.TENSOR or any(_says_tensor(index, one, user) for user in one.function.nodes)
+        for one in named
+        if one is not receiver
+    )
 
 
 def _is_asked(discard: Discard) -> bool:
@@ -90,3 +105,7 @@ def _is_model(index: Index, call: Node) -> bool:
 
 def _word(node: Node) -> str:
     return str(node.extra)
+
+
+_OF_TENSORS = rows.TENSOR_ONLY | rows.OF_ARRAYS
+"""Methods of what, if it is moved, is a tensor."""

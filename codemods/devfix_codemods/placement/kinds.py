@@ -169,7 +169,7 @@ class Kinds:
         calls = (node.args[0] for node in self.module.nodes() if node.op is Op.CALL and not names(node.args[0]))
         methods = [one for one in calls if one.op is Op.ATTR]
         moved = {self.find(one.args[0]) for one in methods if one.extra in _MOVING}
-        shaped = [one.args[0] for one in methods if one.extra in _OF_ARRAYS]
+        shaped = [one.args[0] for one in methods if one.extra in rows.OF_ARRAYS]
         for node in self.module.nodes() if moved else ():
             if node.op is Op.OPERATION and node.extra in _ARITHMETIC:
                 shaped += [node, *node.args]
@@ -506,8 +506,6 @@ def is_device_text(value: object) -> bool:
 
 
 _MOVING = frozenset({"to", "cuda", "cpu"})
-_OF_ARRAYS = frozenset({"flatten", "reshape", "squeeze", "transpose", "argmax"})
-"""Methods of arrays and tensors. Of these, tensors alone are moved."""
 _ARITHMETIC = frozenset({"Add", "Sub", "Mult", "Div", "MatMult"})
 PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 """What classes are derived from that are no modules."""
