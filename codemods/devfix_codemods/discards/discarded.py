@@ -166,11 +166,7 @@ def _are_same(one: Place, other: Place) -> bool:
     return one.where is other.where and key(one.node) == key(other.node)
 
 
-def beside(index: Index, discard: Discard) -> Iterator[Discard]:
-    """The other moves in the same block that are thrown away, and go to the same place."""
-    block = index.parents[discard.statement]
-    wanted = [*map(key, discard.call.args[1:])]
-    for one in discards(index):
-        same = index.parents[one.statement] is block and [*map(key, one.call.args[1:])] == wanted
-        if same and one.call is not discard.call:
-            yield one
+def are_beside(index: Index, one: Discard, other: Discard) -> bool:
+    """Whether two such moves stand in one block, and go to the same place."""
+    same = [*map(key, one.call.args[1:])] == [*map(key, other.call.args[1:])]
+    return same and index.parents[one.statement] is index.parents[other.statement]

@@ -2,16 +2,17 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.told import Told
-from devfix_codemods.discards.discarded import Discard, beside, discards, is_missed
-from devfix_codemods.discards.tensors import is_surely, is_tensor
+from devfix_codemods.discards.discarded import Discard, are_beside, is_missed
+from devfix_codemods.discards.tensors import Tensors
 from devfix_codemods.edits.operations import ReplaceStatement
 from devfix_codemods.findings import Fix, Safety, Step
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import HOST, Where
@@ -21,20 +22,21 @@ _OF_LAYERS = re.compile(r"(?:\w+_)?(?:weight|bias)$")
 _LEAVING = frozenset({"requires_grad", "requires_grad_"})
 
 
-def thrown_away(index: Index) -> Iterator[Told]:
-    """The moves of tensors whose result is missed."""
-    for one in discards(index):
-        if is_tensor(index, one) and is_missed(index, one):
-            yield _told(index, one)
+def thrown_away(index: Index, without: Callable[[frozenset[ast.AST]], Analysis]) -> Iterator[Told]:
+    """The moves of tensors whose result is missed; `without` reads the file as if calls moved nothing."""
+    tensors = Tensors(index, without)
+    for one in tensors.all:
+        if tensors.is_one(one) and is_missed(index, one):
+            yield _told(index, tensors, one)
 
 
-def _told(index: Index, discard: Discard) -> Told:
+def _told(index: Index, tensors: Tensors, discard: Discard) -> Told:
     called, how = index.analysis.text(discard.moved), discard.call.args[0].extra
     done, stays = ("converted", "as") if discard.is_conversion else ("moved", "where")
     against = _obstacle(index, discard, called)
     code = f"{discard.target} = {index.text(discard.syntax)}"
     edit = ReplaceStatement(index.source.span(discard.statement), code)
-    fix = Fix(_safety(index, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
+    fix = Fix(_safety(index, tensors, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
     return Told(
         discard.syntax,
         f"`{called}.{how}(…)` returns a {done} copy that is thrown away: `{called}` stays {stays} it is",
@@ -146,7 +148,7 @@ def _is_of_another_scope(discard: Discard) -> bool:
     return not any(discard.target in one.names for one in outer)
 
 
-def _safety(index: Index, discard: Discard) -> Safety:
+def _safety(index: Index, tensors: Tensors, discard: Discard) -> Safety:
     """A tensor that becomes an array must be on the host: that asks for a move there, and forbids one away."""
     analysis, receiver = index.analysis, discard.receiver
     read = any(
@@ -156,5 +158,6 @@ def _safety(index: Index, discard: Discard) -> Safety:
         for source in analysis.graph.sources.get(node, ())
     )
     to_host = analysis.constraints.births.place_given(discard.call) == HOST
-    pair = all(is_tensor(index, one) for one in beside(index, discard) if analysis.kinds.of(one.receiver) is None)
-    return Safety.SAFE if read is to_host and pair and is_surely(index, discard) else Safety.UNSAFE
+    beside = (one for one in tensors.all if analysis.kinds.of(one.receiver) is None and are_beside(index, one, discard))
+    certain = read is to_host and all(map(tensors.is_one, beside)) and tensors.is_surely_one(discard)
+    return Safety.SAFE if certain else Safety.UNSAFE

@@ -327,7 +327,7 @@ class Kinds:
         if node.syntax is node.function.syntax:  # one name for several things, as functions inside see it
             known = {kind_ for one in node.args if (kind_ := self.of(one)) is not None}
             for kind_ in known if len(known) == 1 else ():
-                self.say(node, kind_, 2 if all(self.of(one) is kind_ for one in node.args) else 1)
+                self.say(node, kind_, 1)
             return
         for one in node.args:
             if is_none(one):

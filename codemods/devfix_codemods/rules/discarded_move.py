@@ -50,7 +50,7 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     """Moves of tensors, each a statement of its own, where the tensor is used on."""
-    for one in thrown_away(Index(program.placement, program.source)):
+    for one in thrown_away(Index(program.placement, program.source), program.placement_without):
         span = program.source.span(one.node)
         yield Finding(RULE.code, RULE.name, one.message, span, None, one.trail, one.fix, one.advice)
 
