@@ -14,6 +14,7 @@ gets them. It has a code all the same, so that reports can tell it from repairs 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.catalogue import Kind
@@ -21,7 +22,6 @@ from devfix_codemods.edits.operations import InsertStatement
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, resolved
-from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.places import Where
 from devfix_codemods.program import Program
@@ -53,6 +53,9 @@ _HARMLESS_METHODS = frozenset(
 )
 _HARMLESS_CALLS = frozenset(["print", "len", "str", "repr", "type", "id", "isinstance", "hasattr", "getattr", "sum"])
 _HARMLESS_WORDS = ("optim", "sched", "summary", "count", "param", "watch", "log", "criterion", "loss")
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def missing(program: Program) -> Iterator[Finding]:
@@ -120,63 +123,47 @@ class _Guards:
         function, value, last = move.call.function, move.value, move.statement
         for statement in rest_of_block(function, last)[1:]:
             inside = set(ast.walk(statement))
-            used = [one for one in self._users(value) if one.statement in inside]
+            used = [(part, user) for part, user in self._uses(value) if user.statement in inside]
+            behind = function.after.get(statement, {}).get(move.name)
             if isinstance(statement, ast.Assert) and used:
                 return None
-            behind = function.after.get(statement, {}).get(move.name)
-            if behind is not None and any(called(one, *_WRAPPERS) and one.args[1:2] == (value,) for one in used):
+            if behind is not None and any(called(one, *_WRAPPERS) and one.args[1] is part for part, one in used):
                 value, last = behind, statement
-            elif any(one.statement in inside and _is_part(one.value) for one in self._stores(value)):
+            elif any(one.base is value and one.statement in inside and _is_part(one.value) for one in function.stores):
                 last = statement
-            elif self._runs(statement, value, used):
+            elif any(self._runs(statement, *one) for one in used):
                 return last
-            elif behind is not value or any(self._disturbs(one, value) for one in used):
+            elif behind is not value or any(_disturbs(*one) for one in used):
                 return None
         return None
 
-    def _users(self, value: Node) -> Iterator[Node]:
-        """What is done with a model, and with its parts."""
+    def _uses(self, value: Node) -> Iterator[tuple[Node, Node]]:
+        """What is done with a model, in turns of loops as well, and with its parts."""
         pending = [value]
         for one in pending:  # grows
             for user in self._index.users[one]:
-                yield user
-                if user.op in {Op.ATTR, Op.ITEM} and user not in pending:
+                yield one, user
+                in_turn = user.op is Op.PHI and isinstance(user.syntax, _LOOPS)
+                if (in_turn or user.op in {Op.ATTR, Op.ITEM}) and user not in pending:
                     pending.append(user)
 
-    def _stores(self, value: Node) -> list[Store]:
-        return [one for one in value.function.stores if one.base is value and one.is_attribute]
-
-    def _runs(self, statement: ast.stmt, value: Node, used: list[Node]) -> bool:
+    def _runs(self, statement: ast.stmt, model: Node, call: Node) -> bool:
         """Whether a loop runs the model, or it is handed to a function of this file that has one."""
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if call.op is not Op.CALL or model.op in {Op.ATTR, Op.ITEM} or isinstance(statement, _DEFINITIONS):
             return False
-        calls = [one for one in used if one.op is Op.CALL]
-        if any(self._is_in_loop(one) and (one.args[0] is value or _is_given(one, value)) for one in calls):
+        if self._is_in_loop(call) and (call.args[0] is model or _is_given(call, model)):
             return True
-        return isinstance(statement, ast.Expr | ast.Assign) and any(self._trains(one, value) for one in calls)
-
-    def _is_in_loop(self, node: Node) -> bool:
-        for around in self._index.ancestors(node.syntax) if node.syntax is not None else ():
-            if around is node.function.syntax:
-                break
-            if isinstance(around, ast.For | ast.AsyncFor | ast.While):
-                return True
-        return False
-
-    def _trains(self, call: Node, value: Node) -> bool:
-        """Whether the call gives the model to a function of this file that runs it in a loop."""
         function = self._analysis.constraints.calls.get(call)
-        given = [parameter for one, parameter in bound(call, function) if one is value] if function is not None else []
+        if function is None or not isinstance(statement, ast.Expr | ast.Assign):
+            return False
+        given = {parameter for one, parameter in bound(call, function) if one is model}
         return any(
-            one.op is Op.CALL and not set(given).isdisjoint(one.args) and self._is_in_loop(one)
-            for one in (function.nodes if function is not None else ())
+            one.op is Op.CALL and not given.isdisjoint(one.args) and self._is_in_loop(one) for one in function.nodes
         )
 
-    def _disturbs(self, user: Node, value: Node) -> bool:
-        """Whether the model may have gone elsewhere by that."""
-        if user.op is not Op.CALL:
-            return False
-        return _is_given(user, value) or (method(user) or "eval") not in _HARMLESS_METHODS
+    def _is_in_loop(self, node: Node) -> bool:
+        around = self._index.ancestors(node.syntax) if node.syntax is not None else ()
+        return any(isinstance(one, _LOOPS) for one in takewhile(lambda one: one is not node.function.syntax, around))
 
     # What is known of it
 
@@ -235,6 +222,14 @@ def _is_given(call: Node, value: Node) -> bool:
     last = (name(call.args[0]) or str(call.args[0].extra)).rpartition(".")[2]
     looks = last in _HARMLESS_CALLS or any(word in last.lower() for word in _HARMLESS_WORDS)
     return value in call.args[1:] and not looks
+
+
+def _disturbs(part: Node, user: Node) -> bool:
+    """Whether the model may have gone elsewhere by what is done with it, or with a part of it."""
+    if user.op is not Op.CALL:
+        return False
+    of_part = user.args[0] is part and part.op is Op.ATTR
+    return part.extra not in _HARMLESS_METHODS if of_part else part.op is not Op.ATTR and _is_given(user, part)
 
 
 RULE = Rule(CODE, NAME, ((b".to(",), (b".cuda(",)), missing, __doc__)
