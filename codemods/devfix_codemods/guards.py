@@ -54,6 +54,7 @@ _HARMLESS_METHODS = frozenset(
 _HARMLESS_CALLS = frozenset(["print", "len", "str", "repr", "type", "id", "isinstance", "hasattr", "getattr", "sum"])
 _HARMLESS_WORDS = ("optim", "sched", "summary", "count", "param", "watch", "log", "criterion", "loss")
 
+_DEVICES = ("torch.device", "torch.accelerator.current_accelerator")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -127,15 +128,26 @@ class _Guards:
             behind = function.after.get(statement, {}).get(move.name)
             if isinstance(statement, ast.Assert) and used:
                 return None
-            if behind is not None and any(called(one, *_WRAPPERS) and one.args[1] is part for part, one in used):
+            if behind is not None and any(called(one, *_WRAPPERS) and one.args[1:2] == (part,) for part, one in used):
                 value, last = behind, statement
-            elif any(one.base is value and one.statement in inside and _is_part(one.value) for one in function.stores):
+            elif any(
+                one.base is value and one.statement in inside and _makes(one.value, "torch.nn.")
+                for one in function.stores
+            ):
                 last = statement
             elif any(self._runs(statement, *one) for one in used):
                 return last
-            elif behind is not value or any(_disturbs(*one) for one in used):
+            elif any(_disturbs(*one) for one in used):
                 return None
+            elif behind is not value:  # `model.half()`, or another one
+                if behind is None or behind.op is not Op.AFTER or self._moves(behind.args[1]):
+                    return None
+                value = behind
         return None
+
+    def _moves(self, call: Node) -> bool:
+        """Whether a statement moves something."""
+        return any(self._births.is_move(one) for one in call.function.nodes if one.statement is call.statement)
 
     def _uses(self, value: Node) -> Iterator[tuple[Node, Node]]:
         """What is done with a model, in turns of loops as well, and with its parts."""
@@ -176,14 +188,15 @@ class _Guards:
         point = Point(function.after[last], move.call.guard, move.call)
         if isinstance(given, ast.Name | ast.Attribute) and means_same(self._analysis, given, move.call, point):
             text, values = self._index.text(given), values_of(resolved(place.node)) if place.node is not None else []
-            if values and all(called(one, "torch.device") for one in values):
+            if values and all(called(one, *_DEVICES) for one in values):
                 return f"{text}.type", text
             return (f"torch.device({text}).type", text) if binds_torch(self._index.source.tree) else None
-        device = place.node.args[1] if place.node is not None and called(place.node, "torch.device") else place.node
-        if device is not None and device.op is not Op.CONST:
-            return None
-        literal = "cuda" if device is None else str(device.extra).partition(":")[0]
-        return f'"{literal}"', literal
+        device = place.node
+        if device is not None and called(device, "torch.device"):
+            device = next(iter(device.args[1:]), device)
+        literal = "cuda" if device is None else device.extra if device.op is Op.CONST else None
+        literal = literal.partition(":")[0] if isinstance(literal, str) else None
+        return (f'"{literal}"', literal) if literal is not None else None
 
     def has_parameters(self, move: _Move) -> bool:
         """Whether an optimizer gets them, or the model is built of layers that have some."""
@@ -193,7 +206,7 @@ class _Guards:
         owner = self._analysis.kinds.class_of(move.value)
         methods = [each for one in owner.lineage() for each in one.methods.values()] if owner is not None else []
         made = [part for one in self._births.roots(move.value) for part in _parts(one)]
-        return any(map(_is_layer, (*made, *(node for one in methods for node in one.nodes))))
+        return any(_makes(one, *_LAYERS) for one in (*made, *(node for each in methods for node in each.nodes)))
 
     def _asks_parameters(self, node: Node, value: Node) -> bool:
         find = self._analysis.kinds.find
@@ -202,19 +215,16 @@ class _Guards:
 
 def _parts(node: Node) -> Iterator[Node]:
     """What is computed by the calls in an expression, the outermost first."""
-    if node.op in {Op.CALL, Op.SEQUENCE}:
-        yield node
-        for one in node.args[node.op is Op.CALL :]:
-            yield from _parts(one)
+    pending = [node]
+    for one in pending:  # grows
+        if one.op in {Op.CALL, Op.SEQUENCE}:
+            yield one
+            pending += [each for each in one.args[one.op is Op.CALL :] if each not in pending]
 
 
-def _is_layer(node: Node) -> bool:
-    return node.op is Op.CALL and (name(node.args[0]) or "").startswith(_LAYERS)
-
-
-def _is_part(node: Node) -> bool:
-    """`nn.Linear(2, 2)`, which a model gets as a part of it."""
-    return node.op is Op.CALL and (name(node.args[0]) or "").startswith("torch.nn.")
+def _makes(node: Node, *beginnings: str) -> bool:
+    """Whether a value is made by what has a qualified name that begins so."""
+    return node.op is Op.CALL and (name(node.args[0]) or "").startswith(beginnings)
 
 
 def _is_given(call: Node, value: Node) -> bool:

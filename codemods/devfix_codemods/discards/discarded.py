@@ -42,6 +42,15 @@ class Discard:
         return self.receiver.args[0] if self.receiver.op in {Op.ITEM, Op.ITER} else None
 
     @property
+    def is_any_entry(self) -> bool:
+        """`x` in `for k, x in d.items()`, `d[k]` in `for k in d`."""
+        entry = self.receiver
+        if entry.op is Op.ITER or len(entry.args) < 2:
+            return isinstance(self.moved, ast.Name) and self.target != self.moved.id
+        keys = entry.args[1].args[0] if entry.args[1].op is Op.ITER else entry.args[1]
+        return entry.args[0] in {keys, keys.args[0].args[0] if method(keys) == "keys" else keys}
+
+    @property
     def owner(self) -> Node | None:
         """The module over whose parameters or buffers a loop goes."""
         loop = self.receiver.args[0] if self.receiver.op is Op.ITEM else self.receiver

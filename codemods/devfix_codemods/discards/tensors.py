@@ -1,11 +1,12 @@
 """Whether what is moved by a statement of its own is a tensor: modules are moved in place."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import takewhile
 
-from devfix_codemods.assumptions.index import Index, method
+from devfix_codemods.assumptions.index import Index
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.discards.discarded import Discard, discards
@@ -84,15 +85,9 @@ class Tensors:
     def _left(self, discard: Discard) -> float:
         """How surely a part of a batch, if it is not moved, meets what is elsewhere."""
         part, whole = discard.receiver, discard.container
-        if whole is None or (part.op is Op.ITER and not is_any_entry(part)):
+        if whole is None or (part.op is Op.ITER and not discard.is_any_entry):
             return 0.0
-        return max(
-            (confidence for node, confidence in self._conflicts if self._are_one(node, part, whole)), default=0.0
-        )
-
-    def _are_one(self, node: Node, part: Node, whole: Node) -> bool:
-        any_entry = is_any_entry(part) and node.op is Op.ITEM and node.args[0].index == whole.index
-        return node.index == part.index or any_entry
+        return max((confidence for node, confidence in self._conflicts if _is_of(node, discard)), default=0.0)
 
     @cached_property
     def _conflicts(self) -> list[tuple[Node, float]]:
@@ -106,6 +101,13 @@ class Tensors:
         ]
 
 
+def _is_of(node: Node, discard: Discard) -> bool:
+    """Whether a value, of another reading of the file, is what is moved, or one of the entries that are."""
+    if discard.is_any_entry and discard.container is not None and node.op is Op.ITEM:
+        return node.args[0].index == discard.container.index
+    return node.index == discard.receiver.index
+
+
 def _before_meeting(conflict: Conflict) -> Iterator[Node]:
     yield conflict.birth.node
     yield from (step.node for step in takewhile(lambda step: step.edge.turn is not Turn.MEET, conflict.path))
@@ -117,16 +119,17 @@ def _annotation(node: Node) -> object:
 
 def _is_asked(discard: Discard) -> bool:
     """Whether a test has found that it is one: `if torch.is_tensor(x):`"""
+    asked = ("isinstance", key(discard.receiver))
     return any(
-        holds and isinstance(atom, tuple) and atom[:2] == ("isinstance", key(discard.receiver)) and "Tensor" in atom[2]
+        holds and isinstance(atom, tuple) and atom[:2] == asked and _TENSORS.search(str(atom[2]))
         for atom, holds in discard.call.guard
     )
 
 
 def _is_input(index: Index, discard: Discard) -> bool:
     """Whether a loop moves the entries of a mapping one by one, and a model is given the mapping or an entry after."""
-    entry, whole = discard.receiver, discard.container
-    if whole is None or not is_any_entry(entry) or sounds_like_model(_word(whole).removesuffix("s")):
+    whole = discard.container
+    if whole is None or not discard.is_any_entry or sounds_like_model(_word(whole).removesuffix("s")):
         return False
     entries = [one for one in index.users[whole] if one.op in {Op.ITEM, Op.ITER}]
     if any(index.analysis.kinds.is_module(one) for one in entries):
@@ -136,15 +139,6 @@ def _is_input(index: Index, discard: Discard) -> bool:
         for one in (whole, *entries)
         for user in index.users[one]
     )
-
-
-def is_any_entry(entry: Node) -> bool:
-    """`x` in `for k, x in d.items()`, `d[k]` in `for k in d`."""
-    if entry.op is Op.ITER:
-        return True
-    index = entry.args[1] if len(entry.args) == 2 else entry
-    keys = index.args[0] if index.op is Op.ITER else index
-    return entry.args[0] in {keys, keys.args[0].args[0] if method(keys) == "keys" else keys}
 
 
 def _is_model(index: Index, call: Node) -> bool:
@@ -160,5 +154,6 @@ def _word(node: Node) -> str:
 
 _OF_TENSORS = rows.TENSOR_ONLY | rows.OF_ARRAYS
 """Methods of what, if it is moved, is a tensor."""
+_TENSORS = re.compile(r"^(?!.*Module).*Tensor")
 _OTHERS = frozenset({Birth.MODULE, Birth.ENCODING, Birth.READER})
 """Births of what is moved in place, and of what is only read."""
