@@ -6,7 +6,7 @@ A guard stands behind the last statement that moves, wraps or changes a model be
     assert next(model.parameters()).device.type == device.type, "model is not on device"
 
 It holds in every correct program: types are compared, because `torch.device("cuda") != torch.device("cuda:0")`. So a
-guard is written only where the flow knows the place, the model surely has parameters, and nothing between the move and
+guard is written only where the place is known, the model surely has parameters, and nothing between the move and
 the loop may take them elsewhere. It is no rule: nothing is wrong where a guard is missing, and only who asks for guards
 gets them. It has a code all the same, so that reports can tell it from repairs and comments can silence it.
 """
@@ -22,6 +22,7 @@ from devfix_codemods.edits.operations import InsertStatement
 from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.places import Where
 from devfix_codemods.program import Program
@@ -144,6 +145,9 @@ class _Guards:
                     return None
                 value = behind
         return None
+
+    def _stores(self, value: Node) -> Iterator[Store]:
+        return (one for one in value.function.stores if one.base is value and one.is_attribute)
 
     def _moves(self, call: Node) -> bool:
         """Whether a statement moves something."""

@@ -691,6 +691,12 @@ def test_what_no_turn_reads(rule, first: str, then: str) -> None:
     assert rule.findings(TURNS.format(first=first, then=then)) == ()
 
 
+@pytest.mark.parametrize(("then", "found"), [("return 1", 0), ("return x + 1", 1)])
+def test_what_is_moved_under_a_test(rule, then: str, found: int) -> None:
+    program = f"import torch\ndef f(device, n):\n    x = torch.zeros(n)\n    if n:\n        x.to(device)\n    {then}\n"
+    assert len(rule.findings(program)) == found
+
+
 def test_what_a_function_inside_reads(rule) -> None:
     program = """
         import torch

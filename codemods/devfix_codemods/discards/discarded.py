@@ -27,6 +27,8 @@ class Discard:
     statement: ast.Expr
     moved: ast.expr
     target: str
+    place: Place | None
+    """Where to; None for a conversion."""
 
     @property
     def receiver(self) -> Node:
@@ -74,7 +76,7 @@ def discards(index: Index) -> Iterator[Discard]:
             place = index.analysis.constraints.births.place_given(call)
             converts = method(call) == "type_as" and len(call.args) == 2
             if target is not None and (converts or (place is not None and place.sure)):
-                yield Discard(call, syntax, statement, syntax.func.value, target)
+                yield Discard(call, syntax, statement, syntax.func.value, target, place)
 
 
 def _target(index: Index, call: Node, moved: ast.expr) -> str | None:
@@ -122,18 +124,22 @@ def is_missed(index: Index, discard: Discard) -> bool:
     return kept or bool(later)
 
 
+def behind(index: Index, discard: Discard) -> list[Node]:
+    """What the name stands for behind the move: the value, and what it is joined to where paths meet."""
+    users = (*index.users[discard.call], *index.users[discard.receiver])
+    found = [one for one in users if one.index > discard.call.index and one.op in {Op.AFTER, Op.PHI}]
+    for one in found:  # grows
+        found += [user for user in index.users[one] if user.op is Op.PHI and user not in found]
+    return found
+
+
 def _later(index: Index, discard: Discard) -> Iterator[Node]:
     """What is done with the value after the move, or in the next turn of a loop."""
-    call = discard.call
-    own = {call.args[0], *(one for one in index.users[call] if one.op is Op.AFTER)}
-    behind = [one for one in own if one.op is Op.AFTER]
-    yield from (one for one in index.users[discard.receiver] if one.index > call.index and one not in own)
-    for one in behind:  # grows
-        for user in index.users[one]:
-            if user.op is Op.PHI and user not in behind:
-                behind.append(user)
-            elif user not in own and user.op is not Op.PHI:
-                yield user
+    after = behind(index, discard)
+    own = {discard.call.args[0], *after}
+    yield from (one for one in index.users[discard.receiver] if one.index > discard.call.index and one not in own)
+    for one in after:
+        yield from (user for user in index.users[one] if user not in own)
         if index.stores[one] or index.returned[one]:
             yield one
 
@@ -142,16 +148,18 @@ def _is_made_again(index: Index, discard: Discard, later: Node) -> bool:
     """Whether the next thing done with the value is the same move, which is kept: the first one is a rehearsal."""
     if later.op is not Op.ATTR or later.extra != discard.call.args[0].extra:
         return False
-    return any(
-        not isinstance(one.statement, ast.Expr) and [*map(key, one.args[1:])] == [*map(key, discard.call.args[1:])]
-        for one in index.users[later]
-    )
+    kept = (one for one in index.users[later] if not isinstance(one.statement, ast.Expr))
+    return any(_are_given_same(one, discard.call) for one in kept)
+
+
+def _are_given_same(one: Node, other: Node) -> bool:
+    return [*map(key, one.args[1:])] == [*map(key, other.args[1:])]
 
 
 def _is_there(index: Index, discard: Discard) -> bool:
     """Whether the function itself made the value where it is moved to: nothing is lost with the copy."""
     graph = index.analysis.graph
-    target = index.analysis.constraints.births.place_given(discard.call)
+    target = discard.place
     if target is None or target == HOST:
         return False
     seen, pending = {discard.receiver}, [discard.receiver]
@@ -177,5 +185,5 @@ def _are_same(one: Place, other: Place) -> bool:
 
 def are_beside(index: Index, one: Discard, other: Discard) -> bool:
     """Whether two such moves stand in one block, and go to the same place."""
-    same = [*map(key, one.call.args[1:])] == [*map(key, other.call.args[1:])]
-    return same and index.parents[one.statement] is index.parents[other.statement]
+    block = index.parents[one.statement]
+    return block is index.parents[other.statement] and _are_given_same(one.call, other.call)

@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator
 
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.told import Told
-from devfix_codemods.discards.discarded import Discard, are_beside, is_missed
+from devfix_codemods.catalogue.torch import PARAMETERS
+from devfix_codemods.discards.discarded import Discard, are_beside, behind, is_missed
 from devfix_codemods.discards.tensors import Tensors
 from devfix_codemods.edits.operations import ReplaceStatement
 from devfix_codemods.findings import Fix, Safety, Step
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.graph import Birth
-from devfix_codemods.placement.places import HOST, Where
+from devfix_codemods.placement.places import HOST
 from devfix_codemods.repairs.scope import values_of
 
 _OF_LAYERS = re.compile(r"(?:\w+_)?(?:weight|bias)$")
-_LEAVING = frozenset({"requires_grad", "requires_grad_"})
 
 
 def thrown_away(index: Index, without: Callable[[frozenset[ast.AST]], Analysis]) -> Iterator[Told]:
@@ -33,17 +33,15 @@ def thrown_away(index: Index, without: Callable[[frozenset[ast.AST]], Analysis])
 def _told(index: Index, tensors: Tensors, discard: Discard) -> Told:
     called, how = index.analysis.text(discard.moved), discard.call.args[0].extra
     done, stays = ("converted", "as") if discard.is_conversion else ("moved", "where")
-    against = _obstacle(index, discard, called)
-    code = f"{discard.target} = {index.text(discard.syntax)}"
-    edit = ReplaceStatement(index.source.span(discard.statement), code)
-    fix = Fix(_safety(index, tensors, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
-    return Told(
-        discard.syntax,
-        f"`{called}.{how}(…)` returns a {done} copy that is thrown away: `{called}` stays {stays} it is",
-        fix if against is None else None,
-        against or f"assign the result to `{discard.target}`",
-        tuple(_trail(index, discard, called)),
-    )
+    advice, fix = _obstacle(index, discard, called), None
+    if advice is None:
+        advice = f"assign the result to `{discard.target}`"
+        edit = ReplaceStatement(
+            index.source.span(discard.statement), f"{discard.target} = {index.text(discard.syntax)}"
+        )
+        fix = Fix(_safety(index, tensors, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
+    message = f"`{called}.{how}(…)` returns a {done} copy that is thrown away: `{called}` stays {stays} it is"
+    return Told(discard.syntax, message, fix, advice, tuple(_trail(index, discard, called)))
 
 
 def _trail(index: Index, discard: Discard, called: str) -> Iterator[Step]:
@@ -88,42 +86,31 @@ def _is_placed(index: Index, discard: Discard) -> bool:
 def _module_on_host(index: Index, discard: Discard) -> str | None:
     """The module that gets the value next, where the function builds it, and nothing takes it to a device."""
     births, graph = index.analysis.constraints.births, index.analysis.graph
-    if births.place_given(discard.call) in {None, HOST}:
-        return None
-    behind = [one for one in index.users[discard.call] if one.op is Op.AFTER]
-    for one in behind:  # grows
-        behind += [user for user in index.users[one] if user.op is Op.PHI and user not in behind]
-        for call in index.users[one]:
-            callee = call.args[0]
-            if call.op is not Op.CALL or one is callee or not isinstance(callee.syntax, ast.expr):
-                continue
-            for made in births.roots(callee):
-                left = [each for each in graph.sources.get(made, ()) if each.birth is Birth.MODULE]
-                stays = any(each.place.where is Where.HOST and "given-away" not in each.links for each in left)
-                if stays and made.function is call.function and not births.moves_of(made):
-                    return ast.unparse(call.syntax.func) if isinstance(call.syntax, ast.Call) else None
+    users = [user for one in behind(index, discard) for user in index.users[one]]
+    for call in users if discard.place not in {None, HOST} else ():
+        made = next(iter(births.roots(call.args[0])), call) if call.op is Op.CALL else call
+        left = [one for one in graph.sources.get(made, ()) if one.birth is Birth.MODULE]
+        stays = any(one.place == HOST and "given-away" not in one.links for one in left)
+        if stays and made.function is call.function and not births.moves_of(made) and isinstance(call.syntax, ast.Call):
+            return ast.unparse(call.syntax.func)
     return None
 
 
 def _is_leaf(index: Index, receiver: Node) -> bool:
     """A tensor that is optimized itself: its moved copy is no leaf, and gets no gradient."""
-    kinds = index.analysis.kinds
-    root = kinds.find(receiver)
-    stores = (
-        store.base
-        for function in index.analysis.module.functions
-        for store in function.stores
-        if store.is_attribute and store.key == "requires_grad"
-    )
-    return any(kinds.find(one) is root for one in stores) or any(
-        (node.op is Op.ATTR and node.extra in _LEAVING and kinds.find(node.args[0]) is root)
-        or (node.op is Op.CALL and _makes_leaf(node) and kinds.find(node) is root)
-        for node in index.analysis.module.nodes()
-    )
+    find = index.analysis.kinds.find
+    return any(find(one) is find(receiver) for one in _leaves(index.analysis.module))
 
 
-def _makes_leaf(call: Node) -> bool:
-    return keyword(call, "requires_grad") is not None or (name(call.args[0]) or "").endswith(".Parameter")
+def _leaves(module: Module) -> Iterator[Node]:
+    """What is made a parameter, or told, or asked, whether it needs a gradient."""
+    for function in module.functions:
+        yield from (one.base for one in function.stores if one.is_attribute and one.key == "requires_grad")
+        for node in function.nodes:
+            if node.op is Op.ATTR and node.extra in {"requires_grad", "requires_grad_"}:
+                yield node.args[0]
+            elif node.op is Op.CALL and (keyword(node, "requires_grad") or name(node.args[0]) in PARAMETERS):
+                yield node
 
 
 def _may_be_parameter(index: Index, discard: Discard) -> bool:
@@ -157,7 +144,7 @@ def _safety(index: Index, tensors: Tensors, discard: Discard) -> Safety:
         if node.index >= receiver.index and analysis.kinds.find(node) is analysis.kinds.find(receiver)
         for source in analysis.graph.sources.get(node, ())
     )
-    to_host = analysis.constraints.births.place_given(discard.call) == HOST
+    to_host = discard.place == HOST
     beside = (one for one in tensors.all if analysis.kinds.of(one.receiver) is None and are_beside(index, one, discard))
     certain = read is to_host and all(map(tensors.is_one, beside)) and tensors.is_surely_one(discard)
     return Safety.SAFE if certain else Safety.UNSAFE
