@@ -46,15 +46,14 @@ class Tensors:
 
     def is_surely_one(self, discard: Discard) -> bool:
         """Whether something says so, and not only the functions that a parameter is handed on to."""
-        if discard.is_conversion:
-            return False
-        if _is_asked(discard) or discard.owner is not None or self._left(discard) >= SAFE:
-            return True
+        if discard.is_conversion or _is_asked(discard) or discard.owner is not None:
+            return not discard.is_conversion
         receiver = discard.receiver
         made = next(iter(self._index.analysis.constraints.births.roots(receiver)), receiver)
         given = any(one.op is not Op.PARAM for one in self._kinds.given.get(made, ()))
         told = made.op is not Op.PARAM or _annotation(made) is not None or given
-        return self._kinds.of(receiver) is Kind.TENSOR and (told or self._is_used_as_one(made))
+        known = self._kinds.of(receiver) is Kind.TENSOR and (told or self._is_used_as_one(made))
+        return known or self._left(discard) >= SAFE
 
     def _is_used_as_one(self, value: Node) -> bool:
         """Whether its function does with a value what is done with tensors alone."""

@@ -5,16 +5,11 @@ from collections.abc import Iterable
 
 from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import Context, DeviceName
+from devfix_codemods.flow.facts import DeviceName
 from devfix_codemods.flow.places import Place
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.declared import DECLARATION
 from devfix_codemods.source import Span
-
-
-def insertable(context: Context) -> bool:
-    """Whether code of ours may move values here: not where a framework places them, and never in a loader's worker."""
-    return not context.managed and not context.worker
 
 
 def copied_suffix(program: Program, call: ast.Call) -> str | None:

@@ -30,9 +30,9 @@ another name for the loop variable moves none of them; the weight or the bias of
 which takes no plain tensor in its place; and a name of the module, which an assignment in a function would hide; what
 Lightning has placed already; and what goes to a module that the function builds and leaves on the host.
 Modules, encodings, whole batches, and values whose kind is not certain are left alone: their `.to` may work in place.
-Parts of batches count as tensors where, unmoved, they would meet what is elsewhere. Left alone are also moves of what is
-on that device already, and moves that are the point themselves: in the body of a `try`, or of a value that is
-never read again, as a loop variable is not once its loop goes on.
+Parts of batches count as tensors where, unmoved, they would meet what is elsewhere. Left alone are also moves of what
+is on that device already, and moves that are the point themselves: in the body of a `try`, or of a value that is never
+read again, as a loop variable is not once its loop goes on.
 
 ## Since torch
 
