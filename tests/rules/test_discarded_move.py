@@ -691,6 +691,11 @@ def test_what_no_turn_reads(rule, first: str, then: str) -> None:
     assert rule.findings(TURNS.format(first=first, then=then)) == ()
 
 
+@pytest.mark.parametrize(("line", "found"), [("x.to(device='cuda')", 1), ("x.fill_with(1, device='cuda')", 0)])
+def test_what_is_only_told_a_device(rule, line: str, found: int) -> None:
+    assert len(rule.findings(f"import torch\nx = torch.zeros(3)\n{line}\ny = x + 1\n")) == found
+
+
 @pytest.mark.parametrize(("then", "found"), [("return 1", 0), ("return x + 1", 1)])
 def test_what_is_moved_under_a_test(rule, then: str, found: int) -> None:
     program = f"import torch\ndef f(device, n):\n    x = torch.zeros(n)\n    if n:\n        x.to(device)\n    {then}\n"
