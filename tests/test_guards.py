@@ -61,6 +61,11 @@ ALONE = {
     "given to somebody": HEAD + "model = nn.Linear(2, 2).to(device)\nprepare(model)\n" + LOOP,
     "made anew by somebody": HEAD + "model = nn.Linear(2, 2).to(device)\nmodel = quantize(model)\n" + LOOP,
     "cast and moved": HEAD + "model = nn.Linear(2, 2).to(device)\nmodel.to('cpu', torch.half)\n" + LOOP,
+    "a method that is not known": HEAD + "model = nn.Linear(2, 2).to(device)\nmodel.prepare(1)\n" + LOOP,
+    "cast and taken away": HEAD + "model = nn.Linear(2, 2).to(device)\nmodel.half().cpu()\n" + LOOP,
+    "run by a function without a loop": (
+        HEAD + "def run(net, x):\n    return net(x)\nmodel = nn.Linear(2, 2).to(device)\nrun(model, x)\n"
+    ),
     "a new name": HEAD + "model = nn.Linear(2, 2).to(device)\nfor model in models:\n    pass\n" + LOOP,
     "a device that changes": (
         HEAD + "model = nn.Linear(2, 2).to(device)\ndevice = other()\nmodel.out = nn.Linear(2, 2)\n" + LOOP
@@ -146,6 +151,8 @@ BETWEEN = {
     "a helper that counts": "total = count_parameters(model)\n",
     "a scheduler": "scheduler = make_scheduler(model, 3)\n",
     "a frozen layer": "for p in model.layers[-1].norm.parameters():\n    p.requires_grad = False\n",
+    "a type": "model.half()\n",
+    "a look at a layer": "check(model.weight.requires_grad)\n",
     "frozen layers": "for p in model.parameters():\n    p.requires_grad = False\n",
 }
 
@@ -166,6 +173,9 @@ USES = {
     "an inference loop": "with torch.no_grad():\n    for x in batches:\n        model(x)\n",
     "a loop over epochs": "for epoch in range(3):\n    train_one_epoch(model, loader, device)\n",
     "while": "while True:\n    model(next(batches))\n",
+    "a loop that takes it to the host and back": (
+        "for x in batches:\n    model(x)\n    model.cpu()\n    save(model)\n    model.to(device)\n"
+    ),
     "a branch": "if training:\n    for x in batches:\n        model(x)\n",
 }
 

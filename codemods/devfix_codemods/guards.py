@@ -6,30 +6,36 @@ A guard stands behind the last statement that moves, wraps or changes a model be
     assert next(model.parameters()).device.type == device.type, "model is not on device"
 
 It holds in every correct program: types are compared, because `torch.device("cuda") != torch.device("cuda:0")`. So a
-guard is written only where the flow knows the place, the model surely has parameters, and nothing between the move and
+guard is written only where the place is known, the model surely has parameters, and nothing between the move and
 the loop may take them elsewhere. It is no rule: nothing is wrong where a guard is missing, and only who asks for guards
 gets them. It has a code all the same, so that reports can tell it from repairs and comments can silence it.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
-from devfix_codemods import scope
+from devfix_codemods.assumptions.index import Index, called, method
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import InsertStatement
 from devfix_codemods.findings import Finding, Fix, Safety
-from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import Move
-from devfix_codemods.flow.places import HOST, Choice, Device, Symbol
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.places import Where
 from devfix_codemods.program import Program
+from devfix_codemods.repairs.declared import binds_torch
+from devfix_codemods.repairs.points import Point, means_same, rest_of_block
+from devfix_codemods.repairs.scope import values_of
 from devfix_codemods.rules import Rule
-from devfix_codemods.rules._moves import insertable
 
 CODE, NAME = "DVF002", "device-guard"
 _RANK = (1 << 30,)
 """Behind whatever else a fix puts at the same place."""
 
-_WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile"})
+_WRAPPERS = ("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile")
 _LAYERS = tuple(
     f"torch.nn.{name}"
     for name in (
@@ -48,257 +54,196 @@ _HARMLESS_METHODS = frozenset(
 )
 _HARMLESS_CALLS = frozenset(["print", "len", "str", "repr", "type", "id", "isinstance", "hasattr", "getattr", "sum"])
 _HARMLESS_WORDS = ("optim", "sched", "summary", "count", "param", "watch", "log", "criterion", "loss")
+
+_DEVICES = ("torch.device", "torch.accelerator.current_accelerator")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def missing(program: Program) -> Iterator[Finding]:
     """A finding for each model that is moved and then used in a loop, and that no assertion guards."""
-    for set_up in _set_ups(program):
-        yield _finding(program, set_up)
+    guards = _Guards(Index(program.placement, program.source))
+    for move in guards.moves():
+        last = guards.set_up(move)
+        device = guards.device(move, last) if last is not None and guards.has_parameters(move) else None
+        if last is not None and device is not None:
+            yield _finding(program, move.name, last, *device)
 
 
-@dataclass(frozen=True, slots=True)
-class _SetUp:
-    """A model that is ready: `last` is what was done to it, `use` the loop that needs it."""
+def _finding(program: Program, model: str, last: ast.stmt, code: str, device: str) -> Finding:
+    span = program.source.span(last)
+    assertion = f'assert next({model}.parameters()).device.type == {code}, "{model} is not on {device}"'
+    insert = InsertStatement(span, "after", assertion, rank=_RANK)
+    fix = Fix(Safety.SAFE, f"Assert that `{model}` is on `{device}`", (insert,))
+    return Finding(CODE, NAME, f"nothing asserts that `{model}` is on `{device}` before it is used", span, fix=fix)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Move:
+    """A statement that moves a model by its name: the call, and the model behind it."""
 
     name: str
-    device: "_DeviceType"
-    last: ast.stmt
+    statement: ast.stmt
+    call: Node
+    value: Node
 
 
-@dataclass(frozen=True, slots=True)
-class _DeviceType:
-    """The expression for the type of a device, and the name of the device for people."""
+class _Guards:
+    """The moved models of one file, and what is done with them until a loop runs them."""
 
-    code: str
-    device: str
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._analysis = index.analysis
+        self._births = index.analysis.constraints.births
 
-
-def _finding(program: Program, found: _SetUp) -> Finding:
-    span, name, device = program.source.span(found.last), found.name, found.device.device
-    condition = f"next({name}.parameters()).device.type == {found.device.code}"
-    insert = InsertStatement(span, "after", f'assert {condition}, "{name} is not on {device}"', rank=_RANK)
-    fix = Fix(Safety.SAFE, f"Assert that `{name}` is on `{device}`", (insert,))
-    return Finding(CODE, NAME, f"nothing asserts that `{name}` is on `{device}` before it is used", span, fix=fix)
-
-
-# Where models are set up
-
-
-def _set_ups(program: Program) -> Iterator[_SetUp]:
-    moves = dict(_module_moves(program))
-    blocks: dict[int, list[ast.stmt]] = {}
-    for statement in moves:
-        block = scope.block_of(program, statement)
-        blocks[id(block[0])] = block
-    for block in blocks.values():
-        for name in dict.fromkeys(moves[one][0] for one in block if one in moves):
-            mine = {one: move for one, (owner, move) in moves.items() if owner == name}
-            yield from _Block(program, block, name, mine).set_up()
-
-
-def _module_moves(program: Program) -> Iterator[tuple[ast.stmt, tuple[str, Move]]]:
-    """The statements that move a model by its name, to a place that the program chose for an accelerator."""
-    left_alone = {one.node for one in program.facts.moves if not insertable(one.context) or one.context.forward}
-    for move in program.facts.moves:
-        statement = program.names.statement(move.node)
-        name = _moved_name(statement, move)
-        if name is not None and move.node not in left_alone:
-            yield statement, (name, move)
-
-
-def _moved_name(statement: ast.stmt, move: Move) -> str | None:
-    """`model` of `model.to(device)`, `model = model.to(device)` and `model = Net().to(device)`."""
-    match statement:
-        case ast.Expr(value=value) if value is move.node and isinstance(move.receiver, ast.Name):
-            return move.receiver.id
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is move.node:
-            return name
-    return None
-
-
-class _Block:
-    """One block of statements, seen with one model in mind."""
-
-    def __init__(self, program: Program, block: list[ast.stmt], name: str, moves: dict[ast.stmt, Move]) -> None:
-        self._program = program
-        self._block = block
-        self._name = name
-        self._moves = moves
-
-    def set_up(self) -> Iterator[_SetUp]:
-        """What stands between the last move and the first use, where that is sure to leave the model in place."""
-        move: Move | None = None
-        last: ast.stmt | None = None
-        for statement in self._block:
-            if statement in self._moves:
-                move, last = self._moves[statement], statement
-            elif move is None or last is None:
+    def moves(self) -> Iterator[_Move]:
+        """`model.to(device)`, `model = model.to(device)` and `model = Net().to(device)`, to a chosen accelerator."""
+        if self._births.defaults.managed:
+            return
+        for call in self._index.calls:
+            place = self._births.place_given(call) if self._births.is_move(call) else None
+            if place is None or place.where is not Where.DEVICE or not place.sure or self._is_left_alone(call):
                 continue
-            elif self._guards(statement):
-                move = None
-            elif self._changes(statement):
+            match call.statement:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=model))) as value):
+                    behind = next((one for one in self._index.users[call] if one.op is Op.AFTER), call)
+                case ast.Assign(targets=[ast.Name(id=model)], value=value):
+                    behind = call
+                case _:
+                    continue
+            if value is call.syntax and call.statement is not None:
+                yield _Move(model, call.statement, call, behind)
+
+    def _is_left_alone(self, call: Node) -> bool:
+        """Whether a framework places what is there, or code of ours would run for each item, or each batch."""
+        function = call.function
+        is_forward = function.name == "forward" and function.owner in self._analysis.kinds.module_classes
+        return is_forward or function.name == "__getitem__" or self._births.outside.is_managed(function.owner)
+
+    def set_up(self, move: _Move) -> ast.stmt | None:
+        """The last statement before the first use that does something to the model; None where it may have moved."""
+        function, value, last = move.call.function, move.value, move.statement
+        for statement in rest_of_block(function, last)[1:]:
+            inside = set(ast.walk(statement))
+            used = [(part, user) for part, user in self._uses(value) if user.statement in inside]
+            behind = function.after.get(statement, {}).get(move.name)
+            if isinstance(statement, ast.Assert) and used:
+                return None
+            if behind is not None and any(called(one, *_WRAPPERS) and one.args[1:2] == (part,) for part, one in used):
+                value, last = behind, statement
+            elif any(
+                one.base is value and one.statement in inside and _makes(one.value, "torch.nn.")
+                for one in function.stores
+            ):
                 last = statement
-            elif self._uses(statement):
-                device = self._device(move, last)
-                if device is not None and self._has_parameters(move):
-                    yield _SetUp(self._name, device, last)
-                move = None
-            elif self._disturbs(statement):
-                move = None
+            elif any(self._runs(statement, *one) for one in used):
+                return last
+            elif any(_disturbs(*one) for one in used):
+                return None
+            elif behind is not value:  # `model.half()`, or another one
+                if behind is None or behind.op is not Op.AFTER or self._moves(behind.args[1]):
+                    return None
+                value = behind
+        return None
 
-    def _guards(self, statement: ast.stmt) -> bool:
-        return isinstance(statement, ast.Assert) and any(self._is_model(one) for one in ast.walk(statement.test))
+    def _stores(self, value: Node) -> Iterator[Store]:
+        return (one for one in value.function.stores if one.base is value and one.is_attribute)
 
-    def _changes(self, statement: ast.stmt) -> bool:
-        """`model.head = …`, or a known wrapper around the model, maybe on a condition."""
-        match statement:
-            case ast.If(body=[inner], orelse=[]):
-                return self._changes(inner)
-            case ast.Assign(targets=[ast.Attribute() as target], value=ast.Call() as call):
-                return (dotted(target) or "").startswith(f"{self._name}.") and self._is_module_api(call)
-            case ast.Assign(targets=[ast.Name(id=self._name)], value=ast.Call(func=function, args=[first, *_])):
-                return self._is_model(first) and self._program.names.qualified(function) in _WRAPPERS
-        return False
+    def _moves(self, call: Node) -> bool:
+        """Whether a statement moves something."""
+        return any(self._births.is_move(one) for one in call.function.nodes if one.statement is call.statement)
 
-    def _is_module_api(self, call: ast.Call) -> bool:
-        return (self._program.names.qualified(call.func) or "").startswith("torch.nn.")
+    def _uses(self, value: Node) -> Iterator[tuple[Node, Node]]:
+        """What is done with a model, in turns of loops as well, and with its parts."""
+        pending = [value]
+        for one in pending:  # grows
+            for user in self._index.users[one]:
+                yield one, user
+                in_turn = user.op is Op.PHI and isinstance(user.syntax, _LOOPS)
+                if (in_turn or user.op in {Op.ATTR, Op.ITEM}) and user not in pending:
+                    pending.append(user)
 
-    def _uses(self, statement: ast.stmt) -> bool:
-        """Whether the statement is a loop that runs the model, or hands it to a function of this file that has one."""
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    def _runs(self, statement: ast.stmt, model: Node, call: Node) -> bool:
+        """Whether a loop runs the model, or it is handed to a function of this file that has one."""
+        if call.op is not Op.CALL or model.op in {Op.ATTR, Op.ITEM} or isinstance(statement, _DEFINITIONS):
             return False
-        if any(self._runs(call) for loop in ast.walk(statement) if isinstance(loop, _LOOPS) for call in _calls(loop)):
+        if self._is_in_loop(call) and (call.args[0] is model or _is_given(call, model)):
             return True
-        return isinstance(statement, (ast.Expr, ast.Assign)) and any(self._trains(call) for call in _calls(statement))
-
-    def _runs(self, call: ast.Call) -> bool:
-        return self._is_model(call.func) or self._is_given(call)
-
-    def _trains(self, call: ast.Call) -> bool:
-        """Whether the call gives the model to a function of this file that runs it in a loop."""
-        found = self._function_of(call)
-        if found is None:
+        function = self._analysis.constraints.calls.get(call)
+        if function is None or not isinstance(statement, ast.Expr | ast.Assign):
             return False
-        function, parameter = found
+        given = {parameter for one, parameter in bound(call, function) if one is model}
         return any(
-            isinstance(node, ast.Name) and node.id == parameter
-            for loop in ast.walk(function)
-            if isinstance(loop, _LOOPS)
-            for call in _calls(loop)
-            for node in (call.func, *call.args, *(one.value for one in call.keywords))
+            one.op is Op.CALL and not given.isdisjoint(one.args) and self._is_in_loop(one) for one in function.nodes
         )
 
-    def _function_of(self, call: ast.Call) -> tuple[scope.Function, str] | None:
-        """The function of this file that the call gives the model to, and the parameter that gets it."""
-        if not isinstance(call.func, ast.Name):
-            return None
-        defined = (one for one in self._program.tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
-        function = next((one for one in defined if one.name == call.func.id), None)
-        if function is None:
-            return None
-        names = scope.parameters(function)
-        given = [(name, value) for name, value in zip(names, call.args)]
-        given += [(one.arg, one.value) for one in call.keywords if one.arg is not None]
-        return next(((function, name) for name, value in given if self._is_model(value)), None)
-
-    # Whether the model may have gone elsewhere
-
-    def _disturbs(self, statement: ast.stmt) -> bool:
-        return any(self._is_disturbance(node) for node in ast.walk(statement))
-
-    def _is_disturbance(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Name) and node.id == self._name:
-            return not isinstance(node.ctx, ast.Load)
-        if not isinstance(node, ast.Call):
-            return False
-        if isinstance(node.func, ast.Attribute) and self._is_model(_owner(node.func)):
-            return node.func.attr not in _HARMLESS_METHODS
-        return self._is_given(node)
-
-    def _is_given(self, call: ast.Call) -> bool:
-        """Whether the call gets the model and may do more with it than look at it."""
-        arguments = [*call.args, *(one.value for one in call.keywords)]
-        return any(map(self._is_model, arguments)) and not self._is_harmless(call)
-
-    def _is_harmless(self, call: ast.Call) -> bool:
-        last = (dotted(call.func) or "").rpartition(".")[2]
-        return last in _HARMLESS_CALLS or any(word in last.lower() for word in _HARMLESS_WORDS)
+    def _is_in_loop(self, node: Node) -> bool:
+        around = self._index.ancestors(node.syntax) if node.syntax is not None else ()
+        return any(isinstance(one, _LOOPS) for one in takewhile(lambda one: one is not node.function.syntax, around))
 
     # What is known of it
 
-    def _device(self, move: Move, last: ast.stmt) -> _DeviceType | None:
-        """The type of the device that the move names, in its own words while they still hold."""
-        if move.target == HOST or not isinstance(move.target, (Device, Choice, Symbol)):
-            return None
-        text = _device_text(move.node)
-        if text is not None and self._holds(text, move, last):
-            return self._type_of(text, move)
-        return _DeviceType(f'"{move.target.type}"', move.target.type) if isinstance(move.target, Device) else None
+    def device(self, move: _Move, last: ast.stmt) -> tuple[str, str] | None:
+        """The type of the device that the move names, in its own words while they still hold, and the device."""
+        syntax, function, place = move.call.syntax, move.call.function, self._births.place_given(move.call)
+        assert isinstance(syntax, ast.Call)
+        assert place is not None
+        given = next((one.value for one in syntax.keywords if one.arg == "device"), next(iter(syntax.args), None))
+        point = Point(function.after[last], move.call.guard, move.call)
+        if isinstance(given, ast.Name | ast.Attribute) and means_same(self._analysis, given, move.call, point):
+            text, values = self._index.text(given), values_of(resolved(place.node)) if place.node is not None else []
+            if values and all(called(one, *_DEVICES) for one in values):
+                return f"{text}.type", text
+            return (f"torch.device({text}).type", text) if binds_torch(self._index.source.tree) else None
+        device = place.node
+        if device is not None and called(device, "torch.device"):
+            device = next(iter(device.args[1:]), device)
+        literal = "cuda" if device is None else device.extra if device.op is Op.CONST else None
+        literal = literal.partition(":")[0] if isinstance(literal, str) else None
+        return (f'"{literal}"', literal) if literal is not None else None
 
-    def _holds(self, text: str, move: Move, last: ast.stmt) -> bool:
-        """Whether nothing between the move and `last` gives the name another device."""
-        start = self._block.index(self._program.names.statement(move.node))
-        between = self._block[start + 1 : self._block.index(last) + 1]
-        stores = (
-            one for statement in between for one in ast.walk(statement) if isinstance(one, ast.Name | ast.Attribute)
-        )
-        roots = {text, text.partition(".")[0]}
-        return not any(dotted(one) in roots and not isinstance(one.ctx, ast.Load) for one in stores)
-
-    def _type_of(self, text: str, move: Move) -> _DeviceType | None:
-        """`device.type`, or `torch.device(device).type` of what may be a string."""
-        known = (one for names in self._program.facts.devices_at.values() for one in names if one.text == text)
-        if any(one.is_torch_device and one.place == move.target for one in known):
-            return _DeviceType(f"{text}.type", text)
-        imports = (one for one in self._program.tree.body if isinstance(one, ast.Import))
-        at_hand = any(alias.name == "torch" and alias.asname is None for one in imports for alias in one.names)
-        return _DeviceType(f"torch.device({text}).type", text) if at_hand else None
-
-    def _has_parameters(self, move: Move) -> bool:
+    def has_parameters(self, move: _Move) -> bool:
         """Whether an optimizer gets them, or the model is built of layers that have some."""
-        origin = move.value.origin
-        return self._feeds_optimizer(move) or (
-            origin is not None and isinstance(origin.node, ast.Call) and self._is_built_of_layers(origin.node)
-        )
-
-    def _feeds_optimizer(self, move: Move) -> bool:
-        around = move.context.function or self._program.tree
-        return any(
-            "optim" in (self._program.names.qualified(call.func) or dotted(call.func) or "").lower()
-            and any(dotted(inner.func) == f"{self._name}.parameters" for one in call.args[:1] for inner in _calls(one))
-            for call in _calls(around)
-        )
-
-    def _is_built_of_layers(self, call: ast.Call) -> bool:
-        if any(self._is_layer(one) for one in _calls(call)):
+        optimizers = (one for one in move.call.function.nodes if self._analysis.kinds.of(one) is Kind.OPTIMIZER)
+        if any(self._asks_parameters(part, move.value) for one in optimizers for part in _parts(one)):
             return True
-        classes = (one for one in self._program.tree.body if isinstance(one, ast.ClassDef))
-        owner = next((one for one in classes if one.name == dotted(call.func)), None)
-        return owner is not None and any(self._is_layer(one) for one in _calls(owner))
+        owner = self._analysis.kinds.class_of(move.value)
+        methods = [each for one in owner.lineage() for each in one.methods.values()] if owner is not None else []
+        made = [part for one in self._births.roots(move.value) for part in _parts(one)]
+        return any(_makes(one, *_LAYERS) for one in (*made, *(node for each in methods for node in each.nodes)))
 
-    def _is_layer(self, call: ast.Call) -> bool:
-        return (self._program.names.qualified(call.func) or "").startswith(_LAYERS)
-
-    def _is_model(self, node: ast.AST) -> bool:
-        return isinstance(node, ast.Name) and node.id == self._name
-
-
-def _device_text(call: ast.Call) -> str | None:
-    """The name that a move is given, `args.device`; None where it is given an expression."""
-    given = next((one.value for one in call.keywords if one.arg == "device"), call.args[0] if call.args else None)
-    return None if given is None else dotted(given)
+    def _asks_parameters(self, node: Node, value: Node) -> bool:
+        find = self._analysis.kinds.find
+        return method(node) == "parameters" and find(node.args[0].args[0]) is find(value)
 
 
-def _owner(node: ast.expr) -> ast.expr:
-    """`model` of `model.layers[0].to`."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node
+def _parts(node: Node) -> Iterator[Node]:
+    """What is computed by the calls in an expression, the outermost first."""
+    pending = [node]
+    for one in pending:  # grows
+        if one.op in {Op.CALL, Op.SEQUENCE}:
+            yield one
+            pending += [each for each in one.args[one.op is Op.CALL :] if each not in pending]
 
 
-def _calls(node: ast.AST) -> Iterable[ast.Call]:
-    return (one for one in ast.walk(node) if isinstance(one, ast.Call))
+def _makes(node: Node, *beginnings: str) -> bool:
+    """Whether a value is made by what has a qualified name that begins so."""
+    return node.op is Op.CALL and (name(node.args[0]) or "").startswith(beginnings)
+
+
+def _is_given(call: Node, value: Node) -> bool:
+    """Whether a call gets the model, and may do more with it than look at it."""
+    last = (name(call.args[0]) or str(call.args[0].extra)).rpartition(".")[2]
+    looks = last in _HARMLESS_CALLS or any(word in last.lower() for word in _HARMLESS_WORDS)
+    return value in call.args[1:] and not looks
+
+
+def _disturbs(part: Node, user: Node) -> bool:
+    """Whether the model may have gone elsewhere by what is done with it, or with a part of it."""
+    if user.op is not Op.CALL:
+        return False
+    of_part = user.args[0] is part and part.op is Op.ATTR
+    return part.extra not in _HARMLESS_METHODS if of_part else part.op is not Op.ATTR and _is_given(user, part)
 
 
 RULE = Rule(CODE, NAME, ((b".to(",), (b".cuda(",)), missing, __doc__)

@@ -11,7 +11,6 @@ from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Facts
 from devfix_codemods.flow.interpreter import interpret
 from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.outline import Outline
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.placement.analysis import Analysis
@@ -67,11 +66,6 @@ class Program:
     def bindings(self) -> Bindings:
         """What gives each name and attribute its value, in every scope of the file."""
         return self.unit.bindings
-
-    @cached_property
-    def outline(self) -> Outline:
-        """What syntax alone says: whether a rule can apply at all."""
-        return Outline(self.names)
 
     @cached_property
     def facts(self) -> Facts:

@@ -82,13 +82,6 @@ def given_last(around: ast.AST, name: str, line: int) -> ast.expr | None:
     return found.value if found is not None and alone else None
 
 
-def changes(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    """Where `name` is assigned or deleted inside `node`."""
-    for one in walk(node):
-        if isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load):
-            yield one
-
-
 def statements_at(program: Program, line: int) -> list[ast.stmt]:
     """The statements that run at `line`, the outermost first: of compound ones only the header counts."""
     found = [
@@ -253,13 +246,6 @@ def _binds_all(block: Sequence[ast.stmt]) -> set[str]:
     for statement in block:
         bound |= _binds(statement)
     return bound
-
-
-def indexed(node: ast.expr) -> ast.expr:
-    """`x` of `x[1:, i]`, and of `x` itself."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node
 
 
 def reads(node: ast.AST) -> Iterator[str]:

@@ -58,6 +58,8 @@ MADE = {
     "a dict": ("probe({1: 2})", Kind.MAPPING),
     "a comprehension": ("probe([x for x in y])", Kind.SEQUENCE),
     "a function": ("probe(lambda x: x)", Kind.FUNCTION),
+    "a parameter": ("probe(nn.Parameter(make()))", Kind.TENSOR),
+    "a list of parameters": ("probe(nn.ParameterList(make()))", None),
     "nobody knows": ("from lib import make\nprobe(make())", None),
 }
 
@@ -91,6 +93,19 @@ USED = {
         "from lib import Model\ndef f(x):\n    m = Model()\n    probe(m)\n    m(x).backward()",
         Kind.MODULE,
     ),
+    "as an operand, and moved": ("def f(x, y):\n    probe(x)\n    return x.cuda(), x * y", Kind.TENSOR),
+    "as an operand, and not moved": ("def f(x, y):\n    probe(x)\n    return x * y", None),
+    "by what is computed, and moved": ("def f(x, y):\n    z = x + y\n    z.cpu()\n    probe(z)", Kind.TENSOR),
+    "by a method of arrays, and moved": ("def f(x, d):\n    probe(x)\n    return x.to(d), x.flatten()", Kind.TENSOR),
+    "by a method of arrays alone": ("def f(x):\n    probe(x)\n    return x.flatten()", None),
+    "moved, and called": ("def f(x, y):\n    probe(x)\n    return x.cuda(), x(y)", Kind.MODULE),
+    "by a comparison with text": ("def f(x):\n    probe(x)\n    return x == 'sum'", Kind.TEXT),
+    "by a comparison with a number": ("def f(x):\n    probe(x)\n    return x == 3", None),
+    "by what tensors and modules have": (
+        "def f(x, d):\n    probe(x)\n    x.requires_grad_(False)\n    return x.to(d, dtype=torch.float16)",
+        None,
+    ),
+    "by a sum in a type": ("def f(x):\n    probe(x)\n    return x.sum(dtype=torch.float16)", Kind.TENSOR),
     "contradictory uses": ("def f(x: int):\n    probe(x)\n    x.parameters()", None),
 }
 

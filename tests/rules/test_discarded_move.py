@@ -639,3 +639,103 @@ ASKED = {
 def test_what_was_asked_whether_it_is_a_tensor(rule, program: str, before: str, after: str) -> None:
     program = "import torch\ndef place(sample, name, device):\n    " + program + "\n"
     assert rule.fixed(program.format(before)) == program.format(after)
+
+
+LOOP = """
+    import torch
+    from torch import nn
+    model = nn.Linear(3, 3).cuda()
+    for {row} in torch.utils.data.DataLoader(data):
+        {moved}.cuda()
+        loss = model({given}).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "moved", "given"),
+    [("x, y", "x", "x"), ("i, (x, y)", "x", "x"), ("row", "row['x']", "row['x']"), ("row", "row[0]", "row[0]")],
+)
+def test_parts_of_batches_that_a_model_gets_are_tensors(rule, row: str, moved: str, given: str) -> None:
+    fixed = rule.fixed(LOOP.format(row=row, moved=moved, given=given))
+    assert f"    {moved} = {moved}.cuda()\n" in fixed
+
+
+@pytest.mark.parametrize(
+    ("row", "moved", "given"),
+    [("row", "row", "net(row)"), ("x, y", "y", "x"), ("row", "row['graph']", "row['x']"), ("x, y", "x", "y.x")],
+)
+def test_batches_and_parts_that_no_model_gets_may_be_moved_in_place(rule, row: str, moved: str, given: str) -> None:
+    assert rule.findings(LOOP.format(row=row, moved=moved, given=given)) == ()
+
+
+TURNS = """
+    import torch
+    def run(rows, device):
+        x = torch.zeros(3)
+        for row in rows:
+            {first}
+            x.to(device)
+            {then}
+"""
+
+
+@pytest.mark.parametrize(("first", "then"), [("print(x)", "pass"), ("pass", "print(x)"), ("y = x", "row.append(y)")])
+def test_what_the_next_turn_reads(rule, first: str, then: str) -> None:
+    assert "        x = x.to(device)\n" in rule.fixed(TURNS.format(first=first, then=then))
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("pass", "pass"), ("x = torch.ones(3)", "pass"), ("x = row + torch.ones(3)", "x = row")]
+)
+def test_what_no_turn_reads(rule, first: str, then: str) -> None:
+    assert rule.findings(TURNS.format(first=first, then=then)) == ()
+
+
+@pytest.mark.parametrize(("line", "found"), [("x.to(device='cuda')", 1), ("x.fill_with(1, device='cuda')", 0)])
+def test_what_is_only_told_a_device(rule, line: str, found: int) -> None:
+    assert len(rule.findings(f"import torch\nx = torch.zeros(3)\n{line}\ny = x + 1\n")) == found
+
+
+@pytest.mark.parametrize(("then", "found"), [("return 1", 0), ("return x + 1", 1)])
+def test_what_is_moved_under_a_test(rule, then: str, found: int) -> None:
+    program = f"import torch\ndef f(device, n):\n    x = torch.zeros(n)\n    if n:\n        x.to(device)\n    {then}\n"
+    assert len(rule.findings(program)) == found
+
+
+def test_what_a_function_inside_reads(rule) -> None:
+    program = """
+        import torch
+        def run(device):
+            x = torch.zeros(3)
+            x.to(device)
+            def step(y):
+                return x + y
+            return step
+    """
+    assert "    x = x.to(device)\n" in rule.fixed(program)
+
+
+@pytest.mark.parametrize(("types", "found"), [("torch.Tensor", 1), ("(torch.Tensor, torch.nn.Module)", 0)])
+def test_what_may_be_a_module_as_well(rule, types: str, found: int) -> None:
+    program = f"import torch\ndef f(x, device):\n    if isinstance(x, {types}):\n        x.to(device)\n    return x\n"
+    assert len(rule.findings(program)) == found
+
+
+CALLED = """
+    import torch
+    def place(x, device):
+        x.to(device)
+        return score(x)
+    def score(x):
+        return x.unsqueeze(0)
+    def run({parameters}, device):
+        return place({given}, device)
+"""
+
+
+def test_a_parameter_that_the_file_gives_a_tensor(rule) -> None:
+    assert "    x = x.to(device)\n" in rule.fixed(CALLED.format(parameters="n", given="torch.zeros(n)"))
+
+
+def test_a_parameter_that_is_only_handed_on(rule) -> None:
+    rule.unchanged_unless_unsafe(CALLED.format(parameters="y", given="y"))

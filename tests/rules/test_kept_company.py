@@ -47,7 +47,7 @@ def test_a_model_that_may_be_where_the_rest_is(rule, net: str) -> None:
 
 
 def test_a_model_without_part_in_the_operation(rule) -> None:
-    assert rule.safeties(flow("return self.net(self.table * self.graph)")) == [Safety.UNSAFE]
+    assert rule.safeties(flow("return self.net(self.table * self.graph)")) == [Safety.SAFE]
 
 
 def test_a_module_that_adds_on_the_host_as_well(rule) -> None:

@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-from devfix_codemods.findings import Fix
+from devfix_codemods.findings import Fix, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +14,4 @@ class Told:
     message: str
     fix: Fix | None = None
     advice: str | None = None
+    trail: tuple[Step, ...] = ()

@@ -226,9 +226,12 @@ TENSOR_ONLY = frozenset(
     "masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full new_empty numel dim permute "
     "unbind index_select index_add index_add_ scatter_ scatter_add scatter_add_ repeat_interleave mm bmm matmul "
     "logsumexp triu tril topk clamp clamp_ clamp_min narrow bool long addmm logical_not logical_and zero_ fill_ "
-    "add_ mul_ sub_ div_ requires_grad_ backward unflatten".split()
+    "add_ mul_ sub_ div_ backward unflatten".split()
 )
 """Methods that tensors have, and numbers, arrays and modules have not."""
+
+OF_ARRAYS = frozenset({"flatten", "reshape", "squeeze", "transpose", "argmax"})
+"""Methods of arrays and of tensors. Of these two, tensors alone are moved."""
 
 MODULE_ONLY = frozenset(
     "parameters named_parameters named_modules modules children named_children buffers named_buffers "
@@ -322,6 +325,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("torch.pi", "torch.inf", "torch.e", "math.pi", "math.inf", "numpy.pi"), Kind.NUMBER),
     "torch.accelerator.current_accelerator": Kind.DEVICE,
     **dict.fromkeys(LOADERS, Kind.LOADER),
+    **dict.fromkeys(PARAMETERS, Kind.TENSOR),
     "torch.utils.data.TensorDataset": Kind.DATASET,
     **dict.fromkeys(
         _named("torch.", "float32 float64 float16 bfloat16 half float double long int64 int32 int bool uint8"),

@@ -101,7 +101,7 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
         kinds.say(call, Kind.MODULE, 3)
         kinds.instances.setdefault(kinds.find(call), base.extra)
     _result_of_method(kinds, call, base, method)
-    if any(kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
+    if method != "to" and any(kinds.of(one) is Kind.DTYPE for one in call.args[1:]):  # modules have `.to`, too
         kinds.say(base, Kind.TENSOR, 1)
     device = keyword(call, "device")
     if device is not None:

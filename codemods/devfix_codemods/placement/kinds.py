@@ -56,6 +56,7 @@ class Kinds:
                 self._named_as(node, node.syntax.id)
         self._given_to_modules()
         self._moved_callables()
+        self._moved_operands()
         made_by_one_class(self)
         self.differentiable = differentiable(module, calls)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
@@ -162,6 +163,19 @@ class Kinds:
                 continue
             if not sounds_like_pipeline(callee.args[0]):
                 self.say(callee.args[0], Kind.MODULE, 1)
+
+    def _moved_operands(self) -> None:
+        """What is moved, and shaped or computed with as arrays are, is a tensor."""
+        calls = (node.args[0] for node in self.module.nodes() if node.op is Op.CALL and not names(node.args[0]))
+        methods = [one for one in calls if one.op is Op.ATTR]
+        moved = {self.find(one.args[0]) for one in methods if one.extra in _MOVING}
+        shaped = [one.args[0] for one in methods if one.extra in rows.OF_ARRAYS]
+        for node in self.module.nodes() if moved else ():
+            if node.op is Op.OPERATION and node.extra in _ARITHMETIC:
+                shaped += [node, *node.args]
+        for one in shaped:
+            if self.find(one) in moved:
+                self.say(one, Kind.TENSOR, 1)
 
     def _called_models(self) -> None:
         """What is made by a class, and computes what reaches `backward`, or is called as an attribute of a module, is a
@@ -365,6 +379,9 @@ class Kinds:
         element_wise = isinstance(node.extra, tuple) and not _IDENTITY.issuperset(node.extra)
         if element_wise and any(self.of(one) is Kind.TENSOR for one in node.args):
             self.say(node, Kind.TENSOR)
+        if any(one.op is Op.CONST and isinstance(one.extra, str) for one in node.args) and node.extra in _EQUAL:
+            for one in node.args:
+                self.say(one, Kind.TEXT, 1)
 
     def _sequence(self, node: Node) -> None:
         self.say(node, Kind.SEQUENCE)
@@ -489,6 +506,7 @@ def is_device_text(value: object) -> bool:
 
 
 _MOVING = frozenset({"to", "cuda", "cpu"})
+_ARITHMETIC = frozenset({"Add", "Sub", "Mult", "Div", "MatMult"})
 PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
 """What classes are derived from that are no modules."""
 
@@ -497,6 +515,7 @@ _LOSS_FUNCTIONS = frozenset(
 )
 _IDENTITY = frozenset({"Is", "IsNot", "In", "NotIn"})
 """Comparisons that give one truth value, whatever they compare."""
+_EQUAL = frozenset({("Eq",), ("NotEq",)})
 _HOLDING = frozenset({Kind.SEQUENCE, Kind.MAPPING})
 _CASTS_OF_TENSORS = frozenset({"to", "cuda", "float", "half", "double", "bfloat16"})
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")

@@ -24,6 +24,9 @@ _FILES = re.compile(
 )
 _KEPT_OUT = re.compile(r"(?i)teacher|frozen|ema|momentum|shadow|loss|criteri")
 _OF_HOST = re.compile(r"(?i)(^|_)(cpu|host)(_|$)")
+_MODEL = re.compile(
+    r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
+)
 _OPTIONS = re.compile(r"(?i)pars|arg|opt|cfg|conf|param|setting|flag")
 
 
@@ -122,3 +125,8 @@ def sounds_like_class(callee: Node) -> bool:
         isinstance(one.extra, str) and one.extra.rpartition(".")[2][:1].isupper()
         for one in (callee.args if callee.op is Op.PHI else (callee,))
     )
+
+
+def sounds_like_model(word: str) -> bool:
+    """Whether a value has a name that models have."""
+    return _MODEL.search(word) is not None

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import dotted, last_name
+from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
 
@@ -32,37 +32,6 @@ def is_asked(program: Program, name: str, node: ast.AST) -> bool:
     if above or any(one < line for one in stores):
         return bool(above)
     return not any(all(line <= one <= question.line for one in stores) and stores for question in questions)
-
-
-def is_no_tensor(program: Program, node: ast.expr) -> bool:
-    """Whether `node` is read only where its type has been asked, and is no tensor's, and is still that value."""
-    name = dotted(node)
-    return name is not None and is_denied(program, name, node)
-
-
-def is_affirmed(program: Program, node: ast.expr) -> bool:
-    """Whether `node`, a name or an entry, stands in the branch of what has been asked for its type, and is a tensor."""
-    text, inner = ast.dump(node), program.names.statement(node)
-    for outer in program.names.ancestors(inner):
-        if isinstance(outer, scope.Function):
-            return False
-        if isinstance(outer, ast.If) and inner in outer.body:
-            test = outer.test
-            parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-            if any(_affirms(one, text) for one in parts):
-                return True
-        if isinstance(outer, ast.stmt):
-            inner = outer
-    return False
-
-
-def _affirms(test: ast.expr, text: str) -> bool:
-    match test:
-        case ast.Call(func=ast.Name(id="isinstance"), args=[asked, types]):
-            return ast.dump(asked) == text and _is_tensor_among(types) is True
-        case ast.Call(args=[asked]):
-            return ast.dump(asked) == text and last_name(test.func) == "is_tensor"
-    return False
 
 
 def is_denied(program: Program, name: str, node: ast.AST) -> bool:

@@ -2,31 +2,14 @@
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from devfix_codemods.edits.operations import Edit, InsertStatement
-from devfix_codemods.findings import Safety
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import Context, DeviceName
+from devfix_codemods.flow.facts import DeviceName
 from devfix_codemods.flow.places import Place
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.declared import DECLARATION
 from devfix_codemods.source import Span
-
-
-@dataclass(frozen=True, slots=True)
-class Mover:
-    """The text that moves a value when it is appended to it, the edits it needs elsewhere, and how safe that is."""
-
-    suffix: str
-    device: str
-    edits: tuple[Edit, ...] = ()
-    safety: Safety = Safety.SAFE
-
-
-def insertable(context: Context) -> bool:
-    """Whether code of ours may move values here: not where a framework places them, and never in a loader's worker."""
-    return not context.managed and not context.worker
 
 
 def copied_suffix(program: Program, call: ast.Call) -> str | None:
@@ -92,11 +75,6 @@ def _bound_name(node: ast.Name | ast.arg) -> str | None:
     if isinstance(node, ast.arg):
         return node.arg
     return node.id if isinstance(node.ctx, ast.Store) else None
-
-
-def within(program: Program, node: ast.AST, outer: ast.AST) -> bool:
-    """Whether `node` lies inside `outer`."""
-    return node is outer or any(one is outer for one in program.names.ancestors(node))
 
 
 def text_of(program: Program, node: ast.AST) -> str:

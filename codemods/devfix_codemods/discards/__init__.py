@@ -1,0 +1,1 @@
+"""Queries on the placement analysis: which moves are thrown away, and what becomes of them."""
