@@ -32,7 +32,7 @@ def is_asked(index: Index, node: Node, depth: int = _CALLERS) -> bool:
     words = _ROUNDABOUT if depth == _CALLERS else _WORDS
     if speaks(index, node.guard, words) or any(words.search(ast.unparse(one)) for one in _filters(node)):
         return True
-    if _is_caught(index, node) or _is_settled(node):
+    if is_caught(index, node) or _is_settled(node):
         return True
     function: Function | None = node.function
     while function is not None and not isinstance(function.syntax, ast.Module):
@@ -150,7 +150,7 @@ def _filters(node: Node) -> Iterator[ast.expr]:
             yield from (test for generator in made.generators for test in generator.ifs)
 
 
-def _is_caught(index: Index, node: Node) -> bool:
+def is_caught(index: Index, node: Node) -> bool:
     """A `try` that lives with the error, a `case`, a test that wants it."""
     inner = node.syntax
     assert inner is not None

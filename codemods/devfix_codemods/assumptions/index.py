@@ -17,6 +17,7 @@ class Index:
     def __init__(self, analysis: Analysis, source: Source) -> None:
         self.analysis = analysis
         self.source = source
+        self.origins = analysis.constraints.births.origins
         self.nodes: dict[ast.AST, Node] = {}
         self.numbered: dict[int, Node] = {}
         self.users: dict[Node, list[Node]] = defaultdict(list)

@@ -54,8 +54,7 @@ def check(program: Program) -> Iterator[Finding]:
     if is_for_machine(program.source) or is_for_cuda(program.source):
         return
     for one in unguarded_calls(Index(program.placement, program.source)):
-        span = program.source.span(one.node)
-        yield Finding(RULE.code, RULE.name, one.message, span, fix=one.fix, advice=one.advice)
+        yield one.finding(RULE.code, RULE.name, program.source)
 
 
 RULE = Rule(
