@@ -1,15 +1,15 @@
 """Where values surely are, and what a program may mean by a device."""
 
+import ast
 from collections.abc import Iterator
 
 from devfix_codemods.assumptions.index import Index, called
-from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import HOST_WINS
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.kinds import is_device_text
 from devfix_codemods.placement.places import HOST, Place, Where
+from devfix_codemods.placement.search import Conflict
 
 SURE = 0.8
 """How strong what says that a value is on a device has to be."""
@@ -17,7 +17,7 @@ SURE = 0.8
 
 def place_where(index: Index, node: Node, by: Node) -> Place | None:
     """Where a value is that `by` reads: on a device, the host, or wherever a caller put it; None where nobody knows."""
-    said = [one for one in index.analysis.says_where(node, by) if all(step.node is not by for step in one.path)]
+    said = [one for one in index.analysis.says_where(node, by) if _tells(one, by)]
     if not said:
         return None
     best = said[0]
@@ -26,9 +26,42 @@ def place_where(index: Index, node: Node, by: Node) -> Place | None:
         return HOST
     if where is not Where.DEVICE:
         return Place(Where.CALLER, node)
+    asked = _asked(index, best.end.place.node)
+    if asked is not None:
+        return place_where(index, asked, by)
     host = (one.confidence for one in said if one.end.place == HOST)
     sure = best.confidence >= SURE and max(host, default=0) < HOST_WINS * best.confidence
     return best.end.place if sure else None
+
+
+def is_elsewhere(index: Index, place: Place | None) -> bool:
+    """Whether a place is a device that the program itself chooses; what a caller says may be the host."""
+    if place is None or place.where is not Where.DEVICE:
+        return False
+    return place.node is None or may_be_accelerator(index, place.node)
+
+
+def _asked(index: Index, device: Node | None) -> Node | None:
+    """`other` of `other.device`, which is wherever that is; an object of this file has chosen its own."""
+    if device is None or device.op is not Op.ATTR or device.extra != "device":
+        return None
+    return device.args[0] if index.analysis.kinds.class_of(device.args[0]) is None else None
+
+
+def _tells(said: Conflict, by: Node) -> bool:
+    """Whether something says more than what is demanded: data sets, and what the reader gives, are held to it."""
+    return said.end.links != ("kept-in-dataset",) and all(step.node is not by for step in said.path)
+
+
+def words(index: Index, place: Place) -> str:
+    """A place as messages name it."""
+    syntax = place.node.syntax if place.node is not None else None
+    named = syntax.arg if isinstance(syntax, ast.arg) else None
+    if isinstance(syntax, ast.expr):
+        named = index.analysis.text(syntax).strip("'\"")
+    if place.where is Where.CALLER:
+        return f"where `{named or 'it'}` is"
+    return "on the host" if place == HOST else f"on `{named or 'cuda'}`"
 
 
 def meanings(index: Index, device: Node) -> Iterator[Node]:
@@ -57,11 +90,6 @@ def is_host(node: Node) -> bool:
 def _names_device(node: Node) -> bool:
     number = node.op is Op.CONST and isinstance(node.extra, int) and not isinstance(node.extra, bool)
     return number or (node.op is Op.CONST and is_device_text(node.extra)) or called(node, "torch.cuda.current_device")
-
-
-def is_factory(call: Node) -> bool:
-    """Whether a call makes a tensor of numbers."""
-    return effect(canonical(name(call.args[0]) or "")) in {Effect.FACTORY, Effect.CONVERSION}
 
 
 def device_of_move(call: Node) -> Node | None:

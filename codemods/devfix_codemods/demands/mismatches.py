@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.told import Told
-from devfix_codemods.demands.devices import device_of_move
+from devfix_codemods.demands.devices import device_of_move, words
 from devfix_codemods.demands.generators import Draw, Draws, is_bare_factory, is_generator, moves_behind
 from devfix_codemods.edits.operations import Argument, ReplaceExpression, RewriteCall
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key
 from devfix_codemods.placement.arguments import is_optional
-from devfix_codemods.placement.places import HOST, Place, Where, place_of
+from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.cuts import with_device
 from devfix_codemods.repairs.points import Point, before, means_same
@@ -62,35 +62,22 @@ class Mismatches:
         return of_module and all(key(one.args[0]) != key(generator) for one in asked)
 
     def _mismatch(self, made: Node, draw: Draw, draws: list[Draw]) -> Told:
-        own = self._draws.place(made)
-        filled = "indices on the host" if draw.samples else f"numbers {self._words(draw.place)}"
+        made_at = words(self._index, self._draws.place(made) or HOST)
+        filled = "indices on the host" if draw.samples else f"numbers {words(self._index, draw.place)}"
         kept = draw.place.where is Where.CALLER and self._is_left_behind(draw)
         fix = self._fix(made, draw, draws)
         assert isinstance(made.syntax, ast.expr)
         return Told(
             draw.syntax,
-            f"a generator {self._words(own)} draws {filled}",
+            f"a generator {made_at} draws {filled}",
             fix,
             None if fix else _IN_MODULE if kept else _BY_DEFAULT if draw.samples else _ITS_OWN,
             made.syntax,
             (
-                (made.syntax, f"the generator is made here, {self._words(own)}"),
+                (made.syntax, f"the generator is made here, {made_at}"),
                 (draw.syntax, f"it draws {filled} here"),
             ),
         )
-
-    def _words(self, place: Place | None) -> str:
-        if place is None or place == HOST:
-            return "on the host"
-        syntax = place.node.syntax if place.node is not None else None
-        if place.where is Where.CALLER:
-            return f"where `{self._named(syntax)}` is"
-        return f"on `{self._named(syntax)}`" if syntax is not None else "on CUDA"
-
-    def _named(self, syntax: ast.AST | None) -> str:
-        if isinstance(syntax, ast.arg):
-            return syntax.arg
-        return self._analysis.text(syntax).strip("'\"") if isinstance(syntax, ast.expr) else "it"
 
     # Repairs
 
@@ -181,9 +168,10 @@ class Mismatches:
         return any(self._follows_caller(device) for one in moves if (device := device_of_move(one)) is not None)
 
     def _follows_caller(self, device: Node) -> bool:
-        places = (place_of(one, self._analysis.kinds) for one in self._index.origins.of(device))
-        followed = (one.node for one in places if one is not None and one.where is Where.FOLLOWS)
-        return any(one is not None and one.op is Op.PARAM for one in followed)
+        """`x.device`, of what a caller gave, maybe among others."""
+        of = self._index.origins.of
+        asked = (one.args[0] for one in of(device) if one.op is Op.ATTR and one.extra == "device")
+        return any(each.op is Op.PARAM and each is not each.function.self_node for one in asked for each in of(one))
 
     def _noise(self, draw: Draw) -> Told:
         name = str(draw.generator.extra)
