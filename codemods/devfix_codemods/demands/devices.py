@@ -10,6 +10,8 @@ from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.kinds import is_device_text
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.points import before
+from devfix_codemods.repairs.spelling import spelled
 
 SURE = 0.8
 """How strong what says that a value is on a device has to be."""
@@ -53,15 +55,16 @@ def _tells(said: Conflict, by: Node) -> bool:
     return said.end.links != ("kept-in-dataset",) and all(step.node is not by for step in said.path)
 
 
-def words(index: Index, place: Place) -> str:
-    """A place as messages name it."""
-    syntax = place.node.syntax if place.node is not None else None
-    named = syntax.arg if isinstance(syntax, ast.arg) else None
-    if isinstance(syntax, ast.expr):
-        named = index.analysis.text(syntax).strip("'\"")
+def words(index: Index, place: Place, at: Node) -> str:
+    """A place as messages name it, for what stands at `at`."""
+    node, point = place.node, before(at)
+    named = spelled(index.analysis, node, point) if node is not None and point is not None else None
+    if named is None and node is not None and isinstance(node.syntax, ast.expr):
+        named = index.analysis.text(node.syntax)
+    named = (named or "cuda").strip("'\"")
     if place.where is Where.CALLER:
-        return f"where `{named or 'it'}` is"
-    return "on the host" if place == HOST else f"on `{named or 'cuda'}`"
+        return f"where `{named}` is"
+    return "on the host" if place == HOST else f"on `{named}`"
 
 
 def meanings(index: Index, device: Node) -> Iterator[Node]:

@@ -52,12 +52,12 @@ class Draws:
                 self.of.setdefault(made, []).append(draw)
 
     def makers(self, generator: Node) -> list[Node]:
-        """The calls that make a generator; none where it may also be another one."""
+        """The calls that make a generator; none where it may also be another one, but for what a caller may give."""
         found: list[Node] = []
         for one in self._index.origins.of(generator):
             if is_generator(one) or name(one if one.op is not Op.CALL else one.args[0]) in _DEFAULTS:
                 found.append(one)
-            elif not is_none(one):
+            elif not is_none(one) and not (one.op is Op.PARAM and one.function is generator.function):
                 inner = self.makers(one.args[0].args[0]) if method(one) == "manual_seed" else []
                 found += inner
                 if not inner:
@@ -80,7 +80,7 @@ class Draws:
             for user in index.users[one]:
                 if user.op is Op.ATTR and user.extra in _SEEDS:
                     held += index.users[user]
-                elif user.op is Op.AFTER:
+                elif user.op in {Op.AFTER, Op.PHI}:
                     held.append(user)
                 elif user not in calls:
                     return False

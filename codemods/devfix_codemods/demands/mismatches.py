@@ -62,8 +62,8 @@ class Mismatches:
         return of_module and all(key(one.args[0]) != key(generator) for one in asked)
 
     def _mismatch(self, made: Node, draw: Draw, draws: list[Draw]) -> Told:
-        made_at = words(self._index, self._draws.place(made) or HOST)
-        filled = "indices on the host" if draw.samples else f"numbers {words(self._index, draw.place)}"
+        made_at = words(self._index, self._draws.place(made) or HOST, made)
+        filled = "indices on the host" if draw.samples else f"numbers {words(self._index, draw.place, draw.call)}"
         kept = draw.place.where is Where.CALLER and self._is_left_behind(draw)
         fix = self._fix(made, draw, draws)
         assert isinstance(made.syntax, ast.expr)
@@ -104,7 +104,8 @@ class Mismatches:
         """A sampler's generator; a device that is chosen for generators alone is that of a default, set elsewhere."""
         syntax, device = made.syntax, made.args[1]
         assert isinstance(syntax, ast.Call)
-        if device.op not in {Op.PARAM, Op.CONST} and all(map(is_generator, self._index.users[device])):
+        local = device.op not in {Op.PARAM, Op.CONST, Op.GLOBAL} and device.function.parent is not None
+        if local and all(map(is_generator, self._index.users[device])):
             return None
         edit = ReplaceExpression(self._index.source.span(syntax), f"{self._analysis.text(syntax.func)}()")
         return Fix(Safety.UNSAFE, "Make the generator on the host, where indices are drawn", (edit,))

@@ -60,7 +60,7 @@ class Pins:
         if canonical(name(call.args[0]) or "") in LOADERS:
             place = placed_items(self._index, call)
             if place is not None and not self._chooses(call, place):
-                message = f"the loader pins its batches, which are {words(self._index, place)} already"
+                message = f"the loader pins its batches, which are {words(self._index, place, call)} already"
                 yield Told(syntax, message, self._fix("Do not pin what is on a device", flag, "False", safe=True))
             else:
                 yield from self._always_on(call, flag)
@@ -81,7 +81,7 @@ class Pins:
         place = place_where(self._index, call.args[0].args[0], call)
         text = self._index.text(base)
         if place is not None and is_elsewhere(self._index, place) and not self._chooses(call, place):
-            message = f"`{text}` is {words(self._index, place)}: only memory of the host can be pinned"
+            message = f"`{text}` is {words(self._index, place, call)}: only memory of the host can be pinned"
             yield Told(syntax, message, self._fix("Do not pin what is on a device", syntax, text, safe=True))
         elif self._goes_to_host(call) and not self._asked(call):
             fix = None

@@ -1,6 +1,6 @@
 """Where values come from: back through choices, names, attributes, containers, parameters and functions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Function, Node, Op
@@ -34,28 +34,33 @@ class Origins:
                 found.append(one)
         return found
 
-    def before(self, node: Node, depth: int = 0) -> Iterator[Node]:
+    def before(self, node: Node, depth: int = 0) -> Iterable[Node]:
         """What a value is a copy of, a choice between, or a known element of."""
-        if node.op is Op.PHI:
-            yield from node.args
-        elif node.op is Op.AFTER:
-            yield node.args[0]
-        elif node.op is Op.GLOBAL:
-            found = node.function.module.top.finals.get(str(node.extra))
-            yield from [found] if found is not None else []
-        elif node.op is Op.PARAM:
-            yield from self._given.get(node, ())
-        elif node.op is Op.ATTR:
-            yield from self._stored(node)
-        elif node.op is Op.ITEM and node.extra is not None and depth < DEEPEST:
-            for base in self.of(node.args[0], depth + 1):
-                yield from element(base, node.extra)
-        elif node.op is Op.CALL:
-            called = self.called(node)
-            if called is not None and not called.yields:
-                yield from (value for value, _ in called.returns)
-            elif effect(canonical(name(node.args[0]) or "")) in {Effect.PASS, Effect.WRAP}:
-                yield from node.args[1:2]
+        match node.op:
+            case Op.PHI:
+                return node.args
+            case Op.AFTER:
+                return node.args[:1]
+            case Op.GLOBAL:
+                found = node.function.module.top.finals.get(str(node.extra))
+                return () if found is None else (found,)
+            case Op.PARAM:
+                return self._given.get(node, ())
+            case Op.ATTR:
+                return self._stored(node)
+            case Op.CALL:
+                return self._results(node)
+            case Op.ITEM | Op.ITER if depth < DEEPEST:
+                return [part for one in self.of(node.args[0], depth + 1) for part in _parts(one, node)]
+        return ()
+
+    def _results(self, call: Node) -> Iterable[Node]:
+        """What a function that is read gives; what is passed on by one of a library."""
+        called = self.called(call)
+        if called is not None and not called.yields:
+            return (value for value, _ in called.returns)
+        passes = effect(canonical(name(call.args[0]) or "")) in {Effect.PASS, Effect.WRAP}
+        return call.args[1:2] if passes else ()
 
     def called(self, call: Node) -> Function | None:
         """The function that a call surely runs: one of this project, or the method of its own object."""
@@ -78,6 +83,13 @@ class Origins:
                 for store in function.stores:
                     if store.is_attribute and store.key == node.extra and store.base is function.self_node:
                         yield store.value
+
+
+def _parts(base: Node, node: Node) -> Iterable[Node]:
+    """What an item, or any element, of a display is."""
+    if node.op is Op.ITEM:
+        return element(base, node.extra)
+    return base.args if base.op in {Op.SEQUENCE, Op.COMPREHENSION} and base.extra != "dict" else ()
 
 
 def element(display: Node, key: object) -> Iterator[Node]:
