@@ -154,7 +154,8 @@ class Pins:
         """`x.pin_memory(device)`"""
         given = [*syntax.args, *(one.value for one in syntax.keywords)]
         text = self._index.text(given[0])
-        if len(given) != 1 or not sounds_like_device(text.rpartition(".")[2]):
+        named = isinstance(given[0], ast.Name | ast.Attribute) and sounds_like_device(text.rpartition(".")[2])
+        if len(given) != 1 or not named:
             return  # what is called to pin a tensor, is given that tensor
         message = "the device of `pin_memory` is deprecated: memory is pinned for the accelerator that is there"
         if self._serves_nothing_else(call.args[1], call):
