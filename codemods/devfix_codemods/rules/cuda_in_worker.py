@@ -47,7 +47,6 @@ Any.
 
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.index import Index
 from devfix_codemods.demands.workers import Workers
 from devfix_codemods.findings import Finding
 from devfix_codemods.program import Program
@@ -56,7 +55,7 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     """What the workers of loaders do on a device, or read there."""
-    for one in Workers(Index(program.placement, program.source)).told():
+    for one in Workers(program.index).told():
         yield one.finding(RULE.code, RULE.name, program.source)
 
 

@@ -42,7 +42,6 @@ Any.
 
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.index import Index
 from devfix_codemods.demands.mismatches import Mismatches
 from devfix_codemods.demands.states import restored_states
 from devfix_codemods.findings import Finding
@@ -52,8 +51,7 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     """Generators against the place of what they fill, and the states of the host's that are restored."""
-    index = Index(program.placement, program.source)
-    for one in (*restored_states(index), *Mismatches(index).told()):
+    for one in (*restored_states(program.index), *Mismatches(program.index).told()):
         yield one.finding(RULE.code, RULE.name, program.source)
 
 

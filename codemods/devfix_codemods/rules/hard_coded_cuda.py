@@ -83,7 +83,7 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     """What follows something at hand, and what is told of devices otherwise."""
-    index = Index(program.placement, program.source)
+    index = program.index
     for one in _told(program, index):
         yield one.finding(RULE.code, RULE.name, program.source)
 

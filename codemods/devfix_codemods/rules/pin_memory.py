@@ -39,7 +39,6 @@ Any.
 
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.index import Index
 from devfix_codemods.demands.pins import Pins
 from devfix_codemods.findings import Finding
 from devfix_codemods.program import Program
@@ -48,7 +47,7 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     """What is pinned, and what decides about it."""
-    for one in Pins(Index(program.placement, program.source)).told():
+    for one in Pins(program.index).told():
         yield one.finding(RULE.code, RULE.name, program.source)
 
 
