@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds loaders with `num_workers` above 0 whose dataset (in `__getitem__`, and the methods that it calls) or collate
-function moves tensors to a device or makes them there, and those over a `TensorDataset` that lives on a device.
+Finds loaders with `num_workers` above 0 whose dataset (in `__getitem__`, and what that calls) or collate function moves
+tensors to a device that the program chose, or makes them there, and those whose items live on a device already.
 
 ## Why it fails
 
@@ -36,9 +36,9 @@ or, where the tensors were on the device before, `CUDA error: initialization err
 
 ## Fix safety
 
-Unsafe: where the loops over loaders move their batches, the move in the worker goes; elsewhere the loader works in the
-main process, `num_workers=0`. Better than either is often to move whole batches in the loop. Loaders without workers,
-and programs that choose another start method, are left alone: there, all of this works.
+Unsafe: where the loops over the loader move that part of its batches, the move in the worker goes; elsewhere the loader
+works in the main process, `num_workers=0`. Better than either is often to move whole batches in the loop. Loaders
+without workers, and programs that choose another start method, are left alone: there, all of this works.
 
 ## Since torch
 

@@ -5,7 +5,8 @@
 Finds `.pin_memory()` on tensors that are on a device, loaders with `pin_memory=True` whose dataset gives such tensors,
 `x.pin_memory().to(device)` in programs that also run without an accelerator, `pin_memory` that is decided by a
 comparison which never holds (`device == "cuda"` for a `torch.device`), or that is on whatever the device is, and the
-deprecated argument of `Tensor.pin_memory`.
+deprecated argument of `Tensor.pin_memory`. A dataset gives what its `__getitem__` returns, or its collate function; a
+device that only the caller knows may be the host.
 
 ## Why it fails
 
