@@ -342,3 +342,4 @@ def test_what_the_constructor_keeps_of_a_device_names_it_elsewhere(repairs) -> N
 def test_what_another_method_sets_anew_does_not(repairs) -> None:
     written = repairs.written(KEPT.format(method="aim", attribute="target"), Safety.SUGGESTION)
     assert "device=self.target" not in written
+    assert "self.device" not in written  # which nothing sets
