@@ -111,6 +111,13 @@ SILENT = {
                         x = x.pin_memory().to(self.device)
                     yield x
     """,
+    "a flag that a constant names": """
+        import torch
+        from torch.utils.data import DataLoader
+        PIN = True
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        loader = DataLoader(data, pin_memory=PIN)
+    """,
     "a parameter that is off": """
         import torch
         class Trainer:

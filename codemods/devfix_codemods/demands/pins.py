@@ -16,7 +16,6 @@ from devfix_codemods.edits.operations import AddImport, Edit, ReplaceExpression
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.places import Place, sounds_like_device
 from devfix_codemods.repairs.points import Point
 from devfix_codemods.repairs.scope import devices_at
@@ -45,15 +44,16 @@ class Pins:
     def told(self) -> Iterator[Told]:
         yield from self._comparisons.pinning()
         for call in self._index.calls:
-            syntax, flag = call.syntax, keyword(call, "pin_memory")
+            syntax = call.syntax
             assert isinstance(syntax, ast.Call)
+            flag = next((one.value for one in syntax.keywords if one.arg == "pin_memory"), None)
             if method(call) == "pin_memory" and isinstance(syntax.func, ast.Attribute):
                 base = syntax.func.value
                 yield from (
                     self._of_argument(call, syntax) if len(call.args) > 1 else self._of_tensor(call, syntax, base)
                 )
-            elif flag is not None and flag.extra is True and isinstance(flag.syntax, ast.Constant):
-                yield from self._of_flag(call, syntax, flag.syntax)
+            elif isinstance(flag, ast.Constant) and flag.value is True:
+                yield from self._of_flag(call, syntax, flag)
         yield from self._kept_on()
 
     def _of_flag(self, call: Node, syntax: ast.Call, flag: ast.Constant) -> Iterator[Told]:
