@@ -62,7 +62,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def missing(program: Program) -> Iterator[Finding]:
     """A finding for each model that is moved and then used in a loop, and that no assertion guards."""
-    guards = _Guards(Index(program.placement, program.source))
+    guards = _Guards(program.index)
     for move in guards.moves():
         last = guards.set_up(move)
         device = guards.device(move, last) if last is not None and guards.has_parameters(move) else None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
+from devfix_codemods.assumptions.index import Index
 from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.facts import Facts
@@ -76,6 +77,11 @@ class Program:
     def placement(self) -> Analysis:
         """Where values live, as constraints that the whole file says, and the conflicts between them."""
         return self._placement(frozenset())
+
+    @cached_property
+    def index(self) -> Index:
+        """The values of that analysis by syntax and by use. A rule asks for it when it may find something."""
+        return Index(self.placement, self.source)
 
     def placement_without(self, calls: frozenset[ast.AST]) -> Analysis:
         """The same, as if `calls`, which move or make values, left them where they were: what would these meet?"""
@@ -156,6 +162,7 @@ class Program:
 
     def forget(self) -> None:
         """Let go of the placement analysis: its values hold one another."""
+        self.__dict__.pop("index", None)
         found = self.__dict__.pop("placement", None)
         for one in (*self._readings, *([found] if found is not None else ())):
             one.forget()

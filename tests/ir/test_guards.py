@@ -120,3 +120,14 @@ def test_endless_conditions_are_cut_short(lowered) -> None:
     lines = [f"{'    ' * at}if c{at}:" for at in range(depth)]
     deep = lowered("\n".join([*lines, f"{'    ' * depth}probe(1)"])).guards[0]
     assert 0 < len(deep) < depth
+
+
+@pytest.mark.parametrize("leaving", ["sys.exit(1)", "exit()", "os._exit(2)", "raise SystemExit"])
+def test_what_never_comes_back_leaves_a_path(lowered, leaving: str) -> None:
+    left = lowered(f"import os\nimport sys\nif not a:\n    {leaving}\nprobe(1)")
+    assert left.guards == lowered("if a:\n    probe(1)").guards
+
+
+@pytest.mark.parametrize("call", ["sys.exc_info()", "leave()", "self.exit(1)"])
+def test_other_calls_come_back(lowered, call: str) -> None:
+    assert lowered(f"import sys\nif not a:\n    {call}\nprobe(1)").guards == [ALWAYS]

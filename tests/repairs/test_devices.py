@@ -319,3 +319,27 @@ class TestGuards:
                 return net(torch.zeros(3))
         """
         assert repairs.added(program) == ["return net(torch.zeros(3, device=device))"]
+
+
+KEPT = """
+class Runner:
+    def __init__(self, net, device):
+        self.target = device
+        self.net = net.to(device)
+        self.net.eval()
+    def run(self):
+        return self.net(torch.zeros(1, 3))
+    def {method}(self, device):
+        self.{attribute} = device
+"""
+
+
+def test_what_the_constructor_keeps_of_a_device_names_it_elsewhere(repairs) -> None:
+    written = repairs.written(KEPT.format(method="to_other", attribute="other"), Safety.SUGGESTION)
+    assert "torch.zeros(1, 3, device=self.target)" in written
+
+
+def test_what_another_method_sets_anew_does_not(repairs) -> None:
+    written = repairs.written(KEPT.format(method="aim", attribute="target"), Safety.SUGGESTION)
+    assert "device=self.target" not in written
+    assert "self.device" not in written  # which nothing sets

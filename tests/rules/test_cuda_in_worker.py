@@ -147,3 +147,59 @@ def test_dataset_of_device_tensors(rule):
         """,
     )
     assert "DataLoader(data, num_workers=0)" in rule.unchanged_unless_unsafe(text)
+
+
+PLACED = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+class Items(Dataset):
+    def __init__(self, x, device):
+        self.x = {kept}
+        self.device = device
+    def __len__(self): return 3
+    def __getitem__(self, index):
+        return {{"x": {item}, "y": index}}
+{rest}
+"""
+FORKS = "loader = DataLoader(Items(torch.zeros(3), device), num_workers=2)"
+
+
+def placed(item: str = "self.x[index]", kept: str = "x", rest: str = FORKS) -> str:
+    return PLACED.format(item=item, kept=kept, rest=rest)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        placed("self.x[index].to(self.device)"),
+        placed(kept="x.cuda()"),
+        placed("torch.zeros_like(self.x[index], device=device)"),
+        placed("self.x.cuda()", rest="def make(data):\n    return DataLoader(data, num_workers=2)\nmake(Items(x, 0))"),
+    ],
+)
+def test_work_that_is_found_behind_attributes_and_calls(rule, text: str) -> None:
+    assert rule.safeties(text) == [Safety.UNSAFE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        placed("self.x[index].to(self.device)", rest='DataLoader(Items(x, "cpu"), num_workers=2)'),
+        placed("self.x[index].cpu()", kept="x.cuda()"),
+        placed("torch.zeros_like(self.x[index])"),
+        placed(
+            "self.x.cuda()", rest="def make(data, n):\n    return DataLoader(data, num_workers=n)\nmake(Items(x, 0), 0)"
+        ),
+    ],
+)
+def test_no_work_behind_attributes_and_calls(rule, text: str) -> None:
+    assert not rule.findings(text)
+
+
+def test_the_part_that_is_moved_in_the_worker_has_to_be_moved_in_the_loop(rule) -> None:
+    loop = FORKS + "\nfor batch in loader:\n    {part} = batch['{part}'].to(device)\n"
+    moved = rule.fixed(placed("self.x[index].to(device)", rest=loop.format(part="x")), unsafe=True)
+    assert '"x": self.x[index],' in moved
+    other = rule.fixed(placed("self.x[index].to(device)", rest=loop.format(part="y")), unsafe=True)
+    assert "num_workers=0" in other

@@ -99,3 +99,27 @@ def test_in_one_of_two_branches(rule) -> None:
     """)
     fixed = rule.fixed(program, unsafe=True)
     assert "device = str(next(net.parameters()).device)\n" in fixed
+
+
+ASKED = """
+import torch
+def place(x, device={default}):
+    if device == "cuda":
+        x = x.half()
+    return x.to(device)
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "call", "told"),
+    [
+        ('torch.device("cuda")', "", True),
+        ('torch.device("cuda")', "place(x)", True),
+        ('torch.device("cuda")', 'place(x, "cuda")', False),
+        ('"cuda"', "", False),
+    ],
+)
+def test_a_parameter_that_is_a_device_by_default(rule, default: str, call: str, told: bool) -> None:
+    found = rule.findings(ASKED.format(default=default, call=call))
+    assert any("equals no string" in one.message for one in found) is told

@@ -102,11 +102,21 @@ SILENT = {
                 self.loader = loader
                 self.device = device_t(device) if cuda.is_available() else device_t("cpu")
                 self.pin = pin if cuda.is_available() else False
+                self.kind = "cuda" if cuda.is_available() else None
             def __iter__(self):
                 for x in self.loader:
                     if self.pin and x.ndim:
                         x = x.pin_memory().to(self.device)
+                    elif self.kind:
+                        x = x.pin_memory().to(self.device)
                     yield x
+    """,
+    "a flag that a constant names": """
+        import torch
+        from torch.utils.data import DataLoader
+        PIN = True
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        loader = DataLoader(data, pin_memory=PIN)
     """,
     "a parameter that is off": """
         import torch
@@ -168,14 +178,13 @@ def test_pinned_on_machines_without_cuda(rule):
     )
 
 
-@pytest.mark.parametrize("flag", ["pin", '"cuda" if cuda.is_available() else None'])
-def test_a_flag_that_asks_for_nothing(rule, flag: str) -> None:
-    program = f"""
+def test_a_flag_that_asks_for_nothing(rule) -> None:
+    program = """
         from torch import cuda, device as device_t
         class Loader:
             def __init__(self, device, pin=False):
                 self.device = device_t(device) if cuda.is_available() else device_t("cpu")
-                self.pin = {flag}
+                self.pin = pin
             def move(self, x):
                 if self.pin:
                     x = x.pin_memory().to(self.device)
@@ -331,3 +340,112 @@ TRAINED = """
 )
 def test_a_device_that_callers_may_give_as_text(rule, annotation: str, condition: str) -> None:
     assert f"pin_memory={condition})" in rule.fixed(TRAINED.format(annotation=annotation), unsafe=True)
+
+
+ITEMS = """
+    import torch
+    from torch.utils.data import DataLoader, Dataset, TensorDataset
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    class Items(Dataset):
+        def __init__(self, x, device):
+            self.x = {kept}
+            self.device = device
+        def __len__(self):
+            return 3
+        def __getitem__(self, index):
+            return {item}
+    def collate(items):
+        return {batch}
+    loader = DataLoader({data}, pin_memory={pins})
+"""
+
+
+def items(**parts: str) -> str:
+    usual = {
+        "kept": "x",
+        "item": "self.x[index]",
+        "batch": "torch.stack(items)",
+        "data": "Items(torch.zeros(3), device)",
+    }
+    return ITEMS.format(**(usual | {"pins": "True"} | parts))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        items(kept="x.cuda()"),
+        items(item="self.x[index].to(device), index"),
+        items(item='{"x": self.x[index].to(self.device)}'),
+        items(data="[1, 2], collate_fn=collate", batch="torch.stack(items).to(device)"),
+        items(data="TensorDataset(torch.zeros(3).sum(0).cuda())"),
+    ],
+)
+def test_items_on_a_device(rule, program: str) -> None:
+    assert rule.safeties(program) == [Safety.SAFE]
+    assert "pin_memory=False)" in rule.fixed(program)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"kept": "x.cuda()", "item": "self.x[index].cpu()"},
+        {"item": "self.x[index], index"},
+        {"item": "self.x[index].to(self.x.device)"},
+        {"kept": "x.cuda()", "data": "Items(torch.zeros(3), device), collate_fn=read"},
+        {"data": "TensorDataset(torch.zeros(3).cuda().cpu())"},
+    ],
+)
+def test_items_on_the_host(rule, parts: dict[str, str]) -> None:
+    assert not rule.findings(items(**parts, pins="torch.cuda.is_available()"))
+    assert all(one is not Safety.SAFE for one in rule.safeties(items(**parts)))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "x = x.to(device)\n        x = x.pin_memory()",
+        "y = net(x.to(device))\n        y.detach().pin_memory()",
+        "for x in loader:\n            x = x.to(device)\n            x.pin_memory()",
+    ],
+)
+def test_what_was_moved_before_is_not_pinned(rule, lines: str) -> None:
+    program = f"""
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net.to(device)
+        {lines}
+    """
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "def f(x, where):\n            return x.to(where).pin_memory()",
+        "def f(x, big):\n            x = x if big else x.cuda()\n            if big:\n                x.pin_memory()",
+        "x = torch.zeros(3).to(device).cpu().pin_memory()",
+    ],
+)
+def test_what_may_be_on_the_host_is_pinned(rule, lines: str) -> None:
+    program = f"""
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        {lines}
+    """
+    assert not rule.findings(program)
+
+
+@pytest.mark.parametrize(
+    "leaving", ["assert torch.cuda.is_available()", "if not torch.cuda.is_available():\n            sys.exit(1)"]
+)
+def test_a_program_that_ends_without_cuda(rule, leaving: str) -> None:
+    program = """
+        import sys
+        import torch
+        from torch.utils.data import DataLoader
+        {leaving}
+        def make(data):
+            return DataLoader(data, pin_memory=True)
+    """
+    assert not rule.findings(program.format(leaving=leaving))
+    assert rule.findings(program.format(leaving="print(torch.cuda.is_available())"))

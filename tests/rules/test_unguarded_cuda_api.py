@@ -386,3 +386,25 @@ def test_the_current_card_of_a_script(rule) -> None:
 def test_the_card_of_a_tensor(rule) -> None:
     program = "import torch\ndef norm(x):\n    with torch.cuda.device(x.device):\n        return x / x.norm()\n"
     assert rule.fixed(program) == program.replace("device(x.device)", "device_of(x)")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("assert torch.cuda.is_available()", 0),
+        ("if not torch.cuda.is_available():\n            sys.exit(1)", 0),
+        ("print(torch.cuda.is_available())", 1),
+        ("if not torch.cuda.is_available():\n            print('slow')", 1),
+    ],
+)
+def test_what_holds_where_a_function_is_defined(rule, line: str, told: int) -> None:
+    program = f"""
+        import sys
+        import torch
+        {line}
+        class Timer:
+            def stop(self, device):
+                torch.cuda.synchronize()
+                return self.total.to(device)
+    """
+    assert len(rule.findings(program)) == told

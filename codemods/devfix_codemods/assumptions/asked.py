@@ -8,6 +8,7 @@ from devfix_codemods.assumptions.index import Index, called, extras, method
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.nodes import ALWAYS
 
 _DEVICES = (
     r"cuda|gpu|device|torch\.accelerator|(?<![a-z])(?:hip|rocm|mps|cpu|xpu|npu|trt)(?![a-z])|nccl|triton"
@@ -45,8 +46,17 @@ def is_asked(index: Index, node: Node, depth: int = _CALLERS) -> bool:
         callers = index.callers(function)
         if depth and callers and all(is_asked(index, one, depth - 1) for one in callers):
             return True
+        if speaks(index, _defined_under(function), _WORDS):
+            return True
         function = function.parent
     return False
+
+
+def _defined_under(function: Function) -> Guard:
+    """What held where a function was defined, or its class: `assert torch.cuda.is_available()` at the top of a file."""
+    syntax = function.syntax if function.owner is None else function.owner.syntax
+    around = function.parent if function.owner is None else function.owner.home
+    return around.guards.get(syntax, ALWAYS) if around is not None and isinstance(syntax, ast.stmt) else ALWAYS
 
 
 def speaks(index: Index, guard: Guard, words: re.Pattern[str] = _ROUNDABOUT) -> bool:

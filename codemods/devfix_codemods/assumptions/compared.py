@@ -50,6 +50,37 @@ class Comparisons:
             elif called(node, "torch.device") and isinstance(node.syntax, ast.Call) and node.syntax.args:
                 yield from self._called_gpu(node.syntax)
 
+    def pinning(self) -> Iterator[Told]:
+        """Those that decide whether to pin memory."""
+        for node in self._index.nodes.values():
+            syntax = node.syntax
+            if (
+                node.op is not Op.COMPARE
+                or node.extra not in {("Eq",), ("NotEq",)}
+                or not isinstance(syntax, ast.Compare)
+            ):
+                continue
+            sides = list(zip(node.args, (syntax.left, syntax.comparators[0])))
+            for (device, written), (other, beside) in (sides, sides[::-1]) if self._pins(syntax) else ():
+                if other.op is Op.CONST and isinstance(other.extra, str):
+                    found = self._typed(syntax, device, written, other.extra)
+                    found = found or self._of_caller(syntax, device, written, beside)
+                    yield from [found] if found is not None else []
+
+    def _of_caller(self, syntax: ast.Compare, device: Node, written: ast.expr, beside: ast.expr) -> Told | None:
+        """`device != buffer`, of what a caller gives, and of what names the host here."""
+        said = getattr(device.syntax, "annotation", None)
+        if (
+            device.op is not Op.PARAM
+            or device.extra != "device"
+            or said is not None
+            or isinstance(beside, ast.Constant)
+        ):
+            return None
+        name = self._text(written)
+        message = f"`{name}` may be a `torch.device`, which equals no string: then this pins for every device"
+        return Told(syntax, message, self._fix(f"Compare the text of `{name}`", self._replace(written, f"str({name})")))
+
     def guards(self) -> Iterator[Told]:
         """`if model.device == "cpu": model.to(device)`, which decides nothing, of what is moved there."""
         for node in self._index.nodes.values():
@@ -111,8 +142,12 @@ class Comparisons:
             code = f"{negated}{name}.startswith({quoted(self._index.source, 'cuda')})"
             fix = self._fix("Compare without the number of the card", self._replace(syntax, code))
             return Told(syntax, f"`{name}` may be `cuda:0`: this comparison takes such a device for the host", fix)
-        if not _TYPES.match(text) or not self.is_device(device) or self._pins(syntax):
+        return self._typed(syntax, device, written, text) if not self._pins(syntax) else None
+
+    def _typed(self, syntax: ast.Compare, device: Node, written: ast.expr, text: str) -> Told | None:
+        if not _TYPES.match(text) or not self.is_device(device):
             return None
+        name = self._text(written)
         code = "str(__node__)" if ":" in text else "__node__.type"
         fix = self._fix(f"Compare the type of `{name}`", self._replace(written, code))
         return Told(syntax, f"`{name}` is a `torch.device`, which equals no string", fix)
@@ -231,6 +266,8 @@ class Comparisons:
             default = node.function.defaults.get(str(node.extra))
             texts = [one for one in self._kinds.given.get(node, ()) if _is_text(one)]
             plain = default is None or not isinstance(default.extra, str)
+            if said is None and default is not None and not texts:
+                return self.is_device(default, depth + 1)
             return said is not None and ast.unparse(said) == "torch.device" and plain and not texts
         values = values_of(node) if depth < 3 else []
         return bool(values) and all(one is not node and self.is_device(one, depth + 1) for one in values)

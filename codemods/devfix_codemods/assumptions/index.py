@@ -3,26 +3,27 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.ir.nodes import Store
+from devfix_codemods.ir.nodes import Store, walk
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.source import Source
 
 
 class Index:
-    """One file: its values, by syntax and by use. A rule makes one when its bytes say that it may find something."""
+    """One file: its values, by syntax and by use."""
 
     def __init__(self, analysis: Analysis, source: Source) -> None:
         self.analysis = analysis
         self.source = source
+        self.origins = analysis.constraints.births.origins
         self.nodes: dict[ast.AST, Node] = {}
         self.numbered: dict[int, Node] = {}
         self.users: dict[Node, list[Node]] = defaultdict(list)
         self.stores: dict[Node, list[Store]] = defaultdict(list)
         self.returned: dict[Node, list[Function]] = defaultdict(list)
-        self.parents: dict[ast.AST, ast.AST] = {}
         for node in analysis.module.nodes():
             self.numbered[node.index] = node
             if node.syntax is not None and node.op is not Op.PHI:
@@ -34,15 +35,17 @@ class Index:
                 self.stores[store.value].append(store)
             for value, _ in function.returns:
                 self.returned[value].append(function)
-        for outer in ast.walk(analysis.module.tree):
-            for inner in ast.iter_child_nodes(outer):
-                self.parents[inner] = outer
 
-    @property
-    def calls(self) -> Iterator[Node]:
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """Each piece of syntax, and what it is a part of."""
+        return {inner: outer for outer in walk(self.analysis.module.tree) for inner in ast.iter_child_nodes(outer)}
+
+    @cached_property
+    def calls(self) -> list[Node]:
         """The calls of the file, in the order of the source."""
         found = [one for one in self.analysis.module.nodes() if one.op is Op.CALL and isinstance(one.syntax, ast.Call)]
-        return iter(sorted(found, key=lambda one: (one.line, getattr(one.syntax, "col_offset", 0))))
+        return sorted(found, key=lambda one: (one.line, getattr(one.syntax, "col_offset", 0)))
 
     def ancestors(self, syntax: ast.AST) -> Iterator[ast.AST]:
         """What stands around a piece of syntax, the innermost first."""

@@ -318,6 +318,14 @@ GIVING_TUPLES = frozenset(
 CONTAINERS = frozenset(_named("torch.nn.", "Sequential ModuleList ModuleDict"))
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
+HOST_SAMPLING = LOADERS | frozenset(
+    _named(
+        "torch.utils.data.",
+        "RandomSampler WeightedRandomSampler SubsetRandomSampler random_split dataset.random_split "
+        "sampler.RandomSampler sampler.WeightedRandomSampler sampler.SubsetRandomSampler",
+    )
+)
+"""Samplers and splits: they draw indices on the host, unless the program changes the default device."""
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})
 
 KINDS: dict[str, Kind] = {

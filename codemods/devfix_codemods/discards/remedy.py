@@ -10,7 +10,7 @@ from devfix_codemods.catalogue.torch import PARAMETERS
 from devfix_codemods.discards.discarded import Discard, are_beside, behind, is_missed
 from devfix_codemods.discards.tensors import Tensors
 from devfix_codemods.edits.operations import ReplaceStatement
-from devfix_codemods.findings import Fix, Safety, Step
+from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
@@ -41,15 +41,15 @@ def _told(index: Index, tensors: Tensors, discard: Discard) -> Told:
         )
         fix = Fix(_safety(index, tensors, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
     message = f"`{called}.{how}(…)` returns a {done} copy that is thrown away: `{called}` stays {stays} it is"
-    return Told(discard.syntax, message, fix, advice, tuple(_trail(index, discard, called)))
+    return Told(discard.syntax, message, fix, advice, trail=tuple(_trail(index, discard, called)))
 
 
-def _trail(index: Index, discard: Discard, called: str) -> Iterator[Step]:
+def _trail(index: Index, discard: Discard, called: str) -> Iterator[tuple[ast.AST, str]]:
     for made in index.analysis.constraints.births.roots(discard.receiver):
         if made.op in {Op.CALL, Op.OPERATION} and made.syntax is not None:
-            yield Step(index.source.span(made.syntax), f"`{called}` is a tensor, made here")
+            yield made.syntax, f"`{called}` is a tensor, made here"
             break
-    yield Step(index.source.span(discard.syntax), f"the moved copy of `{called}` is thrown away here")
+    yield discard.syntax, f"the moved copy of `{called}` is thrown away here"
 
 
 def _obstacle(index: Index, discard: Discard, called: str) -> str | None:

@@ -11,7 +11,7 @@ from devfix_codemods.flow.facts import DISTRIBUTION, Operand
 from devfix_codemods.flow.library import is_metric_api, is_model_factory, is_module_api, is_tokenizer_api
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.modules import Modules
-from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Place, Symbol, may_be_device
+from devfix_codemods.flow.places import HOST, UNKNOWN, Device, Symbol, may_be_device
 from devfix_codemods.flow.records import replace
 from devfix_codemods.flow.state import State
 from devfix_codemods.flow.tree import walk
@@ -106,11 +106,9 @@ class Api(Modules):
             managed = any(key.arg in _PLACING or key.arg is None for key in node.keywords)
             around = any(value.kind is Kind.MODULE for _, value in arguments.all())  # its parts may be anywhere
             return self.new_module(node, UNKNOWN if managed or around else HOST, state)
-        if name in tables.GENERATORS:
-            return self.generator(node, arguments, state)
         if name in tables.SHAPES_AS_TENSORS:
             return tensor(HOST, Origin(Birth.CALL, node))
-        if name == "torch.manual_seed":
+        if name in tables.GENERATORS:
             return Value(Kind.GENERATOR, HOST, Origin(Birth.FACTORY, node))
         if name in {"torch.no_grad", "torch.inference_mode", "torch.save", "torch.onnx.export"}:
             return NONE
@@ -163,7 +161,6 @@ class Api(Modules):
         made = tensor(place, Origin(Birth.FACTORY, node), scalar=scalar)
         if place != HOST or self.frame.context.worker or any(one.arg in {"generator", "out"} for one in node.keywords):
             return made
-        self.note_birth(node, state)
         return replace(made, sources=(node,))
 
     def _distribution(self, node: ast.Call, name: str, arguments: Arguments, state: State) -> Value:
@@ -288,8 +285,6 @@ class Api(Modules):
         custom = any(key.arg in {"collate_fn", None} for key in node.keywords) or len(node.args) > 6
         prototype = _item_of(dataset[1]) if dataset and not custom else None
         elsewhere = self._may_place(node, arguments, state)
-        if prototype is not None:
-            self.record_pin(node, _somewhere(prototype), loads=True)
         return Value(Kind.LOADER, element=prototype, token=self.new_token(node), computed=elsewhere)
 
     def _may_place(self, node: ast.Call, arguments: Arguments, state: State) -> bool:
@@ -362,12 +357,6 @@ def _item_of(dataset: Value) -> Value | None:
     if dataset.kind is Kind.TENSOR or (dataset.kind is Kind.UNKNOWN and may_be_device(dataset.place)):
         return tensor(dataset.place)
     return dataset.element
-
-
-def _somewhere(item: Value) -> Place:
-    """The place of the first part of a dataset's item that may be on a device; else of the whole."""
-    parts = [value.place for _, value in item.items or ()]
-    return next((one for one in parts if may_be_device(one)), item.place)
 
 
 def _demands(name: str) -> int:

@@ -42,18 +42,13 @@ class Calls(Readouts):
         if isinstance(function, ast.Attribute) and not self._is_api_call(function, state):
             base = self.evaluate(function.value, state)
             arguments = self._arguments(node, state)
-            if "generator" in arguments.keywords and function.attr in tables.FILLING_METHODS:
-                self.note_draw(node, base, base, arguments, state)
             if function.attr == "generate" and base.kind is Kind.UNKNOWN and _gets_encoding(arguments):
                 base = replace(base, kind=Kind.MODULE)
             self.note_method_readout(node, function, base, arguments, state)
             return self._method(node, function, base, arguments, state)
         callee = self.evaluate(function, state)
         arguments = self._arguments(node, state)
-        result = self.apply(node, callee, arguments, state)
-        if "generator" in arguments.keywords:
-            self.note_draw(node, None, result, arguments, state)
-        return result
+        return self.apply(node, callee, arguments, state)
 
     def _is_api_call(self, function: ast.Attribute, state: State) -> bool:
         if not self._is_import(function, state):
@@ -275,9 +270,7 @@ class Calls(Readouts):
     def _note_use(
         self, node: ast.Call, function: ast.Attribute, base: Value, arguments: Arguments, state: State
     ) -> None:
-        """What is pinned must be on the host, and a gradient, `y.backward(gradient)`, where its tensor is."""
-        if function.attr == "pin_memory":
-            self.record_pin(node, state.place_of(base), loads=False)
+        """A gradient, `y.backward(gradient)`, must be where its tensor is."""
         gradient = arguments.get(0, "gradient") if function.attr == "backward" else None
         if gradient is not None and gradient[1].sources and not gradient[1].scalar:
             given = Operand(*gradient, gradient[1].place)

@@ -37,14 +37,6 @@ class DeviceName:
     is_torch_device: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AtHand:
-    """What an expression may name: dotted names of tensors with the place they live at, and names of devices."""
-
-    tensors: tuple[tuple[str, Place], ...]
-    devices: tuple[DeviceName, ...]
-
-
 def spelled(place: Place, owners: tuple[tuple[str, str], ...], known: tuple[DeviceName, ...]) -> tuple[DeviceName, ...]:
     """Attributes of objects at hand that are `place`: `args.device`, where the caller's `args` is ours too."""
     if not isinstance(place, Symbol):
@@ -75,7 +67,7 @@ class Meeting:
 
     `anchor` is an operand whose place the program chose, and `moved` the move that took it there, where it was seen;
     `misplaced` is an operand that is elsewhere. `devices` are the device names bound at the operation, `tensors` the
-    tensors, as in `AtHand`. `certain` is False where the operation may well take values from two places.
+    tensors, by dotted names. `certain` is False where the operation may well take values from two places.
     """
 
     node: ast.expr
@@ -104,34 +96,6 @@ class Move:
     target: Place
     method: str
     result_used: bool
-    context: Context
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """A call that draws random numbers from a `generator` which the program made: `torch.randn(…, generator=g)`.
-
-    `place` is where the numbers are written. `samples` says that they are indices of a sampler or a split.
-    """
-
-    node: ast.Call
-    generator: Operand
-    place: Place
-    samples: bool
-    devices: tuple[DeviceName, ...]
-    context: Context
-
-
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """A call that wants the host's memory, but gets something at `place`, which may be a device.
-
-    `x.pin_memory()`, or a loader (`loads`) whose dataset gives tensors at `place`: it must not pin or fork.
-    """
-
-    node: ast.Call
-    place: Place
-    loads: bool
     context: Context
 
 
@@ -171,13 +135,12 @@ class Facts:
     - `meetings`: operations in which values of different places meet;
     - `followings`: host values that meet a tensor or module whose place is its owner's choice (`anchor`): a parameter
       of the function, `self` in `forward`;
-    - `births`: what is at hand where a factory on the host is called, by each activation of the code around it;
     - `collectives`: tensors made on the host that other processes get; each is its own anchor;
     - `together`: places of tensors that meet somewhere, each with another of its group: on every run that gets past the
       operation they are one place;
     - `followers`: encodings given to a model that lives wherever its owner put it;
     - `abroad`: modules and tensors of this file that another one brings together with what is moved;
-    - `moves`, `draws`, `pins`, `readouts`: as their classes say;
+    - `moves`, `readouts`: as their classes say;
     - `batches`: what loops over loaders yield, by token;
     - `tensors`: identities of values that an operation uses as tensors;
     - `devices_at`, `owners_at`: device names, and names of objects, bound when a statement starts;
@@ -190,12 +153,9 @@ class Facts:
     followers: list[Meeting] = field(default_factory=list)
     abroad: list[Abroad] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
-    draws: list[Draw] = field(default_factory=list)
-    pins: list[Pin] = field(default_factory=list)
     readouts: list[Readout] = field(default_factory=list)
     batches: dict[str, Value] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
-    births: dict[ast.Call, dict[Context, AtHand]] = field(default_factory=dict)
     collectives: list[Meeting] = field(default_factory=list)
     together: dict[Place, Place] = field(default_factory=dict)
     devices_at: dict[ast.stmt, tuple[DeviceName, ...]] = field(default_factory=dict)
@@ -224,12 +184,9 @@ class Facts:
             followers=list(self.followers),
             abroad=list(self.abroad),
             moves=list(self.moves),
-            draws=list(self.draws),
-            pins=list(self.pins),
             readouts=list(self.readouts),
             batches=dict(self.batches),
             tensors=set(self.tensors),
-            births={call: dict(known) for call, known in self.births.items()},
             collectives=list(self.collectives),
             together=dict(self.together),
             devices_at=dict(self.devices_at),

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 from devfix_codemods.flow.evidence import Evidence, dotted
 from devfix_codemods.flow.expected import is_meant_to_fail
-from devfix_codemods.flow.facts import Abroad, AtHand, Context, DeviceName, Facts, Meeting, Move, Operand, Pin, spelled
+from devfix_codemods.flow.facts import Abroad, Context, DeviceName, Facts, Meeting, Move, Operand, spelled
 from devfix_codemods.flow.places import (
     ANYWHERE,
     HOST,
     UNKNOWN,
-    Choice,
-    Device,
     Place,
     Relation,
     Symbol,
@@ -285,15 +283,8 @@ class Machine:
                     found.append((f"{name}.{attribute}", place))
         return tuple(found)
 
-    def note_birth(self, node: ast.Call, state: State) -> None:
-        """Remember what is at hand where a factory puts its tensor on the host."""
-        known = self.facts.births.setdefault(node, {})
-        if self.frame.context not in known:
-            known[self.frame.context] = AtHand(self.tensors_at_hand(state), self.device_names(state))
-
     def left_on_host(self, node: ast.Call, state: State) -> Value:
         """What a call gives that is read as if it left its tensor on the host."""
-        self.note_birth(node, state)
         return Value(Kind.TENSOR, HOST, Origin(Birth.FACTORY, node), sources=(node,))
 
     def as_tensor(self, value: Value, target: ast.Name) -> Value:
@@ -534,12 +525,6 @@ class Machine:
         if move.node not in self._seen_moves:
             self._seen_moves.add(move.node)
             self.facts.moves.append(move)
-
-    def record_pin(self, node: ast.Call, place: Place, *, loads: bool) -> None:
-        """Record that memory at `place` is pinned, or loaded, where the program names an accelerator for it."""
-        options = place.options if isinstance(place, Choice) else {place}
-        if any(isinstance(one, Device) for one in options) and all(one.node is not node for one in self.facts.pins):
-            self.facts.pins.append(Pin(node, place, loads, self.frame.context))
 
     # -- small helpers on values
 

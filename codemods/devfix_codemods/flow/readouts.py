@@ -3,7 +3,7 @@
 import ast
 import re
 
-from devfix_codemods.flow.draws import Draws
+from devfix_codemods.flow.api import Api
 from devfix_codemods.flow.facts import Operand, Readout
 from devfix_codemods.flow.machine import Arguments
 from devfix_codemods.flow.places import Symbol, may_be_device
@@ -50,7 +50,7 @@ PLOTS = frozenset(
 _TENSORS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 
 
-class Readouts(Draws):
+class Readouts(Api):
     """Records what is read on the host while it may live elsewhere."""
 
     def note_method_readout(

@@ -340,19 +340,7 @@ PARAMETERLESS_MODULES = frozenset(
 )
 """Modules that hold no tensor and so live nowhere."""
 
-GENERATORS = frozenset({"torch.Generator", "torch._C.Generator"})
-FILLING_METHODS = frozenset("bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_".split())
-"""Methods that fill a tensor in place with random numbers, from the `generator` that they get."""
-
-HOST_SAMPLING = frozenset(
-    f"torch.utils.data.{name}"
-    for name in (
-        "DataLoader RandomSampler WeightedRandomSampler SubsetRandomSampler random_split dataset.random_split "
-        "sampler.RandomSampler sampler.WeightedRandomSampler sampler.SubsetRandomSampler"
-    ).split()
-)
-"""Samplers and splits: they draw indices on the host, unless the program changes the default device."""
-
+GENERATORS = frozenset({"torch.Generator", "torch._C.Generator", "torch.manual_seed"})
 _LENGTH_WORDS = frozenset("length lengths len lens seqlen seqlens size sizes count counts num".split())
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from devfix_codemods.ir.expressions import Expressions, item_key, unkeyed
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import (
     ALWAYS,
     Class,
@@ -352,6 +353,7 @@ class Lowering(Expressions):
             if isinstance(place, str) and self.function.finals.get(place) is base and self.guard <= base.guard:
                 self.function.finals[place] = after  # functions inside see the moved one
             self.touched()
+        self.live = call.op is not Op.CALL or name_of(call.args[0]) not in _ENDING
 
     def _assign(self, one: ast.Assign) -> None:
         value = self.value(one.value)
@@ -572,3 +574,7 @@ def _read(target: ast.expr) -> ast.expr:
         case ast.Subscript(value=value, slice=index):
             return ast.copy_location(ast.Subscript(value, index, ast.Load()), target)
     return target
+
+
+_ENDING = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit"})
+"""Functions that do not come back."""

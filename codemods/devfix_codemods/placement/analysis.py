@@ -12,7 +12,7 @@ from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.outside import Outside
-from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.places import HOST, Where
 from devfix_codemods.placement.search import Conflict, ends
 from devfix_codemods.placement.strengths import STRENGTHS
 from devfix_codemods.placement.witnesses import witnessed
@@ -79,6 +79,11 @@ class Analysis:
         if found is None:
             found = self._ends[birth] = [one for one in ends(self.graph, birth) if _is_told(one)]
         return found
+
+    def says_where(self, node: Node, by: Node) -> list[Conflict]:
+        """All that says where a value is which `by` reads, the strongest first; its copies say nothing."""
+        found = ends(self.graph, Source(node, HOST, Birth.READER, (), under=by.guard))
+        return [one for one in found if one.end.birth is not Birth.COPIED and _is_told(one)]
 
     def is_plain(self, parameter: Node) -> bool:
         """Whether callers in other files give a parameter what is surely no tensor."""

@@ -35,6 +35,7 @@ from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted import omitted
 from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
+from devfix_codemods.placement.origins import Origins
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
@@ -97,7 +98,8 @@ class Births:
         self._operands = Operands(kinds, self._moves)
         self._factories = Factories(self, self._moves)
         self._readers = Readers(self)
-        self._datasets = Datasets(kinds, outside, module.nodes())
+        self.origins = Origins(kinds.given, outside)
+        self._datasets = Datasets(kinds, outside, self.origins, module.nodes())
         self._batches = Batches(self)
         self.loaders = Loaders(self)
         self.objects = Objects(self)

@@ -4,13 +4,14 @@ What is asked is where the values come from that a loader's data set is made of,
 read, attributes and containers, in this file and in those that it imports.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.catalogue import Effect, Kind, kind, method_effect
+from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.calls import local_calls, method
 from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.origins import Origins
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where, place_of
 
@@ -24,9 +25,10 @@ Bindings = Mapping[Node, Node]
 class Datasets:
     """What the loaders of one file yield, as far as it can be read."""
 
-    def __init__(self, kinds: Kinds, outside: Outside, nodes: Iterable[Node]) -> None:
+    def __init__(self, kinds: Kinds, outside: Outside, origins: Origins, nodes: Iterable[Node]) -> None:
         self._outside = outside
         self._own = kinds
+        self._origins = origins
         self._others: dict[Module, Kinds] = {}
         self._steps = 0
         known = list(nodes)
@@ -39,7 +41,7 @@ class Datasets:
         if self._says_device(loader):
             return True
         self._steps = 0
-        made = list(self._origins(loader, 0))
+        made = self._made(loader)
         return bool(made) and any(self._stays_in(one, part) for one in made)
 
     def _says_device(self, loader: Node) -> bool:
@@ -55,8 +57,11 @@ class Datasets:
             return False
         if key(data) in self._devices:
             return True
-        made = list(self._origins(data, 0))
-        return any(one.op is Op.CALL and self._gives(one, part) for one in made)
+        return any(self._gives(one, part) for one in self._made(data))
+
+    def _made(self, node: Node) -> list[Node]:
+        """The calls that make a value."""
+        return [one for one in self._origins.of(node) if one.op is Op.CALL]
 
     def _gives(self, made: Node, part: object) -> bool:
         """Whether a data set gives a placed part, or a text."""
@@ -90,73 +95,6 @@ class Datasets:
         self._steps += 1
         return depth > DEEPEST or self._steps > MOST_STEPS
 
-    # Where values come from
-
-    def _origins(self, node: Node, depth: int) -> Iterator[Node]:
-        """The calls that make a value, through functions, attributes and choices."""
-        if self._is_too_far(depth):
-            return
-        if node.op is Op.CALL:
-            called = self._outside.definition(node.args[0]) or self._method(node)
-            if isinstance(called, Function) and not called.yields:
-                for value, _ in called.returns:
-                    yield from self._origins(value, depth + 1)
-            elif effect(canonical(name(node.args[0]) or "")) in {Effect.PASS, Effect.WRAP} and len(node.args) > 1:
-                yield from self._origins(node.args[1], depth + 1)
-            else:
-                yield node
-        else:
-            for one in self._before(node):
-                yield from self._origins(one, depth + 1)
-
-    def _before(self, node: Node) -> Iterator[Node]:
-        """What a value is a copy of, or a known element of."""
-        if node.op in {Op.PHI, Op.AFTER}:
-            yield from node.args if node.op is Op.PHI else node.args[:1]
-        elif node.op is Op.GLOBAL:
-            found = node.function.module.top.finals.get(str(node.extra))
-            if found is not None:
-                yield found
-        elif node.op is Op.ATTR:
-            yield from self._stored(node)
-        elif node.op is Op.ITEM and isinstance(node.extra, int):
-            for base in self._results(node.args[0]):
-                if base.op is Op.SEQUENCE and node.extra < len(base.args):
-                    yield base.args[node.extra]
-
-    def _results(self, node: Node) -> Iterator[Node]:
-        """What a call of a function that is read gives; else the value itself."""
-        called = (self._outside.definition(node.args[0]) or self._method(node)) if node.op is Op.CALL else None
-        if isinstance(called, Function) and not called.yields:
-            yield from (value for value, _ in called.returns)
-        else:
-            yield node
-
-    def _method(self, call: Node) -> Function | None:
-        """The method of its own object that a method calls."""
-        callee, owner = call.args[0], call.function.owner
-        if owner is None or callee.op is not Op.ATTR or callee.args[0] is not call.function.self_node:
-            return None
-        return next(
-            (
-                one.methods[str(callee.extra)]
-                for one in self._outside.lineage(owner)
-                if str(callee.extra) in one.methods
-            ),
-            None,
-        )
-
-    def _stored(self, node: Node) -> Iterator[Node]:
-        """What methods of its class, and of those that it is derived from, store in an attribute of an object."""
-        owner = node.function.owner
-        if owner is None or node.args[0] is not node.function.self_node:
-            return
-        for one in self._outside.lineage(owner):
-            for function in one.methods.values():
-                for store in function.stores:
-                    if store.is_attribute and store.key == node.extra and store.base is function.self_node:
-                        yield store.value
-
     # Places
 
     def _is_placed(self, node: Node, bindings: Bindings, depth: int) -> bool:
@@ -168,11 +106,11 @@ class Datasets:
         if node.op is Op.CALL:
             return self._call_places(node, bindings, depth)
         if node.op in {Op.ITEM, Op.ITER}:
-            known = list(self._before(node))
+            known = list(self._origins.before(node))
             return any(self._is_placed(one, bindings, depth + 1) for one in known or node.args[:1])
         if node.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.OPERATION}:
             return any(self._is_placed(one, bindings, depth + 1) for one in node.args)
-        return any(self._is_placed(one, bindings, depth + 1) for one in self._before(node))
+        return any(self._is_placed(one, bindings, depth + 1) for one in self._origins.before(node))
 
     def _call_places(self, call: Node, bindings: Bindings, depth: int) -> bool:
         moves = self._moves(call)
@@ -181,8 +119,8 @@ class Datasets:
         callee = call.args[0]
         if callee.op is Op.ATTR and name(callee) is None and self._is_placed(callee.args[0], bindings, depth + 1):
             return method_effect(str(callee.extra)) is not Effect.TO_HOST
-        called = self._outside.definition(callee) or self._method(call)
-        if isinstance(called, Function) and called.returns:
+        called = self._origins.called(call)
+        if called is not None and called.returns:
             inner = {parameter: argument for argument, parameter in bound(call, called)}
             return any(self._is_placed(value, {**bindings, **inner}, depth + 1) for value, _ in called.returns)
         return any(self._is_placed(one, bindings, depth + 1) for one in call.args[1:])

@@ -148,7 +148,7 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     point = before(node)
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.device is not None:
-            edit = _with_device(source, call, suffix.device)
+            edit = with_device(source, call, suffix.device)
             yield Cut((edit, *suffix.edits), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from behind_making(source, conflict, suffix)
@@ -160,7 +160,8 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     yield from added_anew(source, conflict)
 
 
-def _with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
+def with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
+    """A call that is told a device as well."""
     kept = [
         Argument(index, one.arg)
         for index, one in enumerate([*(ast.keyword(None, each) for each in call.args), *call.keywords])

@@ -367,8 +367,8 @@ def _is_part(analysis: Analysis, callee: Node) -> bool:
 
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
-    if node.op is Op.PARAM and analysis.kinds.says_surely(node, Kind.NUMBER):
-        return False  # `float | torch.Tensor`
+    if node is node.function.self_node or (node.op is Op.PARAM and analysis.kinds.says_surely(node, Kind.NUMBER)):
+        return False  # `float | torch.Tensor`, and the object of a method
     if node in analysis.kinds.rows or str(node.extra).startswith("*") or (kind is None and _is_container(node)):
         return False
     given = _given(analysis, node)

@@ -95,5 +95,18 @@ def _parameter(analysis: Analysis, value: Node, point: Point, depth: int) -> str
     if value.function.self_node is value:
         same = here.self_node is not None and here.owner is value.function.owner
         return str(here.self_node.extra) if same and here.self_node is not None else None
+    kept = _kept(analysis, value) if here is not value.function and here.owner is value.function.owner else None
+    if kept is not None and here.self_node is not None:
+        return f"{here.self_node.extra}.{kept}"
     given = set(analysis.kinds.given.get(value, ()))
     return spelled(analysis, given.pop(), point, depth - 1) if len(given) == 1 else None
+
+
+def _kept(analysis: Analysis, parameter: Node) -> str | None:
+    """The attribute in which the constructor of a class, and nothing else, keeps what it is given."""
+    made, owner = parameter.function, parameter.function.owner
+    if made.name != "__init__" or owner is None:
+        return None
+    stored = analysis.constraints.births.attributes.stored
+    own = (str(one.key) for one in made.stores if one.value is parameter and one.base is made.self_node)
+    return next((one for one in own if stored.get(owner.field_of(one)) == [parameter]), None)

@@ -56,18 +56,6 @@ def called_method(program: Program, call: ast.Call) -> tuple[Program, scope.Func
     return (home, method) if home is not None else None
 
 
-def called_object(program: Program, call: ast.Call) -> tuple[Program, scope.Function] | None:
-    """What a call of an instance of a class of the project runs, with its file: its `__call__`, or its `forward`.
-
-    The instance is a name, as in `called_method`, or an attribute of `self` that is bound once, by a call of the class.
-    """
-    owner = class_of(program, call.func) if isinstance(call.func, ast.Name) else _attribute_class(program, call.func)
-    methods = program.classes.methods(owner) if owner is not None else {}
-    method = methods.get("__call__") or methods.get("forward")
-    home = home_of(program, method) if method is not None else None
-    return (home, method) if home is not None and method is not None else None
-
-
 def home_of(program: Program, node: ast.AST) -> Program | None:
     """The file of the project in which a definition stands."""
     if program.unit.holds(node):
@@ -98,17 +86,6 @@ def _moves_itself(value: ast.expr | None, name: str) -> bool:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=moved), attr="to" | "cuda" | "cpu" | "eval" | "train")):
             return moved == name
     return False
-
-
-def _attribute_class(program: Program, node: ast.expr) -> ast.ClassDef | None:
-    """The class of the project whose instance `self.name` is."""
-    text, around = dotted(node), scope.class_around(program, node)
-    if text is None or around is None or not text.startswith("self."):
-        return None
-    match [one.value for one in program.bindings.of_class(around, text)]:
-        case [ast.Call(func=built)]:
-            return named_class(program, built)
-    return None
 
 
 def named_class(program: Program, node: ast.expr) -> ast.ClassDef | None:

@@ -1,7 +1,4 @@
-"""Conditions that ask for a device through a name: `needs_wait = device.type == "cuda"`, `if needs_wait:`.
-
-So does one that compares what was chosen by such a question: `fft = on_card if x.is_cuda else on_host`.
-"""
+"""Conditions that ask for a device through a name: `needs_wait = device.type == "cuda"`, `if needs_wait:`."""
 
 import ast
 import re
@@ -25,16 +22,6 @@ def says(program: Program, test: ast.expr, words: re.Pattern[str]) -> bool:
     )
 
 
-def compares_chosen(program: Program, test: ast.expr, words: re.Pattern[str]) -> bool:
-    """Whether a condition compares what a question after `words` chose, in this branch or the other."""
-    return any(
-        words.search(ast.unparse(question))
-        for name in _compared(test)
-        for value in _values(program, name)
-        for question in _questions_around(program, value)
-    )
-
-
 def _flags(test: ast.expr) -> Iterator[ast.expr]:
     """The names in a condition that stand for truth by themselves."""
     match test:
@@ -45,26 +32,6 @@ def _flags(test: ast.expr) -> Iterator[ast.expr]:
                 yield from _flags(one)
         case ast.Name() | ast.Attribute():
             yield test
-
-
-def _compared(test: ast.expr) -> Iterator[ast.Name]:
-    """The names in a condition that it compares with something, or that stand for truth by themselves."""
-    for one in walk(test):
-        if isinstance(one, ast.Compare):
-            yield from (side for side in (one.left, *one.comparators) if isinstance(side, ast.Name))
-    yield from (one for one in _flags(test) if isinstance(one, ast.Name))
-
-
-def _questions_around(program: Program, value: ast.expr) -> Iterator[ast.expr]:
-    """The conditions that choose a value: its own, and those under which its statement stands in the function."""
-    while isinstance(value, ast.IfExp):
-        yield value.test
-        value = value.orelse
-    for outer in program.names.ancestors(value):
-        if isinstance(outer, Function):
-            return
-        if isinstance(outer, ast.If):
-            yield outer.test
 
 
 def _values(program: Program, flag: ast.expr) -> list[ast.expr]:

@@ -61,14 +61,6 @@ class Devices:
         found = [*self._plain(statement), *self._of_self(statement), *self._of_objects(statement)]
         return tuple({one.text: one for one in reversed(found)}.values())[::-1]
 
-    def first(self, statement: ast.stmt, *, optional: bool = False) -> DeviceExpression | None:
-        """The best of them; one that may be None only where `optional` allows it."""
-        return next((one for one in self.at(statement) if optional or not one.optional), None)
-
-    def is_torch_device(self, node: ast.expr) -> bool:
-        """Whether an expression is certainly a `torch.device`, and not a string: it has a `.type`."""
-        return self._kinds.kind(node) is _amp_devices.Kind.DEVICE
-
     # Names
 
     def _plain(self, statement: ast.stmt) -> Iterator[DeviceExpression]:

@@ -1,12 +1,9 @@
 """How a fix writes a move: which device expression, in whose style, and where the line may stand."""
 
 import ast
-from collections.abc import Iterable
 
 from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.facts import DeviceName
-from devfix_codemods.flow.places import Place
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.declared import DECLARATION
 from devfix_codemods.source import Span
@@ -43,11 +40,6 @@ def roots(text: str) -> set[str]:
     """The names that a move's text reads."""
     tree = ast.parse(f"_{text}", mode="eval")
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"_"}
-
-
-def device_for(place: Place, devices: Iterable[DeviceName]) -> str | None:
-    """A name that is bound and denotes `place`; among several, the simplest."""
-    return next((one.text for one in devices if one.place == place), None)
 
 
 def declare_device(program: Program, before: int) -> tuple[Edit, ...] | None:

@@ -63,6 +63,7 @@ from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 
+from devfix_codemods.assumptions.purpose import is_for_machine
 from devfix_codemods.edits.operations import (
     AddImport,
     Argument,
@@ -79,7 +80,6 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule, _amp
 from devfix_codemods.rules._amp_compared import compares_libraries, tests_old_names
 from devfix_codemods.rules._amp_uses import Shape, Use, Uses
-from devfix_codemods.rules._cuda_only import is_test
 from devfix_codemods.rules._older_torch import Older, oldest
 from devfix_codemods.rules._own_torch import lacks
 
@@ -91,7 +91,7 @@ _Group = tuple[list[Use], list[Edit]]
 
 
 def _check(program: Program) -> Iterable[Finding]:
-    if is_test(program) and (compares_libraries(program) or tests_old_names(program)):
+    if is_for_machine(program.source) and (compares_libraries(program) or tests_old_names(program)):
         return []
     groups = _Grouping(program).groups()
     return sorted((one for group in groups for one in _findings(program, *group)), key=attrgetter("span"))

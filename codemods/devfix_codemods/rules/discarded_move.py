@@ -41,7 +41,6 @@ Any.
 
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.index import Index
 from devfix_codemods.discards.discarded import may_discard
 from devfix_codemods.discards.remedy import thrown_away
 from devfix_codemods.findings import Finding
@@ -51,9 +50,8 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     """Moves of tensors, each a statement of its own, where the tensor is used on."""
-    for one in thrown_away(Index(program.placement, program.source), program.placement_without):
-        span = program.source.span(one.node)
-        yield Finding(RULE.code, RULE.name, one.message, span, None, one.trail, one.fix, one.advice)
+    for one in thrown_away(program.index, program.placement_without):
+        yield one.finding(RULE.code, RULE.name, program.source)
 
 
 RULE = Rule(

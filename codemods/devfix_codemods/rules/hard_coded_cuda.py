@@ -83,10 +83,9 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     """What follows something at hand, and what is told of devices otherwise."""
-    index = Index(program.placement, program.source)
+    index = program.index
     for one in _told(program, index):
-        span = program.source.span(one.node)
-        yield Finding(RULE.code, RULE.name, one.message, span, fix=one.fix, advice=one.advice)
+        yield one.finding(RULE.code, RULE.name, program.source)
 
 
 def _told(program: Program, index: Index) -> Iterator[Told]:

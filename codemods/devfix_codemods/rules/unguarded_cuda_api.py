@@ -41,7 +41,6 @@ Any.
 
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.purpose import is_for_cuda, is_for_machine
 from devfix_codemods.assumptions.unguarded import unguarded_calls
 from devfix_codemods.findings import Finding
@@ -53,9 +52,8 @@ def check(program: Program) -> Iterator[Finding]:
     """Calls of `torch.cuda` that nothing guards, where the code provides for another device."""
     if is_for_machine(program.source) or is_for_cuda(program.source):
         return
-    for one in unguarded_calls(Index(program.placement, program.source)):
-        span = program.source.span(one.node)
-        yield Finding(RULE.code, RULE.name, one.message, span, fix=one.fix, advice=one.advice)
+    for one in unguarded_calls(program.index):
+        yield one.finding(RULE.code, RULE.name, program.source)
 
 
 RULE = Rule(

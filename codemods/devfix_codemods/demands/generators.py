@@ -1,0 +1,145 @@
+"""Generators of random numbers, and what is filled from them: both have to be in one place."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devfix_codemods.assumptions.asked import is_caught
+from devfix_codemods.assumptions.index import Index, extras, method
+from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.catalogue.torch import HOST_SAMPLING
+from devfix_codemods.demands.devices import place_where
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import key, name
+from devfix_codemods.placement.arguments import has_device, is_none, keyword
+from devfix_codemods.placement.places import HOST, Place, Where, place_of
+
+_DEFAULTS = frozenset({"torch.manual_seed", "torch.default_generator"})
+"""What gives the generator of the host, which is there already."""
+_SEEDS = frozenset({"manual_seed", "seed", "initial_seed"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """A call that fills something from a generator, and where that is.
+
+    `told` is the device that the call is given; `samples` says that indices are drawn, for a sampler or a split.
+    """
+
+    call: Node
+    generator: Node
+    place: Place
+    told: Node | None
+    samples: bool
+
+    @property
+    def syntax(self) -> ast.Call:
+        assert isinstance(self.call.syntax, ast.Call)
+        return self.call.syntax
+
+
+class Draws:
+    """What one file draws."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._births = index.analysis.constraints.births
+        self.all = [one for call in index.calls if (one := self._draw(call)) is not None]
+        self.of: dict[Node, list[Draw]] = {}
+        """Each call that makes a generator, and what is drawn with that."""
+        for draw in self.all:
+            for made in self.makers(draw.generator):
+                self.of.setdefault(made, []).append(draw)
+
+    def makers(self, generator: Node) -> list[Node]:
+        """The calls that make a generator; none where it may also be another one, but for what a caller may give."""
+        found: list[Node] = []
+        for one in self._index.origins.of(generator):
+            if is_generator(one) or name(one if one.op is not Op.CALL else one.args[0]) in _DEFAULTS:
+                found.append(one)
+            elif not is_none(one) and not (one.op is Op.PARAM and one.function is generator.function):
+                inner = self.makers(one.args[0].args[0]) if method(one) == "manual_seed" else []
+                found += inner
+                if not inner:
+                    return []
+        return found
+
+    def place(self, made: Node) -> Place | None:
+        """Where a generator is: on the host where it is told nothing, whatever the default device."""
+        device = made.args[1] if is_generator(made) and len(made.args) > 1 else None
+        found = place_of(device, self._births.kinds) if device is not None else HOST
+        return found if found is None or found.sure else None
+
+    def serves_only(self, made: Node, draws: list[Draw]) -> bool:
+        """Whether a generator is used for nothing but these draws."""
+        index, calls = self._index, {one.call for one in draws}
+        held = [made]
+        for one in held:  # grows
+            if index.returned[one] or index.stores[one]:
+                return False
+            for user in index.users[one]:
+                if user.op is Op.ATTR and user.extra in _SEEDS:
+                    held += index.users[user]
+                elif user.op in {Op.AFTER, Op.PHI}:
+                    held.append(user)
+                elif user not in calls:
+                    return False
+        known = set(held)
+        read = [one for one in index.nodes.values() if one.op is Op.GLOBAL]
+        return all(one.function.module.top.finals.get(str(one.extra)) not in known for one in read)
+
+    # What is filled
+
+    def _draw(self, call: Node) -> Draw | None:
+        generator = keyword(call, "generator")
+        if generator is None or is_none(generator) or is_caught(self._index, call):
+            return None
+        qualified, told = canonical(name(call.args[0]) or ""), keyword(call, "device")
+        samples = qualified in HOST_SAMPLING
+        place = self._filled(call, qualified, told, samples)
+        if place is not None and place.where is Where.FOLLOWS and place.node is not None:
+            own = key(place.node) == key(generator)
+            place = None if own else place_where(self._index, place.node, call)
+        return Draw(call, generator, place, told, samples) if place is not None and place.sure else None
+
+    def _filled(self, call: Node, qualified: str, told: Node | None, samples: bool) -> Place | None:
+        """Where a call leaves the numbers that it draws."""
+        by_default = None if self._births.defaults.are_set else HOST
+        if samples:
+            return by_default
+        row = effect(qualified)
+        if told is not None and row in {Effect.FACTORY, Effect.LIKE, Effect.DRAW}:
+            of_itself = told.op is Op.ATTR and key(told.args[0]) == key(keyword(call, "generator") or told)
+            return place_of(told, self._births.kinds) if not of_itself else None
+        if has_device(call):
+            return None
+        if row in {Effect.FACTORY, Effect.DRAW} and qualified.startswith("torch."):
+            return by_default if not self._births.defaults.is_under_device(call) else None
+        if row in {Effect.LIKE, Effect.SAME} and len(call.args) > 1:
+            return Place(Where.FOLLOWS, call.args[1])
+        fills = method(call)
+        if fills is not None and method_effect(fills) is Effect.SAME:
+            return Place(Where.FOLLOWS, call.args[0].args[0])
+        return None
+
+
+def is_generator(node: Node) -> bool:
+    """`torch.Generator()`"""
+    return node.op is Op.CALL and canonical(name(node.args[0]) or "") == "torch.Generator"
+
+
+def is_bare_factory(draw: Draw) -> bool:
+    """Whether a call makes what it fills, and may be told a device."""
+    row = effect(canonical(name(draw.call.args[0]) or ""))
+    return row in {Effect.FACTORY, Effect.DRAW} and not {"device", "out", "**"}.intersection(
+        map(str, extras(draw.call))
+    )
+
+
+def moves_behind(index: Index, made: Node) -> Iterator[Node]:
+    """The moves of what a call makes; none where that is used for anything else."""
+    births = index.analysis.constraints.births
+    found = [move for one in index.users[made] for move in index.users[one] if move.args[0] is one]
+    used = len(found) == len(index.users[made]) and not index.returned[made] and not index.stores[made]
+    if used and all(births.is_move(one) and births.is_elsewhere(one) for one in found):
+        yield from found

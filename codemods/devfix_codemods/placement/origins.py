@@ -1,0 +1,100 @@
+"""Where values come from: back through choices, names, attributes, containers, parameters and functions."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.outside import Outside
+
+DEEPEST = 6
+MOST_STEPS = 200
+"""How many values are looked at for one answer; what is left then is an origin as it is."""
+
+
+class Origins:
+    """What the values of one file are, as they are made, here or in the files that it imports."""
+
+    def __init__(self, given: Mapping[Node, list[Node]], outside: Outside) -> None:
+        self._given = given
+        self._outside = outside
+
+    def of(self, node: Node, depth: int = 0) -> list[Node]:
+        """The values that `node` may be: calls that are not read, displays, constants, what some caller gives."""
+        found: list[Node] = []
+        pending, seen = [node], set[Node]()
+        while pending:
+            one = pending.pop(0)
+            if one in seen:
+                continue
+            seen.add(one)
+            before = list(self.before(one, depth)) if len(seen) < MOST_STEPS else []
+            pending += before
+            if not before:
+                found.append(one)
+        return found
+
+    def before(self, node: Node, depth: int = 0) -> Iterable[Node]:
+        """What a value is a copy of, a choice between, or a known element of."""
+        match node.op:
+            case Op.PHI:
+                return node.args
+            case Op.AFTER:
+                return node.args[:1]
+            case Op.GLOBAL:
+                found = node.function.module.top.finals.get(str(node.extra))
+                return () if found is None else (found,)
+            case Op.PARAM:
+                return self._given.get(node, ())
+            case Op.ATTR:
+                return self._stored(node)
+            case Op.CALL:
+                return self._results(node)
+            case Op.ITEM | Op.ITER if depth < DEEPEST:
+                return [part for one in self.of(node.args[0], depth + 1) for part in _parts(one, node)]
+        return ()
+
+    def _results(self, call: Node) -> Iterable[Node]:
+        """What a function that is read gives; what is passed on by one of a library."""
+        called = self.called(call)
+        if called is not None and not called.yields:
+            return (value for value, _ in called.returns)
+        passes = effect(canonical(name(call.args[0]) or "")) in {Effect.PASS, Effect.WRAP}
+        return call.args[1:2] if passes else ()
+
+    def called(self, call: Node) -> Function | None:
+        """The function that a call surely runs: one of this project, or the method of its own object."""
+        found = self._outside.definition(call.args[0])
+        if found is not None:
+            return found if isinstance(found, Function) else None
+        callee, owner = call.args[0], call.function.owner
+        if owner is None or callee.op is not Op.ATTR or callee.args[0] is not call.function.self_node:
+            return None
+        methods = (one.methods.get(str(callee.extra)) for one in self._outside.lineage(owner))
+        return next((one for one in methods if one is not None), None)
+
+    def _stored(self, node: Node) -> Iterator[Node]:
+        """What methods of its class, and of those that it is derived from, store in an attribute of an object."""
+        owner = node.function.owner
+        if owner is None or node.args[0] is not node.function.self_node:
+            return
+        for one in self._outside.lineage(owner):
+            for function in one.methods.values():
+                for store in function.stores:
+                    if store.is_attribute and store.key == node.extra and store.base is function.self_node:
+                        yield store.value
+
+
+def _parts(base: Node, node: Node) -> Iterable[Node]:
+    """What an item, or any element, of a display is."""
+    if node.op is Op.ITEM:
+        return element(base, node.extra)
+    return base.args if base.op in {Op.SEQUENCE, Op.COMPREHENSION} and base.extra != "dict" else ()
+
+
+def element(display: Node, key: object) -> Iterator[Node]:
+    """What stands in a display under a constant index or key."""
+    if display.op is Op.SEQUENCE and isinstance(key, int) and -1 < key < len(display.args):
+        yield display.args[key]
+    elif display.op is Op.MAPPING and isinstance(display.extra, tuple) and key in display.extra:
+        yield display.args[display.extra.index(key)]
