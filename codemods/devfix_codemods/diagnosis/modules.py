@@ -4,13 +4,12 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.diagnosis.devices import dotted_root, is_module_class, mover_at, movers_at
-from devfix_codemods.diagnosis.project import Project
+from devfix_codemods.diagnosis.devices import dotted_root, holds_module, mover_at, movers_at
+from devfix_codemods.diagnosis.project import Project, dotted
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Safety
-from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 
 _CONTAINERS = {ast.List: "ModuleList", ast.ListComp: "ModuleList", ast.Tuple: "ModuleList", ast.Dict: "ModuleDict"}
@@ -87,12 +86,11 @@ def _in_containers(project: Project, sites: list[Site]) -> Iterator[Repair]:
     """`self.layers = [nn.Linear(…), …]`: modules in a plain container are no part of the module that holds them."""
     for site in sites:
         program = project.program(site.file)
-        owner = scope.class_around(program, site.statement) if program is not None else None
         container = _CONTAINERS.get(type(site.value))
-        if program is None or owner is None or container is None or not site.target.startswith("self."):
+        if program is None or container is None or not site.target.startswith("self."):
             continue
         name = _spelled(program, container)
-        if name is None or not is_module_class(program, owner):
+        if name is None or not holds_module(project, site.file, site.statement):
             continue
         edit = ReplaceExpression(program.source.span(site.value), f"{name}(__node__)")
         title = f"Hold `{site.target}` in `{name}`, so that it moves with its module"
@@ -121,7 +119,8 @@ def _at_construction(project: Project, diagnosis: Diagnosis, operand: Operand, s
     program = project.program(site.file)
     if program is None or site.way is not Way.ASSIGNED or not isinstance(site.value, ast.Call):
         return
-    if isinstance(site.statement, ast.Return) or _is_own_part(program, site):
+    own_part = site.target.startswith("self.") and holds_module(project, site.file, site.statement)
+    if isinstance(site.statement, ast.Return) or own_part:  # the module is to be moved, not each of its parts
         return
     title = f"Move `{site.target}` where it is built"
     mover = next(
@@ -140,12 +139,6 @@ def _at_construction(project: Project, diagnosis: Diagnosis, operand: Operand, s
     if mover is not None:
         edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
         yield Repair(title, ((site.file, (*mover.edits, edit)),))
-
-
-def _is_own_part(program: Program, site: Site) -> bool:
-    """`self.fc = nn.Linear(…)` in the constructor of a module: the module is to be moved, not each of its parts."""
-    owner = scope.class_around(program, site.statement)
-    return site.target.startswith("self.") and owner is not None and is_module_class(program, owner)
 
 
 def _later_in_block(program: Program, site: Site) -> list[ast.stmt]:

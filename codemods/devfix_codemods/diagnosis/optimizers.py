@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import dotted_root
-from devfix_codemods.diagnosis.project import Project
+from devfix_codemods.diagnosis.project import Project, dotted
 from devfix_codemods.diagnosis.records import Diagnosis, Operand, Repair
 from devfix_codemods.diagnosis.trace import Tracer
 from devfix_codemods.edits.operations import InsertStatement
-from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
 
 
