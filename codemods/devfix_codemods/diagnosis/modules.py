@@ -4,13 +4,14 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.diagnosis.devices import dotted_root, holds_module, mover_at, movers_at
+from devfix_codemods.diagnosis.devices import dotted_root, holds_module, mover_at
 from devfix_codemods.diagnosis.project import Project, dotted
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Safety
 from devfix_codemods.program import Program
+from devfix_codemods.repairs.containers import spelled
 
 _CONTAINERS = {ast.List: "ModuleList", ast.ListComp: "ModuleList", ast.Tuple: "ModuleList", ast.Dict: "ModuleDict"}
 
@@ -89,26 +90,13 @@ def _in_containers(project: Project, sites: list[Site]) -> Iterator[Repair]:
         container = _CONTAINERS.get(type(site.value))
         if program is None or container is None or not site.target.startswith("self."):
             continue
-        name = _spelled(program, container)
-        if name is None or not holds_module(project, site.file, site.statement):
+        if not holds_module(project, site.file, site.statement):
             continue
+        name, imports = spelled(project.index(site.file).analysis, container)
         edit = ReplaceExpression(program.source.span(site.value), f"{name}(__node__)")
         title = f"Hold `{site.target}` in `{name}`, so that it moves with its module"
         effect = f"the parameters in `{site.target}` are trained and saved with their module from now on"
-        yield Repair(title, ((site.file, (edit,)),), Safety.UNSAFE, effect=effect)
-
-
-def _spelled(program: Program, container: str) -> str | None:
-    """`nn.ModuleList`, as this file can write it."""
-    for text in (f"nn.{container}", f"torch.nn.{container}", container):
-        root = text.partition(".")[0]
-        for one in program.names.imports:
-            for alias in one.names:
-                module = f"{one.module}." if isinstance(one, ast.ImportFrom) and one.module else ""
-                bound = alias.asname or alias.name.partition(".")[0]
-                if bound == root and f"{module}{alias.name}" in {"torch.nn", "torch", f"torch.nn.{container}"}:
-                    return text
-    return None
+        yield Repair(title, ((site.file, (edit, *imports)),), Safety.UNSAFE, effect=effect)
 
 
 # Never moved
@@ -123,14 +111,12 @@ def _at_construction(project: Project, diagnosis: Diagnosis, operand: Operand, s
     if isinstance(site.statement, ast.Return) or own_part:  # the module is to be moved, not each of its parts
         return
     title = f"Move `{site.target}` where it is built"
-    mover = next(
-        iter(movers_at(project, site.file, site.statement, operand.wanted, diagnosis.at(operand.wanted))), None
-    )
+    mover = mover_at(project, site.file, site.statement, operand.wanted, diagnosis.at(operand.wanted))
     if mover is not None and not mover.edits:
         edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
         yield Repair(title, ((site.file, (edit,)),))
         return
-    for later in _later_in_block(program, site):
+    for later in (one for one in scope.block_of(program, site.statement) if one.lineno > site.statement.lineno):
         mover = mover_at(project, site.file, later, operand.wanted, diagnosis.at(operand.wanted))
         if mover is not None and not mover.edits:
             insert = InsertStatement(program.source.span(later), "before", f"{site.target}{mover.suffix}")
@@ -139,11 +125,6 @@ def _at_construction(project: Project, diagnosis: Diagnosis, operand: Operand, s
     if mover is not None:
         edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
         yield Repair(title, ((site.file, (*mover.edits, edit)),))
-
-
-def _later_in_block(program: Program, site: Site) -> list[ast.stmt]:
-    block = scope.block_of(program, site.statement)
-    return [one for one in block if one.lineno > site.statement.lineno]
 
 
 def _before_use(project: Project, diagnosis: Diagnosis, operand: Operand) -> Iterator[Repair]:

@@ -8,7 +8,7 @@ from devfix_codemods.assumptions.index import Index
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.diagnosis.devices import Mover, holds_module, mover_at
-from devfix_codemods.diagnosis.project import Project, calls_on, dotted
+from devfix_codemods.diagnosis.project import Project, calls_on, dotted, parse
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair, Stop
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way, is_birth
 from devfix_codemods.edits.operations import (
@@ -188,25 +188,20 @@ def _of_whole(operand: Operand, suffix: str) -> str:
 
 def _item_of(expression: str, name: str) -> str | None:
     """`batch["labels"]` or `batch.labels` of the name `batch`, as the source spells it."""
-    try:
-        node = ast.parse(expression.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-    called = False
+    node, called = parse(expression), False
     while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
         inner = node.func if isinstance(node, ast.Call) else node.value
         if isinstance(inner, ast.Name) and inner.id == name:
             if isinstance(node, ast.Subscript):
                 return ast.unparse(node) if isinstance(node.slice, ast.Constant) else None
-            is_field = isinstance(node, ast.Attribute) and not called and not _is_of_tensors(node.attr)
+            is_field = isinstance(node, ast.Attribute) and not called and node.attr not in _OF_TENSORS
             return ast.unparse(node) if is_field else None
         called = isinstance(node, ast.Call)
         node = inner
     return None
 
 
-def _is_of_tensors(attribute: str) -> bool:
-    return attribute in rows.TENSOR_ATTRIBUTES | rows.PLAIN_ATTRIBUTES
+_OF_TENSORS = rows.TENSOR_ATTRIBUTES | rows.PLAIN_ATTRIBUTES
 
 
 def _sibling(index: Index, statement: ast.stmt, block: list[ast.stmt]) -> tuple[ast.stmt, str, set[str]] | None:
