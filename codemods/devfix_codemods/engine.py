@@ -22,13 +22,13 @@ from devfix_codemods.notebooks.cells import ForeignNotebookError
 from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch, read
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.precision.own import is_replaced
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.declared import ACCELERATOR_DECLARATION, ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.repairs.telling import birth_of, births_in_conflict, may_conflict, same_cause
 from devfix_codemods.repairs.telling import findings as conflict_findings
 from devfix_codemods.rules import RESERVED, Rule, all_rules
-from devfix_codemods.rules._own_torch import is_replaced
 from devfix_codemods.source import Source, SourceError, Span
 from devfix_codemods.tenable import untenable
 from devfix_codemods.triggers import triggered
@@ -175,7 +175,7 @@ class _Found:
 def _found(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], options: Options) -> _Found | Failed:
     _ = program.tree  # what does not parse is no rule's fault
     findings = _Found()
-    if is_replaced(program):
+    if is_replaced(program.unit, program.project):
         return findings
     for rule in rules:
         if rule.check is None:

@@ -119,7 +119,6 @@ ON_CUDA = 'with torch.autocast("cuda", enabled=self.amp, dtype=self.dtype):'
 @pytest.mark.parametrize(
     ("parameters", "header"),
     [
-        ("x=None", ON_CUDA),
         ("x", 'with torch.autocast("cuda", enabled=x.is_cuda):'),
         ("x", 'with torch.autocast("cuda", enabled=False), torch.autocast("mps", enabled=False):'),
         ("x", 'with torch.autocast("cpu", enabled=self.amp):'),
@@ -130,6 +129,27 @@ ON_CUDA = 'with torch.autocast("cuda", enabled=self.amp, dtype=self.dtype):'
 )
 def test_cuda_on_purpose_and_without_a_tensor(parameters: str, header: str) -> None:
     assert findings(WIRED.format(parameters=parameters, header=header)) == ()
+
+
+OPTIONAL = """
+    import torch
+    class Net(torch.nn.Module):
+        def forward(self, x=None):
+            {above}
+            with torch.autocast("cuda", enabled=self.amp):
+                return torch.relu(x).view(2, -1)
+"""
+
+
+@pytest.mark.parametrize(("above", "count"), [("pass", 0), ("batch = x.shape[0]", 1)])
+def test_a_tensor_that_may_be_left_out_is_there_where_it_was_read(above: str, count: int) -> None:
+    assert len(findings(OPTIONAL.format(above=above))) == count
+
+
+def test_a_device_that_is_asked_about_under_two_names() -> None:
+    header = 'with torch.autocast("cuda", enabled=self.device.type != "cpu" and device.type != "cpu"):'
+    text = fixed(ASKED.format(device="self.device", header=header), unsafe=True)
+    assert "torch.autocast(self.device.type, enabled=" in text
 
 
 def test_cuda_where_the_data_says_more() -> None:
@@ -162,7 +182,7 @@ ASKED = """
         ("self.device", 'with torch.autocast("cuda", enabled=not (device.type != "cpu")):'),
         ("self.device", 'with torch.autocast("cuda", enabled=device.type == "cpu"):'),
         ("self.device", 'with torch.autocast("cpu", enabled=device.type != "cpu"):'),
-        ("self.device", 'with torch.autocast("cuda", enabled=self.device.type != "cpu" and device.type != "cpu"):'),
+        ("self.device", 'with torch.autocast("cuda", enabled=self.other.type != "cpu" and device.type != "cpu"):'),
         ("self.device", 'with torch.autocast("cuda") if device.type == "cpu" else nullcontext():'),
         ('"cuda" if torch.cuda.is_available() else "cpu"', 'with torch.autocast("cuda", enabled=device != "cpu"):'),
         (
@@ -283,6 +303,42 @@ def test_a_property_that_says_what_it_returns() -> None:
                 with torch.autocast(self.device): pass
     """
     assert "torch.autocast(self.device.type)" in fixed(code)
+
+
+CHOSEN = """
+    import torch
+    def pick(name):
+        {chosen}
+    class Trainer:
+        def __init__(self, name):
+            self.device = pick(name)
+        def step(self):
+            with torch.autocast(self.device): pass
+"""
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "return torch.device(name)",
+        "if name:\n            return torch.device(name)\n        return torch.device('cpu')",
+        "found = torch.device(name)\n        return found",
+    ],
+)
+def test_a_device_that_a_function_of_the_file_gives(chosen: str) -> None:
+    assert "torch.autocast(self.device.type)" in fixed(CHOSEN.format(chosen=chosen))
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "return name",
+        "if name:\n            return torch.device(name)\n        return 'cpu'",
+        "if name:\n            return torch.device(name)\n        return None",
+    ],
+)
+def test_what_a_function_of_the_file_gives_may_be_something_else(chosen: str) -> None:
+    assert findings(CHOSEN.format(chosen=chosen)) == ()
 
 
 def test_a_device_that_the_program_keeps_in_its_arguments() -> None:

@@ -368,6 +368,30 @@ def test_messages_name_what_raises() -> None:
 
 
 @pytest.mark.parametrize(
+    ("x", "above", "kept"),
+    [
+        ("x: torch.Tensor", "pass", True),
+        ("x: torch.Tensor | None = None", "pass", False),
+        ("x: torch.Tensor | float", "pass", False),
+        ("x: list[torch.Tensor]", "pass", False),
+        ("x: torch.Tensor", "x = load(x)", False),
+        ("x: torch.Tensor | None = None", "n = x.shape[0]", True),
+        ("x: torch.Tensor | None = None", "assert x is not None", True),
+        ("x: torch.Tensor", "y = x + 1", True),
+    ],
+)
+def test_a_parameter_that_is_surely_a_tensor_there(x: str, above: str, kept: bool) -> None:
+    program = f"""
+        import torch
+        def scale({x}):
+            {above}
+            with torch.amp.autocast():
+                return x * 2
+    """
+    assert ("autocast(x.device.type)" in fixed(program)) is kept
+
+
+@pytest.mark.parametrize(
     ("caller", "tensor"),
     [("scale(None, y)", "y"), ("scale(np.zeros(3), y)", "y"), ("scale([1.0], y)", "y"), ("scale(x, y)", "x")],
 )

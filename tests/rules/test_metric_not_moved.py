@@ -220,6 +220,8 @@ IGNITE_SILENT = {
     "on the host on both sides": ignite("self._sum += found.cpu().sum()"),
     "made without a device": ignite("self._sum += found.sum()", reset="self._sum = 0"),
     "from elsewhere": ignite("self._sum += self._weights.sum()"),
+    "moved under another name": ignite("error = found.cpu() - 1\nself._sum += error.sum()"),
+    "of a function that is not read": ignite("self._sum += helper(found).sum()"),
     "no metric": ignite("self._sum += found.sum()", base="object"),
 }
 
@@ -232,3 +234,9 @@ def test_sums_that_are_right(rule, program):
 @pytest.mark.parametrize("added", ["found.sum()", "(found * wanted).sum()", "torch.sum(found)", "found.square().sum()"])
 def test_sums_across_devices(rule, added):
     assert rule.fixed(ignite(f"self._sum += {added}")) == ignite(f"self._sum += {added}.to(self._device)")
+
+
+@pytest.mark.parametrize("above", ["error = found - wanted", "error = torch.abs(found)", "error, _ = found, wanted"])
+def test_sums_of_what_is_computed_before(rule, above):
+    before = ignite(f"{above}\nself._sum += error.sum()")
+    assert rule.fixed(before) == before.replace("error.sum()", "error.sum().to(self._device)")

@@ -29,6 +29,12 @@ SILENT = {
         "opt = optim.Adam(given.parameters())\nopt.load_state_dict(states)\ngiven.to(device)"
     ),
     "built elsewhere": worker(f"net = make(given)\n{LOADED}\nnet.to(device)"),
+    "moved where it is made": worker(
+        f"def make():\n    return nn.Linear(2, 2).to(device)\nnet = make()\n{LOADED}\nnet.to(device)"
+    ),
+    "another optimizer is loaded": worker(
+        "net = nn.Linear(2, 2)\nopt = optim.Adam(net.parameters())\ngiven.load_state_dict(states)\nnet.to(device)"
+    ),
     "moved by a helper": worker(f"net = nn.Linear(2, 2)\nprepare(net)\n{LOADED}\nnet.to(device)"),
     "its state is moved": worker(
         f"net = nn.Linear(2, 2)\n{LOADED}\nnet.to(device)\nfor state in opt.state.values():\n    move(state)"
@@ -82,6 +88,14 @@ FIXED = {
     "weights loaded between": (
         f'net = nn.Linear(2, 2)\n{LOADED}\nnet.load_state_dict(states["net"])\nnet.to(device)',
         f'net = nn.Linear(2, 2)\nnet.to(device)\n{LOADED}\nnet.load_state_dict(states["net"])',
+    ),
+    "moved by keyword": (
+        f"net = nn.Linear(2, 2)\n{LOADED}\nsame = states\nnet = net.to(device=device)",
+        f"net = nn.Linear(2, 2)\nnet = net.to(device=device)\n{LOADED}\nsame = states",
+    ),
+    "made by a function": (
+        f"def make():\n    return nn.Linear(2, 2)\nnet = make()\n{LOADED}\nnet.to(device)",
+        f"def make():\n    return nn.Linear(2, 2)\nnet = make()\nnet.to(device)\n{LOADED}",
     ),
     "groups of parameters": (
         f"net = nn.Linear(2, 2)\n{OF_GROUPS}\nnet.to(device)",

@@ -93,6 +93,10 @@ class Runner:
     "moved in the call": worker("model = Net()\nmodel = DDP(model.to(rank), device_ids=[rank])"),
     "moved by a helper": worker("model = Net()\nprepare(model)\nmodel = DDP(model, device_ids=[rank])"),
     "given": worker("model = DDP(given, device_ids=[rank]).to(rank)"),
+    "made by a function that moves it": worker(
+        "model = build(rank)\nmodel = DDP(model, device_ids=[rank])",
+        HEAD + "\ndef build(rank):\n    net = Net()\n    return net.to(rank)\n\n",
+    ),
     "of another function": worker("model = build(args)\nmodel = DDP(model, device_ids=[rank])"),
     "no device ids": worker("model = DDP(Net()).to(rank)"),
     "none for device ids": worker("model = DDP(Net(), device_ids=None)"),
@@ -192,6 +196,12 @@ FIXED = {
 @pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED.keys())
 def test_fixed(rule, before, after):
     assert rule.fixed(worker(before)) == worker(after)
+
+
+def test_what_a_function_of_the_file_makes_is_on_the_host(rule):
+    head = HEAD + "\ndef build():\n    net = Net()\n    net.eval()\n    return net\n\n"
+    before = worker("model = build()\nmodel = DDP(model, device_ids=[rank])", head)
+    assert rule.fixed(before) == before.replace("DDP(model,", "DDP(model.to(rank),")
 
 
 ADVICE = {

@@ -148,7 +148,7 @@ class Followings:
             follows = suffix.follows or (bound is not None and _is_input(self._undone, bound))
             unknown = bound is not None and self._undone.kinds.of(bound) is None
             follows = follows or (unknown and sure >= SURE)  # what surely meets a tensor is one
-            if bound is not None and (not follows or self._may_be_none(bound, point)):
+            if bound is not None and (not follows or may_be_none(self._undone, bound, point)):
                 continue
             model = node if device.startswith("next(") else None
             if bound is None and model is None and node.function is not point.node.function:
@@ -157,19 +157,6 @@ class Followings:
                 continue
             certain = sure >= SURE and (follows or elsewhere) and model is None
             yield Followed(device, Safety.SAFE if certain else Safety.UNSAFE, model, sure)
-
-    def _may_be_none(self, node: Node, point: Point) -> bool:
-        """Whether a parameter may be None at a point: it is asked for that elsewhere, or some caller says so."""
-        if node.op is not Op.PARAM or any(_rules_out_none(atom, holds, node) for atom, holds in point.guard):
-            return False
-        uses = [one for one in node.function.nodes if node in one.args]
-        if any(one.op is Op.ATTR and one.index < point.node.index and one.guard <= point.guard for one in uses):
-            return False
-        asked = any(
-            one.op is Op.COMPARE and comparison(one)[0] == ("none", key(node)) for one in uses if len(one.args) == 2
-        )
-        given = self._undone.kinds.given.get(node, ())
-        return asked or is_optional(node) or any(map(is_none, given))
 
     def at_hand(self, node: Node, *, asks: bool = False) -> Followed | None:
         """The device that was chosen where a call stands."""
@@ -230,6 +217,19 @@ def _runs_in_replicas(analysis: Analysis, function: Function, depth: int = 3) ->
 def _rank(one: Followed) -> tuple[bool, bool, bool]:
     """What is sure first; tensors before models, and models that are given before the module itself."""
     return (one.safety is not Safety.SAFE, one.model is not None, one.device == "next(self.parameters()).device")
+
+
+def may_be_none(analysis: Analysis, node: Node, point: Point) -> bool:
+    """Whether a parameter may be None at a point: it is asked for that elsewhere, or some caller says so."""
+    if node.op is not Op.PARAM or any(_rules_out_none(atom, holds, node) for atom, holds in point.guard):
+        return False
+    uses = [one for one in node.function.nodes if node in one.args]
+    if any(one.op is Op.ATTR and one.index < point.node.index and one.guard <= point.guard for one in uses):
+        return False
+    asked = any(
+        one.op is Op.COMPARE and comparison(one)[0] == ("none", key(node)) for one in uses if len(one.args) == 2
+    )
+    return asked or is_optional(node) or any(map(is_none, analysis.kinds.given.get(node, ())))
 
 
 def _rules_out_none(atom: Hashable, holds: bool, node: Node) -> bool:

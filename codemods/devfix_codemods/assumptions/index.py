@@ -9,7 +9,7 @@ from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store, walk
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.source import Source
+from devfix_codemods.source import Source, Span
 
 
 class Index:
@@ -61,6 +61,11 @@ class Index:
     def text(self, syntax: ast.AST) -> str:
         """A piece of syntax as the file spells it."""
         return self.source.segment(self.source.span(syntax))
+
+    def span(self, node: Node) -> Span:
+        """Where the source computes a value."""
+        assert node.syntax is not None
+        return self.source.span(node.syntax)
 
 
 def called(node: Node, *qualified: str) -> bool:

@@ -14,7 +14,7 @@ from devfix_codemods.ir.keys import key
 from devfix_codemods.placement.arguments import is_optional
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.repairs.conditions import is_accelerator
-from devfix_codemods.repairs.cuts import with_device
+from devfix_codemods.repairs.cut import with_keyword
 from devfix_codemods.repairs.points import Point, before, means_same
 from devfix_codemods.repairs.spelling import spelled
 
@@ -138,7 +138,9 @@ class Mismatches:
         devices = {one: self._own_device(one) for one in draws}
         if not all(map(is_bare_factory, draws)) or None in devices.values():
             return None
-        edits = tuple(with_device(self._index.source, one.syntax, text or "") for one, text in devices.items())
+        edits = tuple(
+            with_keyword(self._index.source, one.syntax, text or "", "device") for one, text in devices.items()
+        )
         moved = all(any(moves_behind(self._index, one.call)) for one in draws)
         title = f"Draw on `{devices[draws[0]]}`, where the generator lives"
         return Fix(Safety.SAFE if moved else Safety.UNSAFE, title, edits)
@@ -181,7 +183,9 @@ class Mismatches:
             draw.syntax,
             f"`{name}` draws on the host whatever its device: one made on a device is refused here",
             Fix(
-                Safety.SAFE, f"Draw on the device of `{name}`", (with_device(self._index.source, draw.syntax, device),)
+                Safety.SAFE,
+                f"Draw on the device of `{name}`",
+                (with_keyword(self._index.source, draw.syntax, device, "device"),),
             ),
             trail=((draw.syntax, "the numbers are drawn on the host, and moved to the device afterwards"),),
         )

@@ -9,15 +9,14 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from devfix_codemods import scope
-from devfix_codemods.diagnosis.project import Project
+from devfix_codemods.catalogue import Kind as Sort
+from devfix_codemods.diagnosis.project import Project, dotted
 from devfix_codemods.diagnosis.records import HOST, Kind, Operand
 from devfix_codemods.edits.operations import Edit
-from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.places import Host, Unknown
-from devfix_codemods.program import Program
-from devfix_codemods.rules._device_values import device_arguments
-from devfix_codemods.rules._moves import declare_device
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.placement.places import HOST as ON_HOST
+from devfix_codemods.placement.places import place_of
+from devfix_codemods.repairs.declared import in_module
 
 _SOUNDS_LIKE_DEVICE = frozenset({"device", "dev", "DEVICE", "_device", "torch_device"})
 
@@ -58,119 +57,124 @@ def movers_at(
     if wanted == HOST:
         yield TO_HOST
         return
-    bound = project.bound_at(file, statement)
-    yield from (Mover(f".to({name})", name) for name in device_names(program, statement, bound))
-    yield from _literals(program, wanted)
-    for text in _at_hand(project, program, file, statement, bound, anchors):
+    here = _Here(project, file, statement)
+    yield from (Mover(f".to({name})", name) for name in dict.fromkeys(here.names()))
+    yield from here.literals(wanted)
+    for text in here.at_hand(anchors):
         yield Mover(f".to({text})", text)
-    if scope.function_around(program, statement) is None:
-        edits = declare_device(program, statement.lineno)
+    if here.function.parent is None:
+        edits = in_module(program.source, statement.lineno)
         if edits is not None and (wanted or "cuda").startswith("cuda"):
             yield Mover(".to(device)", "device", edits)
 
 
-# Names
+class _Here:
+    """What is bound at a statement, and known of places there."""
 
+    def __init__(self, project: Project, file: str, statement: ast.stmt) -> None:
+        self._project = project
+        self._file = file
+        self._statement = statement
+        self._index = project.index(file)
+        self._analysis = self._index.analysis
+        self._births = self._analysis.constraints.births
+        self._bound = project.bound_at(file, statement)
+        self.function = project.function(file, statement)
 
-def device_names(program: Program, statement: ast.stmt, bound: set[str]) -> list[str]:
-    """Expressions that name a device and are surely bound at `statement`, best first."""
-    found = [
-        one.text
-        for one in program.facts.devices_at.get(statement, ())
-        if not isinstance(one.place, (Host, Unknown)) and one.text.partition(".")[0] in bound
-    ]
-    hosts = _host_names(program)
-    found += [
-        text
-        for text in (*_used_as_device(program, statement), *sorted(bound & _SOUNDS_LIKE_DEVICE))
-        if text.partition(".")[0] in bound and text not in hosts and _attribute_is_set(program, statement, text)
-    ]
-    return list(dict.fromkeys(found))
+    # Names
 
+    def names(self) -> Iterator[str]:
+        """Expressions that name a device and are surely bound, those to which the function moves values first."""
+        used = [(self._distance(call), text) for call, text in self._used()]
+        for text in (*(text for _, text in sorted(used)), *sorted(self._bound & _SOUNDS_LIKE_DEVICE)):
+            if text.partition(".")[0] in self._bound and self._may_be_device(text):
+                yield text
 
-def _used_as_device(program: Program, statement: ast.stmt) -> list[str]:
-    """Names and dotted names that the file gives to `.to(…)` and `device=`, those of the same function first."""
-    function, owner = scope.function_around(program, statement), scope.class_around(program, statement)
-    found: list[tuple[int, int, str]] = []
-    for call in program.names.calls:
-        for node in device_arguments(program, call):
-            text = dotted(node)
-            if text is None:
+    def _used(self) -> Iterator[tuple[Node, str]]:
+        """Dotted names that the file gives to `.to(…)`, `device=` and `map_location=`."""
+        for call in self._index.calls:
+            assert isinstance(call.syntax, ast.Call)
+            moves = call.args[0].op is Op.ATTR and call.args[0].extra == "to"
+            given = [one.value for one in call.syntax.keywords if one.arg in {"device", "map_location"}]
+            for one in (*given, *call.syntax.args[: int(moves)]):
+                text = dotted(one)
+                node = call.args[1 + call.syntax.args.index(one)] if one in call.syntax.args else None
+                if text is not None and (node is None or place_of(node, self._analysis.kinds) is not None):
+                    yield call, text
+
+    def _distance(self, call: Node) -> tuple[int, int]:
+        here, owner = call.function is self.function, self.function.owner
+        near = owner is not None and call.function.owner is owner
+        return (0 if here else 1 if near else 2, abs(call.line - self._statement.lineno))
+
+    def _may_be_device(self, text: str) -> bool:
+        """Whether a name is bound to something else than the host, and an attribute is set by then."""
+        head, *rest = text.split(".")
+        node = self._binds(head)
+        itself, owner = self.function.self_node, self.function.owner
+        if node is not None and node is itself and owner is not None and len(rest) == 1:
+            stored = self.function.before[self._statement].get((node, rest[0]))
+            if self.function.name == "__init__":
+                return stored is not None and stored.op is not Op.ATTR
+            bases = {one.rpartition(".")[2] for one in map(ast.unparse, owner.syntax.bases)}
+            return owner.sets(rest[0]) or rest[0] in owner.members or not bases <= {"object", "Module", "ABC"}
+        return node is None or bool(rest) or place_of(node, self._analysis.kinds) != ON_HOST
+
+    def _binds(self, name: str) -> Node | None:
+        function: Function | None = self.function
+        found = self.function.before.get(self._statement, {}).get(name)
+        while found is None and function is not None:
+            function = function.parent
+            found = function.finals.get(name) if function is not None else None
+        return found
+
+    # Literals
+
+    def literals(self, wanted: str | None) -> Iterator[Mover]:
+        """The constant by which the file itself moves to the wanted place: `.cuda()`, `.to("cuda")`."""
+        for call in self._index.calls:
+            if not self._births.is_move(call) or not all("__main__" in str(atom) for atom, _ in call.guard):
                 continue
-            here = scope.function_around(program, call) is function
-            near = owner is not None and scope.class_around(program, call) is owner
-            found.append((0 if here else 1 if near else 2, abs(call.lineno - statement.lineno), text))
-    return [text for _, _, text in sorted(found)]
+            given = call.args[1].extra if len(call.args) > 1 and call.args[1].op is Op.CONST else None
+            if call.args[0].extra == "cuda" and len(call.args) == 1 and wanted in {None, "cuda", "cuda:0"}:
+                yield Mover(".cuda()", '"cuda"')
+                return
+            if call.args[0].extra == "to" and isinstance(given, str) and _same(given, wanted):
+                yield Mover(f'.to("{given}")', f'"{given}"')
+                return
 
+    # Values at hand
 
-def _host_names(program: Program) -> set[str]:
-    """Names that are bound to nothing but the host: `cpu = torch.device("cpu")`."""
-    places: dict[str, list[bool]] = {}
-    for node in ast.walk(program.tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            text = dotted(node.targets[0])
-            if text is not None:
-                places.setdefault(text, []).append(_is_host(node.value))
-    return {name for name, hosts in places.items() if all(hosts)}
-
-
-def _is_host(node: ast.expr) -> bool:
-    if isinstance(node, ast.Call) and len(node.args) == 1 and (dotted(node.func) or "").endswith("device"):
-        node = node.args[0]
-    return isinstance(node, ast.Constant) and node.value == HOST
-
-
-def _attribute_is_set(program: Program, statement: ast.stmt, text: str) -> bool:
-    """Whether `self.device` is there: always in other methods, in `__init__` only below its assignment."""
-    if not text.startswith("self."):
-        return True
-    function, owner = scope.function_around(program, statement), scope.class_around(program, statement)
-    if function is None or owner is None or not _class_has(owner, text.split(".")[1]):
-        return False
-    if function.name != "__init__":
-        return True
-    above = (node for node in ast.walk(function) if isinstance(node, ast.Assign) and node.lineno < statement.lineno)
-    return any(dotted(target) == text for node in above for target in node.targets)
-
-
-def _class_has(owner: ast.ClassDef, attribute: str) -> bool:
-    """Whether the class sets the attribute, has it as a property, or inherits from something that may."""
-    for node in ast.walk(owner):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and dotted(node) == f"self.{attribute}":
-            return True
-        if isinstance(node, scope.Function) and node.name == attribute:
-            return True
-    return any((dotted(base) or "").rpartition(".")[2] not in {"object", "Module", "ABC"} for base in owner.bases)
-
-
-# Literals
-
-
-def _literals(program: Program, wanted: str | None) -> Iterator[Mover]:
-    """The constant by which the file itself moves to the wanted place: `.cuda()`, `.to("cuda")`."""
-    for call in program.names.calls:
-        if not isinstance(call.func, ast.Attribute) or _is_guarded(program, call):
-            continue
-        if call.func.attr == "cuda" and not call.args and _is_default(wanted):
-            yield Mover(".cuda()", '"cuda"')
+    def at_hand(self, anchors: Iterable[Operand]) -> Iterator[str]:
+        """Devices of values that are on the wanted place already and bound here."""
+        function = self.function
+        for anchor in anchors:
+            if not self._is_of_function(anchor) or dotted_root(anchor.expression) not in self._bound:
+                continue
+            if anchor.kind is Kind.TENSOR:
+                yield f"{anchor.expression}.device"
+            elif anchor.kind is Kind.MODULE and function.parent is not None and function.name != "forward":
+                yield f"next({anchor.expression}.parameters()).device"
+        if function.parent is None or function.name == "__init__":
             return
-        place = call.args[0] if call.func.attr == "to" and call.args else None
-        if isinstance(place, ast.Constant) and isinstance(place.value, str) and _same(place.value, wanted):
-            yield Mover(f'.to("{place.value}")', f'"{place.value}"')
-            return
+        for one in function.parameters.values():
+            if one is not function.self_node and self._analysis.kinds.of(one) is Sort.TENSOR:
+                yield f"{one.extra}.device"
+        if (
+            "self" in self._bound
+            and function.name != "forward"
+            and function.owner in self._analysis.kinds.module_classes
+        ):
+            yield "next(self.parameters()).device"
 
-
-def _is_guarded(program: Program, call: ast.Call) -> bool:
-    """Whether a move happens only on a condition, which may not hold where ours would stand."""
-    return any(isinstance(one, (ast.If, ast.IfExp)) and not _is_main(one) for one in program.names.ancestors(call))
-
-
-def _is_main(node: ast.If | ast.IfExp) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == "__name__" for one in ast.walk(node.test))
-
-
-def _is_default(wanted: str | None) -> bool:
-    return wanted in {None, "cuda", "cuda:0"}
+    def _is_of_function(self, operand: Operand) -> bool:
+        """Whether `operand` is a value of the function (or the module) that is meant."""
+        if not self._project.frames:
+            return False
+        frame = self._project.frames[operand.frame]
+        statement = self._project.statement(frame.file, frame.line)
+        same = frame.file == self._file and statement is not None
+        return same and statement is not None and self._project.function(frame.file, statement) is self.function
 
 
 def _same(literal: str, wanted: str | None) -> bool:
@@ -179,49 +183,12 @@ def _same(literal: str, wanted: str | None) -> bool:
     return wanted is None or literal == wanted or (":" not in literal and wanted == f"{literal}:0")
 
 
-# Values at hand
-
-
-def _at_hand(
-    project: Project, program: Program, file: str, statement: ast.stmt, bound: set[str], anchors: Iterable[Operand]
-) -> Iterator[str]:
-    """Devices of values that are on the wanted place already and bound here."""
-    function = scope.function_around(program, statement)
-    for anchor in anchors:
-        if not _same_function(project, program, file, function, anchor) or dotted_root(anchor.expression) not in bound:
-            continue
-        if anchor.kind is Kind.TENSOR:
-            yield f"{anchor.expression}.device"
-        elif anchor.kind is Kind.MODULE and function is not None and function.name != "forward":
-            yield f"next({anchor.expression}.parameters()).device"
-    if function is None or function.name == "__init__":
-        return
-    used = program.facts.evidence[function].tensors if function in program.facts.evidence else set()
-    yield from (f"{name}.device" for name in scope.parameters(function) if name in used)
-    if "self" in bound and function.name != "forward" and _is_module(program, function):
-        yield "next(self.parameters()).device"
-
-
-def _same_function(project: Project, program: Program, file: str, function: ast.AST | None, operand: Operand) -> bool:
-    """Whether `operand` is a value of the function (or the module) that is meant."""
-    if not project.frames:
-        return False
-    frame = project.frames[operand.frame]
-    statement = project.statement(frame.file, frame.line)
-    return frame.file == file and statement is not None and scope.function_around(program, statement) is function
-
-
 def dotted_root(text: str) -> str | None:
     """The name at which a plain dotted expression starts; None for any other expression."""
     parts = text.split(".")
     return parts[0] if all(part.isidentifier() for part in parts) else None
 
 
-def _is_module(program: Program, function: scope.Function) -> bool:
-    owner = scope.class_around(program, function)
-    return owner is not None and is_module_class(program, owner)
-
-
-def is_module_class(program: Program, owner: ast.ClassDef) -> bool:
-    """Whether a class is a `torch.nn.Module`, as far as its file tells."""
-    return program.classes.may_be_module(owner)
+def holds_module(project: Project, file: str, statement: ast.stmt) -> bool:
+    """Whether a statement stands in a method of a `torch.nn.Module`, as far as its file tells."""
+    return project.function(file, statement).owner in project.index(file).analysis.kinds.module_classes

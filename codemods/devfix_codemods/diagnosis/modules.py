@@ -4,14 +4,14 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.diagnosis.devices import dotted_root, is_module_class, mover_at, movers_at
-from devfix_codemods.diagnosis.project import Project
+from devfix_codemods.diagnosis.devices import dotted_root, holds_module, mover_at
+from devfix_codemods.diagnosis.project import Project, dotted
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Safety
-from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.repairs.containers import spelled
 
 _CONTAINERS = {ast.List: "ModuleList", ast.ListComp: "ModuleList", ast.Tuple: "ModuleList", ast.Dict: "ModuleDict"}
 
@@ -87,30 +87,16 @@ def _in_containers(project: Project, sites: list[Site]) -> Iterator[Repair]:
     """`self.layers = [nn.Linear(…), …]`: modules in a plain container are no part of the module that holds them."""
     for site in sites:
         program = project.program(site.file)
-        owner = scope.class_around(program, site.statement) if program is not None else None
         container = _CONTAINERS.get(type(site.value))
-        if program is None or owner is None or container is None or not site.target.startswith("self."):
+        if program is None or container is None or not site.target.startswith("self."):
             continue
-        name = _spelled(program, container)
-        if name is None or not is_module_class(program, owner):
+        if not holds_module(project, site.file, site.statement):
             continue
+        name, imports = spelled(project.index(site.file).analysis, container)
         edit = ReplaceExpression(program.source.span(site.value), f"{name}(__node__)")
         title = f"Hold `{site.target}` in `{name}`, so that it moves with its module"
         effect = f"the parameters in `{site.target}` are trained and saved with their module from now on"
-        yield Repair(title, ((site.file, (edit,)),), Safety.UNSAFE, effect=effect)
-
-
-def _spelled(program: Program, container: str) -> str | None:
-    """`nn.ModuleList`, as this file can write it."""
-    for text in (f"nn.{container}", f"torch.nn.{container}", container):
-        root = text.partition(".")[0]
-        for one in program.names.imports:
-            for alias in one.names:
-                module = f"{one.module}." if isinstance(one, ast.ImportFrom) and one.module else ""
-                bound = alias.asname or alias.name.partition(".")[0]
-                if bound == root and f"{module}{alias.name}" in {"torch.nn", "torch", f"torch.nn.{container}"}:
-                    return text
-    return None
+        yield Repair(title, ((site.file, (edit, *imports)),), Safety.UNSAFE, effect=effect)
 
 
 # Never moved
@@ -121,17 +107,16 @@ def _at_construction(project: Project, diagnosis: Diagnosis, operand: Operand, s
     program = project.program(site.file)
     if program is None or site.way is not Way.ASSIGNED or not isinstance(site.value, ast.Call):
         return
-    if isinstance(site.statement, ast.Return) or _is_own_part(program, site):
+    own_part = site.target.startswith("self.") and holds_module(project, site.file, site.statement)
+    if isinstance(site.statement, ast.Return) or own_part:  # the module is to be moved, not each of its parts
         return
     title = f"Move `{site.target}` where it is built"
-    mover = next(
-        iter(movers_at(project, site.file, site.statement, operand.wanted, diagnosis.at(operand.wanted))), None
-    )
+    mover = mover_at(project, site.file, site.statement, operand.wanted, diagnosis.at(operand.wanted))
     if mover is not None and not mover.edits:
         edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
         yield Repair(title, ((site.file, (edit,)),))
         return
-    for later in _later_in_block(program, site):
+    for later in (one for one in scope.block_of(program, site.statement) if one.lineno > site.statement.lineno):
         mover = mover_at(project, site.file, later, operand.wanted, diagnosis.at(operand.wanted))
         if mover is not None and not mover.edits:
             insert = InsertStatement(program.source.span(later), "before", f"{site.target}{mover.suffix}")
@@ -140,17 +125,6 @@ def _at_construction(project: Project, diagnosis: Diagnosis, operand: Operand, s
     if mover is not None:
         edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
         yield Repair(title, ((site.file, (*mover.edits, edit)),))
-
-
-def _is_own_part(program: Program, site: Site) -> bool:
-    """`self.fc = nn.Linear(…)` in the constructor of a module: the module is to be moved, not each of its parts."""
-    owner = scope.class_around(program, site.statement)
-    return site.target.startswith("self.") and owner is not None and is_module_class(program, owner)
-
-
-def _later_in_block(program: Program, site: Site) -> list[ast.stmt]:
-    block = scope.block_of(program, site.statement)
-    return [one for one in block if one.lineno > site.statement.lineno]
 
 
 def _before_use(project: Project, diagnosis: Diagnosis, operand: Operand) -> Iterator[Repair]:

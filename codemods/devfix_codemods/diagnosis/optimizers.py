@@ -4,13 +4,13 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
+from devfix_codemods.assumptions.index import Index
 from devfix_codemods.diagnosis.devices import dotted_root
 from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Operand, Repair
 from devfix_codemods.diagnosis.trace import Tracer
 from devfix_codemods.edits.operations import InsertStatement
-from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.program import Program
+from devfix_codemods.ordering.models import block_of
 
 
 def optimizer_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) -> Iterator[Repair]:
@@ -21,7 +21,7 @@ def optimizer_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) 
         program = project.program(site.file)
         if program is None or not isinstance(site.value, ast.Call):
             continue
-        for move in _later_moves(program, site.statement):
+        for move in _later_moves(project.index(site.file), site.statement):
             code = program.source.segment(program.source.span(move))
             names = {name for name in scope.reads(move) if dotted_root(name) is not None}
             if names <= project.bound_at(site.file, site.statement):
@@ -30,14 +30,12 @@ def optimizer_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) 
                 yield Repair(title, ((site.file, (insert,)),))
 
 
-def _later_moves(program: Program, statement: ast.stmt) -> Iterator[ast.stmt]:
+def _later_moves(index: Index, statement: ast.stmt) -> Iterator[ast.stmt]:
     """Moves of modules, as statements or assignments, further down in the same block."""
-    for one in scope.block_of(program, statement):
-        if one.lineno <= statement.lineno:
-            continue
-        value = one.value if isinstance(one, (ast.Expr, ast.Assign)) else None
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in {"to", "cuda"}:
-            owner = dotted(value.func.value)
-            targets = [dotted(target) for target in one.targets] if isinstance(one, ast.Assign) else [owner]
-            if owner is not None and targets == [owner]:
-                yield one
+    births, block = index.analysis.constraints.births, block_of(index, statement)
+    for call in index.calls:
+        move = call.statement
+        plain = move in block and isinstance(move, ast.Expr | ast.Assign) and move.value is call.syntax
+        if plain and call.line > statement.lineno and births.is_move(call) and births.is_elsewhere(call):
+            assert move is not None
+            yield move

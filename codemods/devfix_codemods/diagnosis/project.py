@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from devfix_codemods import scope
+from devfix_codemods.assumptions.index import Index
 from devfix_codemods.diagnosis.records import Diagnosis, Frame
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.program import Program
 from devfix_codemods.source import Source, SourceError, Span
 
@@ -22,6 +25,7 @@ class Project:
     sources: Mapping[str, Source]
     frames: tuple[Frame, ...] = ()
     _programs: dict[str, Program | None] = field(default_factory=dict)
+    _indices: dict[str, Index] = field(default_factory=dict)
 
     @classmethod
     def of(cls, diagnosis: Diagnosis, sources: Mapping[str, Source]) -> "Project":
@@ -34,6 +38,29 @@ class Project:
         if file not in self._programs:
             self._programs[file] = _parsed(self.sources[file])
         return self._programs[file]
+
+    def index(self, file: str) -> Index:
+        """The values of a file that is the user's."""
+        if file not in self._indices:
+            program = self.program(file)
+            assert program is not None
+            self._indices[file] = program.index
+        return self._indices[file]
+
+    def function(self, file: str, statement: ast.stmt) -> Function:
+        """The function in which a statement stands, or the script."""
+        module = self.index(file).analysis.module
+        return next((one for one in module.functions if statement in one.before), module.top)
+
+    def values(self, file: str, text: str, statement: ast.stmt) -> list[Node]:
+        """What an expression is at a statement: what is computed there under that text, or bound under that name."""
+        index, function, asked = self.index(file), self.function(file, statement), parse(text)
+        here = (one for one in function.nodes if one.statement is statement)
+        wanted = ast.unparse(asked) if asked is not None else ""
+        found = [value for one in here for written, value in _written(one) if ast.unparse(written) == wanted]
+        environment = function.before.get(statement, index.analysis.module.top.finals)
+        value = _bound(asked, environment, function) if asked is not None else None
+        return list(dict.fromkeys(found or ([value] if value is not None else [])))
 
     def mentioning(self, *words: str) -> Iterator[tuple[str, Program]]:
         """The files in which one of `words` stands; only those are parsed."""
@@ -58,6 +85,36 @@ class Project:
             return set()
         running = [one.line for one in self.frames if one.file == file and one.function == "<module>"]
         return scope.bound_at(program, statement, running[0] if running else None) | _BUILT_IN
+
+
+def _written(node: Node) -> Iterator[tuple[ast.expr, Node]]:
+    """The expressions of a value and of its operands, with what they are."""
+    match node.syntax:
+        case ast.Call(func=function, args=args, keywords=keywords) if node.op is Op.CALL:
+            parts: list[ast.expr] = [function, *args, *(one.value for one in keywords)]
+        case ast.Attribute(value=value) | ast.Subscript(value=value) if node.op in {Op.ATTR, Op.ITEM}:
+            parts = [value]
+        case ast.BinOp(left=left, right=right):
+            parts = [left, right]
+        case _:
+            parts = []
+    if isinstance(node.syntax, ast.expr):
+        yield node.syntax, node
+    yield from zip(parts, node.args)
+
+
+def _bound(expression: ast.expr, environment: Environment, function: Function) -> Node | None:
+    match expression:
+        case ast.Name(id=name):
+            outer: Function | None = function
+            found = environment.get(name)
+            while found is None and (outer := outer.parent if outer is not None else None) is not None:
+                found = outer.finals.get(name)
+            return found
+        case ast.Attribute(value=inner, attr=name):
+            base = _bound(inner, environment, function)
+            return environment.get((base, name)) if base is not None else None
+    return None
 
 
 def _parsed(source: Source) -> Program | None:
@@ -85,6 +142,12 @@ def calls_on(program: Program, line: int) -> Iterator[ast.Call]:
     """The calls that reach over `line`, the innermost first: the one that runs at a line is rarely the widest."""
     found = [one for one in program.names.calls if one.lineno <= line <= (one.end_lineno or one.lineno)]
     yield from sorted(found, key=lambda one: ((one.end_lineno or 0) - one.lineno, -one.col_offset))
+
+
+def dotted(node: ast.expr) -> str | None:
+    """`a.b.c` as text, or None for any other expression."""
+    text = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+    return text if text and all(one.isidentifier() for one in text.split(".")) else None
 
 
 def parse(text: str) -> ast.expr | None:

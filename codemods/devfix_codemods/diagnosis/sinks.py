@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import dotted_root, mover_at
 from devfix_codemods.diagnosis.messages import Category
-from devfix_codemods.diagnosis.project import Project, expression_at, expressions_in
+from devfix_codemods.diagnosis.project import Project, dotted, expression_at, expressions_in
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
 from devfix_codemods.diagnosis.trace import Tracer
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
-from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._arguments import with_argument
+from devfix_codemods.repairs.cut import with_keyword
 
 _NUMPY_ROOTS = frozenset({"numpy", "matplotlib", "sklearn", "scipy", "pandas", "cv2", "PIL"})
 
@@ -149,7 +148,7 @@ def _for_load(project: Project, program: Program, diagnosis: Diagnosis) -> Itera
             continue
         mover = mover_at(project, diagnosis.sink.file, program.names.statement(call), None)
         device = mover.device if mover is not None and not mover.edits else '"cpu"'
-        edit = with_argument(call, program.source.span(call), device, "map_location")
+        edit = with_keyword(program.source, call, device, "map_location")
         yield Repair(f"Load to `{device}`", ((diagnosis.sink.file, (edit,)),))
 
 
@@ -176,9 +175,8 @@ def _generator_on(
     mover = mover_at(project, file, statement, wanted)
     if mover is None:
         return
-    span = program.source.span(call)
     given = [*call.args, *(one.value for one in call.keywords if one.arg == "device")]
-    edit: Edit = with_argument(call, span, mover.device, "device")
+    edit: Edit = with_keyword(program.source, call, mover.device, "device")
     if given:
         edit = ReplaceExpression(program.source.span(given[0]), mover.device)
     yield Repair("Make the generator for the device of what it fills", ((file, (*mover.edits, edit)),))

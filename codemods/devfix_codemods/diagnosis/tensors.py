@@ -4,8 +4,11 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.diagnosis.devices import Mover, is_module_class, mover_at
-from devfix_codemods.diagnosis.project import Project, calls_on
+from devfix_codemods.assumptions.index import Index
+from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.diagnosis.devices import Mover, holds_module, mover_at
+from devfix_codemods.diagnosis.project import Project, calls_on, dotted, parse
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair, Stop
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way, is_birth
 from devfix_codemods.edits.operations import (
@@ -14,11 +17,8 @@ from devfix_codemods.edits.operations import (
     ReplaceExpression,
     ReplaceStatement,
 )
-from devfix_codemods.flow import tables
-from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.program import Program
-from devfix_codemods.rules._arguments import with_argument
-from devfix_codemods.rules._moves import copied_suffix, roots
+from devfix_codemods.repairs.cut import with_keyword
 
 
 def tensor_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) -> Iterator[Repair]:
@@ -79,16 +79,13 @@ def _parts_of(loops: list[Site], sites: list[Site]) -> list[Site]:
     return [one for one in sites if _is_batch_part(one) and names & set(scope.reads(one.value)) and one not in loops]
 
 
-def _in_worker(project: Project, file: str, node: ast.AST) -> bool:
+def _in_worker(project: Project, file: str, node: ast.stmt) -> bool:
     """Whether code runs in a loader's worker: a dataset, a collate function. Nothing is moved there."""
     program = project.program(file)
     if program is None:
         return True
-    owner = scope.class_around(program, node)
-    function = scope.function_around(program, node)
-    if owner is not None and program.classes.is_dataset(owner):
-        return True
-    return function is not None and "collate" in function.name
+    function = project.function(file, node)
+    return "collate" in function.name or (function.owner is not None and "__getitem__" in function.owner.methods)
 
 
 # By the kind of stop
@@ -104,7 +101,11 @@ def _of_site(project: Project, diagnosis: Diagnosis, operand: Operand, site: Sit
         yield from _at_expression(
             project, diagnosis, operand, site, f"Move `{_text(program, site.value)}` where it is passed"
         )
-    elif site.target.startswith("self.") and _holds(program, site.statement) and isinstance(site.statement, ast.Assign):
+    elif (
+        site.target.startswith("self.")
+        and isinstance(site.statement, ast.Assign)
+        and holds_module(project, site.file, site.statement)
+    ):
         yield from _as_buffer(program, site)
         yield from _births_inside(project, diagnosis, operand, site)
     else:
@@ -145,7 +146,7 @@ def _in_loop(
     """A line of its own beside the siblings' moves, or where the item gets its name."""
     statement = site.statement
     block = statement.body if isinstance(statement, (ast.For, ast.AsyncFor)) else scope.block_of(program, statement)
-    sibling = _sibling(program, statement, block)
+    sibling = _sibling(project.index(site.file), statement, block)
     first = block[0] if isinstance(statement, (ast.For, ast.AsyncFor)) else statement
     where = "before" if isinstance(statement, (ast.For, ast.AsyncFor)) else "after"
     mover = mover_at(project, site.file, first, operand.wanted, diagnosis.at(operand.wanted))
@@ -153,8 +154,8 @@ def _in_loop(
     edits: tuple[Edit, ...] = mover.edits if mover is not None else ()
     anchor = program.source.span(first)
     if sibling is not None:
-        line, copied = sibling
-        if roots(copied) <= project.bound_at(site.file, line):
+        line, copied, names = sibling
+        if names <= project.bound_at(site.file, line):
             suffix, edits, anchor, where = copied, (), program.source.span(line), "after"
     if suffix is None:
         return
@@ -187,43 +188,38 @@ def _of_whole(operand: Operand, suffix: str) -> str:
 
 def _item_of(expression: str, name: str) -> str | None:
     """`batch["labels"]` or `batch.labels` of the name `batch`, as the source spells it."""
-    try:
-        node = ast.parse(expression.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-    called = False
+    node, called = parse(expression), False
     while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
         inner = node.func if isinstance(node, ast.Call) else node.value
         if isinstance(inner, ast.Name) and inner.id == name:
             if isinstance(node, ast.Subscript):
                 return ast.unparse(node) if isinstance(node.slice, ast.Constant) else None
-            is_field = isinstance(node, ast.Attribute) and not called and not _is_of_tensors(node.attr)
+            is_field = isinstance(node, ast.Attribute) and not called and node.attr not in _OF_TENSORS
             return ast.unparse(node) if is_field else None
         called = isinstance(node, ast.Call)
         node = inner
     return None
 
 
-def _is_of_tensors(attribute: str) -> bool:
-    return attribute in tables.TENSOR_ATTRIBUTES | tables.TENSOR_PLAIN_ATTRIBUTES
+_OF_TENSORS = rows.TENSOR_ATTRIBUTES | rows.PLAIN_ATTRIBUTES
 
 
-def _sibling(program: Program, statement: ast.stmt, block: list[ast.stmt]) -> tuple[ast.stmt, str] | None:
+def _sibling(index: Index, statement: ast.stmt, block: list[ast.stmt]) -> tuple[ast.stmt, str, set[str]] | None:
     """The last line of the block that moves another item of the same batch, and the move as text."""
     items = _items(statement)
     for one in block:
         value = getattr(one, "value", None)
         if isinstance(one, ast.Assign) and isinstance(value, ast.Name) and value.id in items:
             items |= {name for target in one.targets for name in scope.stored(target)}
-    found: tuple[ast.stmt, str] | None = None
+    found: tuple[ast.stmt, str, set[str]] | None = None
     for one in _with_guarded(block):
         if not isinstance(one, ast.Assign) or one.lineno <= statement.lineno:
             continue
         calls = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
         for call in calls:
-            moved = _moved(program, call)
+            moved = _moved(index, call)
             if moved is not None and moved[0] in items:
-                found = (one, moved[1])
+                found = (one, *moved[1:])
     return found
 
 
@@ -241,17 +237,18 @@ def _items(statement: ast.stmt) -> set[str]:
     return {name for target in getattr(statement, "targets", ()) for name in scope.stored(target)}
 
 
-def _moved(program: Program, call: ast.expr) -> tuple[str, str] | None:
-    """The name that a call moves to a device, and the move as text."""
-    if (
-        not isinstance(call, ast.Call)
-        or not isinstance(call.func, ast.Attribute)
-        or call.func.attr not in {"to", "cuda"}
-    ):
+def _moved(index: Index, call: ast.expr) -> tuple[str, str, set[str]] | None:
+    """The name that a call moves to a device, the move as text, and the names that it reads."""
+    node = index.nodes.get(call)
+    births = index.analysis.constraints.births
+    if node is None or not isinstance(call, ast.Call) or not births.is_move(node) or not births.is_elsewhere(node):
         return None
-    root = next((one.id for one in ast.walk(call.func.value) if isinstance(one, ast.Name)), None)
-    suffix = copied_suffix(program, call)
-    return None if root is None or suffix is None else (root, suffix)
+    given = [*call.args[:1], *(one.value for one in call.keywords)]
+    texts = [index.text(one) for one in call.args[:1]]
+    texts += [f"{one.arg}={index.text(one.value)}" for one in call.keywords if one.arg in {"device", "non_blocking"}]
+    root = next((one.id for one in ast.walk(call.func) if isinstance(one, ast.Name)), None)
+    suffix = f".{node.args[0].extra}({', '.join(texts)})"
+    return (root, suffix, {word for one in given for word in scope.reads(one)}) if root is not None else None
 
 
 # Factories
@@ -304,22 +301,13 @@ def _made_there(program: Program, call: ast.Call, mover: Mover) -> Edit | None:
 
 def _with_device(program: Program, call: ast.Call, mover: Mover) -> Edit:
     span = program.source.span(call)
-    name = tables.canonical(program.names.qualified(call.func) or "")
-    takes_none = name in tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS or any(
-        one.arg is None for one in call.keywords
-    )
-    if takes_none or not (name in tables.FACTORIES or name in {"torch.as_tensor", "torch.asarray"}):
+    takes_device = effect(canonical(program.names.qualified(call.func) or "")) in {Effect.FACTORY, Effect.CONVERSION}
+    if not takes_device or any(one.arg is None for one in call.keywords):
         return ReplaceExpression(span, f"__node__{mover.suffix}")
-    return with_argument(call, span, mover.device, "device")
+    return with_keyword(program.source, call, mover.device, "device")
 
 
 # Attributes
-
-
-def _holds(program: Program, statement: ast.stmt) -> bool:
-    """Whether the statement is in a method of a module."""
-    owner = scope.class_around(program, statement)
-    return owner is not None and is_module_class(program, owner)
 
 
 def _as_buffer(program: Program, site: Site) -> Iterator[Repair]:

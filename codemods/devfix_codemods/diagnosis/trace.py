@@ -5,22 +5,30 @@ that called. Nothing is decided here; what stands at each stop picks the repair.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from devfix_codemods import scope
-from devfix_codemods.diagnosis.project import Project, calls_on, parse
-from devfix_codemods.flow import tables
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.assumptions.index import method
+from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.diagnosis.project import Project
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir.nodes import Environment
+from devfix_codemods.placement.kinds import bound
 from devfix_codemods.program import Program
 
-_DEPTH = 16
-_PLACELESS_CALLS = frozenset({"len", "range", "int", "float", "str", "print", "isinstance", "max", "min", "open"})
-
-
-_NO_WAY_BACK = tables.TENSOR_SHAPE_METHODS | {"cpu", "numpy"}
+_PLACELESS_CALLS = frozenset(
+    f"builtins.{one}" for one in ["len", "range", "int", "float", "str", "print", "isinstance", "max", "min", "open"]
+)
+_NO_WAY_BACK = frozenset({Effect.READ, Effect.SYNC, Effect.TO_HOST, Effect.NEEDS_HOST})
 """Methods whose result is no tensor, or is where it is by the program's own choice."""
+_LEGACY = re.compile(r"torch\.\w*Tensor")
+_BIRTHS = frozenset({Effect.FACTORY, Effect.HOST, Effect.CONVERSION})
+_ENDS = frozenset({Op.CONST, Op.FUNCTION, Op.CLASS, Op.COMPARE, Op.REF})
+_EARLY = frozenset({"__init__", "setup", "build"})
 
 
 class Way(Enum):
@@ -63,249 +71,211 @@ class Tracer:
     def __init__(self, project: Project, through_self: bool = False) -> None:
         self._project = project
         self._through_self = through_self
-        self._seen: set[tuple[str, int, str]] = set()
+        self._seen: set[Node] = set()
 
     def sites(self, expression: str, frame: int) -> list[Site]:
         """The stops of an expression of a frame."""
+        frame %= len(self._project.frames)
         where = self._project.frames[frame]
-        node, statement = parse(expression), self._project.statement(where.file, where.line)
-        if node is None or statement is None:
-            return []
-        return list(self._expression(where.file, node, statement, frame % len(self._project.frames), _DEPTH))
+        statement = self._project.statement(where.file, where.line)
+        nodes = self._project.values(where.file, expression, statement) if statement is not None else []
+        return [site for one in nodes for site in self._value(where.file, one, frame)]
 
-    def _expression(self, file: str, node: ast.expr, at: ast.stmt, frame: int | None, depth: int) -> Iterator[Site]:
-        if depth == 0 or not self._is_new(file, node, at):
+    def _value(self, file: str, node: Node, frame: int | None) -> Iterator[Site]:
+        if node in self._seen:
             return
-        match node:
-            case ast.Name(id=name):
-                yield from self._name(file, name, at, frame, depth)
-            case ast.Attribute(value=inner, attr=attribute):
-                own = list(self._attribute(file, node, at, frame, depth))
-                yield from own
-                if self._goes_inside(inner, attribute, bool(own)):
-                    yield from self._expression(file, inner, at, frame, depth - 1)
-            case ast.Subscript(value=inner) | ast.Starred(value=inner) | ast.Await(value=inner):
-                yield from self._expression(file, inner, at, frame, depth - 1)
-            case ast.Call():
-                yield from self._call(file, node, at, frame, depth)
-            case ast.Constant() | ast.Lambda() | ast.Compare():
-                return
-            case _:
-                for child in ast.iter_child_nodes(node):
-                    if isinstance(child, ast.expr):
-                        yield from self._expression(file, child, at, frame, depth - 1)
-
-    def _goes_inside(self, inner: ast.expr, attribute: str, found: bool) -> bool:
-        """Whether an attribute's value comes from the object: not a tensor's shape, nor what `self` only holds."""
-        if self._through_self:
-            return True
-        if attribute in tables.TENSOR_PLAIN_ATTRIBUTES or (isinstance(inner, ast.Name) and inner.id == "self"):
-            return False
-        return not found
-
-    def _is_new(self, file: str, node: ast.expr, at: ast.stmt) -> bool:
-        key = (file, at.lineno, ast.dump(node))
-        if key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
+        self._seen.add(node)
+        yield from self._bindings(file, node, frame)
+        match node.op:
+            case Op.PARAM:
+                yield from self._parameter(file, node, frame)
+            case Op.ATTR:
+                yield from self._attribute(file, node, frame)
+            case Op.CALL:
+                yield from self._call(file, node, frame)
+            case Op.GLOBAL if resolved(node) is not node:
+                yield from self._value(file, resolved(node), None)
+            case _ if node.op not in _ENDS:
+                for one in reversed(node.args) if node.op is Op.PHI else node.args:
+                    yield from self._value(file, one, frame)
 
     # Names
 
-    def _name(self, file: str, name: str, at: ast.stmt, frame: int | None, depth: int) -> Iterator[Site]:
-        program = self._project.program(file)
-        if program is None:
+    def _bindings(self, file: str, node: Node, frame: int | None) -> Iterator[Site]:
+        """The targets that a statement, or a comprehension, binds to a value."""
+        statement = node.statement
+        if statement is None:
             return
-        function = scope.function_around(program, at)
-        binding = _in_comprehension(name, at) or _binding(program, function, name, at)
-        if binding is not None:
-            yield from self._bound(file, name, binding, frame, depth)
-        elif function is not None and name in scope.parameters(function):
-            yield from self._parameter(file, name, function, frame, depth)
-        elif function is not None:
-            binding = _binding(program, None, name, None)
-            if binding is not None:
-                yield from self._bound(file, name, binding, None, depth)
+        comprehension = self._comprehension(file, node)
+        if comprehension is not None:
+            text = ast.unparse(node.syntax) if isinstance(node.syntax, ast.expr) else ""
+            yield Site(file, statement, text, comprehension.iter, Way.COMPREHENDED, frame)
+            return
+        first = statement.body[0] if isinstance(statement, ast.For | ast.AsyncFor | ast.With) else None
+        function = node.function
+        environment = function.after.get(statement, {}) if first is None else function.before.get(first, {})
+        for target, value, way in _targets(statement):
+            for one in ast.walk(target):
+                match one:
+                    case ast.Name(id=word) if environment.get(word) is node:
+                        yield Site(file, statement, word, *_part(target, value, word, way), frame)
+                    case ast.Attribute(attr=word) if one is target and _holds(environment, word, node):
+                        yield Site(file, statement, ast.unparse(one), value, way, frame)
 
-    def _bound(
-        self, file: str, name: str, binding: tuple[ast.stmt, ast.expr, Way], frame: int | None, depth: int
-    ) -> Iterator[Site]:
-        statement, value, way = binding
-        yield Site(file, statement, name, value, way, frame)
-        yield from self._expression(file, value, statement, frame, depth - 1)
+    def _comprehension(self, file: str, node: Node) -> ast.comprehension | None:
+        """The part of a comprehension whose target a value is."""
+        index = self._project.index(file)
+        outer = index.parents.get(node.syntax) if node.syntax is not None else None
+        while isinstance(outer, ast.Tuple):
+            outer = index.parents.get(outer)
+        return outer if isinstance(outer, ast.comprehension) and node.op in {Op.ITER, Op.ITEM} else None
 
-    def _parameter(
-        self, file: str, name: str, function: scope.Function, frame: int | None, depth: int
-    ) -> Iterator[Site]:
-        """From a parameter to the argument, in the next frame outside."""
-        if frame is None or frame == 0:
+    # Parameters
+
+    def _parameter(self, file: str, node: Node, frame: int | None) -> Iterator[Site]:
+        """From a parameter to the argument, in the next frame outside; to all in the file where no frame is known."""
+        if frame is None:
+            calls = [(file, one) for one in self._project.index(file).callers(node.function)]
+        else:
+            calls = list(self._outside(node.function, frame))
+        for other, call in calls:
+            argument = self._argument(call, node)
+            if argument is not None and call.statement is not None:
+                given, written = argument
+                outer = frame - 1 if frame is not None else None
+                if written is not None:
+                    yield Site(other, call.statement, str(node.extra), written, Way.ARGUMENT, outer)
+                yield from self._value(other, given, outer)
+                return
+
+    def _outside(self, function: Function, frame: int) -> Iterator[tuple[str, Node]]:
+        """The calls at the line of the frame outside that may run a function, the innermost first."""
+        outside = self._project.frames[frame - 1] if frame else None
+        if outside is None or self._project.program(outside.file) is None:
             return
-        outside = self._project.frames[frame - 1]
-        program = self._project.program(outside.file)
-        statement = self._project.statement(outside.file, outside.line)
-        if program is None or statement is None:
-            return
-        found = _argument(program, outside.line, function, name)
-        if found is not None:
-            yield Site(outside.file, statement, name, found, Way.ARGUMENT, frame - 1)
-            yield from self._expression(outside.file, found, statement, frame - 1, depth - 1)
+        found = []
+        for call in self._project.index(outside.file).calls:
+            last = getattr(call.syntax, "end_lineno", 0)
+            if call.line <= outside.line <= last:
+                found.append((last - call.line, -getattr(call.syntax, "col_offset", 0), call.index, call))
+        for *_, call in sorted(found):
+            qualified = name(call.args[0])
+            through_call = function.name in {"forward", "__call__"} and qualified is None
+            last = str(call.args[0].extra) if qualified is None else qualified.rpartition(".")[2]
+            named = call.args[0].extra.name if isinstance(call.args[0].extra, Function) else last
+            if through_call or function.name in {named, "__init__"}:
+                yield outside.file, call
+
+    def _argument(self, call: Node, parameter: Node) -> tuple[Node, ast.expr | None] | None:
+        """What a call gives a parameter, and how that is written; for `self`, what the method is called on."""
+        function, callee = parameter.function, call.args[0]
+        if parameter is function.self_node:
+            if not self._through_self:
+                return None
+            by_name = method(call) == function.name
+            written = call.syntax.func if isinstance(call.syntax, ast.Call) else None
+            if by_name and isinstance(written, ast.Attribute):
+                return callee.args[0], written.value
+            return callee, written
+        given = next((one for one, each in bound(call, function) if each is parameter), None)
+        words = call.extra if isinstance(call.extra, tuple) else ()
+        if given is None and "**" in words:
+            given = call.args[1 + words.index("**")]
+        if given is None or not isinstance(call.syntax, ast.Call):
+            return None
+        syntax = [*call.syntax.args, *(one.value for one in call.syntax.keywords)]
+        return given, syntax[call.args[1:].index(given)]
 
     # Attributes
 
-    def _attribute(self, file: str, node: ast.Attribute, at: ast.stmt, frame: int | None, depth: int) -> Iterator[Site]:
-        """`self.x`: what the class assigns to it, in the constructor first."""
-        program = self._project.program(file)
-        if program is None or not isinstance(node.value, ast.Name):
-            return
-        owner = scope.class_around(program, at) if node.value.id == "self" else program.tree
-        if owner is None:
-            return
-        text = dotted(node)
-        found = [
-            one
-            for one in ast.walk(owner)
-            if isinstance(one, ast.Assign) and any(dotted(target) == text for target in one.targets) and one is not at
+    def _attribute(self, file: str, node: Node, frame: int | None) -> Iterator[Site]:
+        """`self.x`: what the class assigns to it, in the constructor first; else what the object is, or was."""
+        base = node.args[0]
+        analysis = self._project.index(file).analysis
+        owner = analysis.constraints.births.class_of(base)
+        stores = [
+            (one, function)
+            for function in analysis.module.functions
+            for one in function.stores
+            if one.is_attribute and one.key == node.extra
+            if (analysis.constraints.births.class_of(one.base) is owner if owner is not None else one.base is base)
         ]
-        for one in sorted(found, key=lambda each: (not _in_constructor(program, each), each.lineno)):
-            yield Site(file, one, text or "", one.value, Way.ASSIGNED, None)
-            yield from self._expression(file, one.value, one, frame, depth - 1)
+        found = False
+        for store, _ in sorted(stores, key=lambda one: (one[1].name not in _EARLY, one[0].value.index)):
+            if isinstance(store.statement, ast.Assign):
+                found = True
+                itself = ast.unparse(node.syntax) if isinstance(node.syntax, ast.expr) else str(node.extra)
+                yield Site(file, store.statement, itself, store.statement.value, Way.ASSIGNED, None)
+                yield from self._value(file, store.value, None)
+        inside = node.extra not in rows.PLAIN_ATTRIBUTES and base is not base.function.self_node and not found
+        if self._through_self or inside:
+            yield from self._value(file, base, frame)
 
     # Calls
 
-    def _call(self, file: str, node: ast.Call, at: ast.stmt, frame: int | None, depth: int) -> Iterator[Site]:
+    def _call(self, file: str, node: Node, frame: int | None) -> Iterator[Site]:
         """A method of a value is computed from it; a function of the user's from what it returns; torch's factories
         and constructors from nothing."""
-        program = self._project.program(file)
-        if program is None or is_birth(program, node):
+        callee, qualified = node.args[0], name(node.args[0])
+        is_made = qualified is not None and _makes(canonical(qualified))
+        if is_made or qualified in _PLACELESS_CALLS or method_effect(method(node) or "") in _NO_WAY_BACK:
             return
-        name = dotted(node.func) or ""
-        if name in _PLACELESS_CALLS:
-            return
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _NO_WAY_BACK:
-            return
-        for one in self._returned(name.rpartition(".")[2]):
-            yield one
-            yield from self._expression(one.file, one.value, one.statement, None, depth - 1)
-        receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
-        is_self = isinstance(receiver, ast.Name) and receiver.id == "self" and not self._through_self
-        if receiver is not None and not is_self and program.names.qualified(node.func) is None:
-            yield from self._expression(file, receiver, at, frame, depth - 1)
-        for argument in (*node.args, *(one.value for one in node.keywords)):
-            yield from self._expression(file, argument, at, frame, depth - 1)
+        function = callee.extra.name if isinstance(callee.extra, Function) else callee.extra
+        yield from self._returned(str(qualified or function).rpartition(".")[2])
+        receiver = callee.args[0] if method(node) is not None else None
+        if receiver is not None and (receiver is not receiver.function.self_node or self._through_self):
+            yield from self._value(file, receiver, frame)
+        for one in node.args[1:]:
+            yield from self._value(file, one, frame)
 
-    def _returned(self, name: str) -> Iterator[Site]:
+    def _returned(self, word: str) -> Iterator[Site]:
         """What the user's functions of that name return."""
-        if not name or name == "forward":
-            return
-        for file, program in self._project.mentioning(f"def {name}"):
-            for function in ast.walk(program.tree):
-                if not isinstance(function, scope.Function) or function.name != name:
-                    continue
-                for one in ast.walk(function):
-                    if isinstance(one, ast.Return) and one.value is not None:
-                        yield Site(file, one, name, one.value, Way.ASSIGNED, None)
+        for file, _ in self._project.mentioning(f"def {word}") if word and word != "forward" else ():
+            functions = self._project.index(file).analysis.module.functions
+            for function in (one for one in functions if one.name == word):
+                returns = [one for one in function.before if isinstance(one, ast.Return) and one.value is not None]
+                for one in returns:
+                    assert one.value is not None
+                    yield Site(file, one, word, one.value, Way.ASSIGNED, None)
+                    for value in self._project.values(file, ast.unparse(one.value), one):
+                        yield from self._value(file, value, None)
 
 
 def is_birth(program: Program, node: ast.Call) -> bool:
     """Whether a call makes a tensor from host data or from nothing."""
-    name = program.names.qualified(node.func)
-    if name is None:
-        return False
-    name = tables.canonical(name)
-    return name in tables.FACTORIES | tables.HOST_FACTORIES | tables.LEGACY_CONSTRUCTORS | {
-        "torch.as_tensor",
-        "torch.asarray",
-    }
+    return _makes(canonical(program.names.qualified(node.func) or ""))
 
 
-def _in_comprehension(name: str, at: ast.stmt) -> tuple[ast.stmt, ast.expr, Way] | None:
-    """What a comprehension in the statement goes over, where it binds the name."""
-    for node in ast.walk(at):
-        if isinstance(node, ast.comprehension) and name in scope.stored(node.target):
-            return at, node.iter, Way.COMPREHENDED
-    return None
+def _makes(qualified: str) -> bool:
+    return effect(qualified) in _BIRTHS or _LEGACY.fullmatch(qualified) is not None
 
 
-def _binding(
-    program: Program, function: scope.Function | None, name: str, at: ast.stmt | None
-) -> tuple[ast.stmt, ast.expr, Way] | None:
-    """What binds `name` for a statement of `function` (or of the module): the nearest above, or a loop around."""
-    line = at.lineno if at is not None else None
-    best: tuple[ast.stmt, ast.expr, Way] | None = None
-    for node in ast.walk(function or program.tree):
-        if not isinstance(node, ast.stmt) or scope.function_around(program, node) is not function:
-            continue
-        found = _binds(node, name)
-        if found is None or (line is not None and not _before(node, at, line)):
-            continue
-        if best is None or node.lineno > best[0].lineno:
-            best = (node, *found)
-    return best
-
-
-def _before(node: ast.stmt, at: ast.stmt | None, line: int) -> bool:
-    """Above the statement; a loop binds its target for itself as well."""
-    return node.lineno < line or (node is at and isinstance(node, (ast.For, ast.AsyncFor)))
-
-
-def _binds(node: ast.stmt, name: str) -> tuple[ast.expr, Way] | None:
-    match node:
+def _targets(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr, Way]]:
+    """What a statement binds, and to what."""
+    match statement:
         case ast.For(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
-            return (value, Way.LOOP) if name in scope.stored(target) else None
+            yield target, value, Way.LOOP
         case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                if isinstance(target, ast.Name) and target.id == name:
-                    return value, Way.ASSIGNED
-                if isinstance(target, (ast.Tuple, ast.List)) and name in scope.stored(target):
-                    return _part(target, value, name)
-        case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value) if bound == name:
-            return value, Way.ASSIGNED
+            yield from ((one, value, Way.ASSIGNED) for one in targets)
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield target, value, Way.ASSIGNED
         case ast.With(items=items) | ast.AsyncWith(items=items):
-            for item in items:
-                if item.optional_vars is not None and name in scope.stored(item.optional_vars):
-                    return item.context_expr, Way.ASSIGNED
-    return None
+            yield from (
+                (one.optional_vars, one.context_expr, Way.ASSIGNED) for one in items if one.optional_vars is not None
+            )
 
 
-def _part(target: ast.Tuple | ast.List, value: ast.expr, name: str) -> tuple[ast.expr, Way]:
+def _holds(environment: Environment, word: str, node: Node) -> bool:
+    """Whether an attribute of that name is bound to a value."""
+    return any(value is node and not isinstance(one, str) and one[1] == word for one, value in environment.items())
+
+
+def _part(target: ast.expr, value: ast.expr, word: str, way: Way) -> tuple[ast.expr, Way]:
     """`a, b = x, y`: the part that belongs to the name."""
-    if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+    if way is not Way.ASSIGNED or not isinstance(target, ast.Tuple | ast.List):
+        return value, way
+    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
         for one, part in zip(target.elts, value.elts):
-            if isinstance(one, ast.Name) and one.id == name and not isinstance(part, ast.Starred):
+            if isinstance(one, ast.Name) and one.id == word and not isinstance(part, ast.Starred):
                 return part, Way.UNPACKED
     return value, Way.UNPACKED
-
-
-def _argument(program: Program, line: int, function: scope.Function, name: str) -> ast.expr | None:
-    """What a call at `line` passes to the parameter `name` of `function`; for `self`, whose method is called."""
-    names = scope.parameters(function)
-    method = bool(names) and names[0] in {"self", "cls"}
-    through_call = function.name in {"forward", "__call__"}
-    for call in calls_on(program, line):
-        callee = dotted(call.func) or ""
-        if not through_call and callee.rpartition(".")[2] != function.name and function.name != "__init__":
-            continue
-        if program.names.qualified(call.func) is not None and through_call:
-            continue
-        found = _passed(call, names, name, function.name if method else None)
-        if found is not None:
-            return found
-    return None
-
-
-def _passed(call: ast.Call, names: list[str], name: str, method: str | None) -> ast.expr | None:
-    if method is not None and name == names[0]:
-        by_name = isinstance(call.func, ast.Attribute) and call.func.attr == method
-        return call.func.value if by_name and isinstance(call.func, ast.Attribute) else call.func
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    index = names.index(name) - int(method is not None)
-    if index < len(call.args) and not any(isinstance(one, ast.Starred) for one in call.args[: index + 1]):
-        return call.args[index]
-    return next((one.value for one in call.keywords if one.arg is None), None)
-
-
-def _in_constructor(program: Program, node: ast.AST) -> bool:
-    function = scope.function_around(program, node)
-    return function is not None and function.name in {"__init__", "setup", "build"}

@@ -13,6 +13,14 @@ def keyword(call: Node, word: str) -> Node | None:
     return call.args[1 + call.extra.index(word)]
 
 
+def argument(call: Node, position: int, word: str) -> Node | None:
+    """What a call gives a parameter, by position or by keyword; None where that is left open, or a star hides it."""
+    words = call.extra if isinstance(call.extra, tuple) else ()
+    if "*" not in words and "**" not in words and words[position : position + 1] == (None,):
+        return call.args[1 + position]
+    return keyword(call, word)
+
+
 def has_device(call: Node) -> bool:
     """Whether a call says on which device its result is."""
     words = call.extra if isinstance(call.extra, tuple) else ()

@@ -38,24 +38,25 @@ def stray(analysis: Analysis) -> Iterator[Average]:
 def copies_beside(analysis: Analysis, average: Average) -> Iterator[Average]:
     """`shadow.copy_(live)` of the same two."""
     for node in average.update.function.nodes:
-        if _method(node) == "copy_" and node.args[0].args[0] is average.shadow and average.live in node.args:
+        if method_of(node) == "copy_" and node.args[0].args[0] is average.shadow and average.live in node.args:
             yield Average(node, average.shadow, average.live)
 
 
 def _average(node: Node) -> Average | None:
-    method = _method(node)
+    method = method_of(node)
     if method not in {"lerp_", "add_"} or len(node.args) < 2:
         return None
     shadow = node.args[0].args[0]
     if method == "add_":
-        if _method(shadow) == "mul_":
+        if method_of(shadow) == "mul_":
             shadow = shadow.args[0].args[0]
-        elif not any(_method(one) == "mul_" and one.args[0].args[0] is shadow for one in node.function.nodes):
+        elif not any(method_of(one) == "mul_" and one.args[0].args[0] is shadow for one in node.function.nodes):
             return None
     return Average(node, shadow, node.args[1])
 
 
-def _method(node: Node) -> str | None:
+def method_of(node: Node) -> str | None:
+    """The name of the method that a call runs."""
     callee = node.args[0] if node.op is Op.CALL else None
     return str(callee.extra) if callee is not None and callee.op is Op.ATTR else None
 
@@ -96,7 +97,7 @@ class _Homes:
             seen.add(one)
             inner = self._inner(one) if not of_module else ()
             if inner:
-                states = _method(one) in rows.STATES
+                states = method_of(one) in rows.STATES
                 on_host = on_host or self._is_copy_on_host(one)
                 pending += ((each, states, on_host) for each in inner)
             elif not of_module:
@@ -110,7 +111,7 @@ class _Homes:
     def _inner(self, weight: Node) -> tuple[Node, ...]:
         """What weights are taken from, or computed of one by one."""
         if weight.op is Op.CALL:
-            if _method(weight) in _GIVING or self._is_copy_on_host(weight):
+            if method_of(weight) in _GIVING or self._is_copy_on_host(weight):
                 return weight.args[0].args[:1]
             return weight.args[1:2] if name(weight.args[0]) in _COPYING else ()
         if weight.op is Op.ATTR and weight.extra != "data":
@@ -163,7 +164,7 @@ class _Homes:
                 pending += one.args
             elif one.op is Op.AFTER:
                 pending.append(one.args[0])
-            elif births.is_move(one) or _method(one) in {"eval", "train", "requires_grad_"}:
+            elif births.is_move(one) or method_of(one) in {"eval", "train", "requires_grad_"}:
                 pending.append(one.args[0].args[0])
         return found
 

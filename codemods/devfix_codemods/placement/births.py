@@ -106,6 +106,7 @@ class Births:
         self._elements = Elements(self, self._datasets, self.loaders, self._batches)
 
         self.roots = self._roots.of
+        self.way = self._roots.way
         self.mapped = self._roots.mapped
         self.class_of = kinds.class_of
         self.imports = self.defaults.imports

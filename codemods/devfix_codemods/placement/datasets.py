@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from devfix_codemods.catalogue import Effect, Kind, kind, method_effect
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import key, name
+from devfix_codemods.placement.arguments import argument
 from devfix_codemods.placement.calls import local_calls, method
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.origins import Origins
@@ -52,7 +53,7 @@ class Datasets:
         )
 
     def _stays_in(self, loader: Node, part: object) -> bool:
-        data = _argument(loader, 0, "dataset")
+        data = argument(loader, 0, "dataset") if kind(name(loader.args[0]) or "") is Kind.LOADER else None
         if data is None:
             return False
         if key(data) in self._devices:
@@ -133,10 +134,10 @@ class Datasets:
             return row is Effect.CUDA
         kinds = self._kinds_of(call)
         named = call.extra if isinstance(call.extra, tuple) else ()
-        for argument, keyword in zip(call.args[1:], named):
+        for given, keyword in zip(call.args[1:], named):
             asked = keyword == "device" or row is Effect.MOVE
-            if asked or (argument.op is not Op.CONST and kinds.of(argument) in {None, Kind.DEVICE}):
-                place = place_of(argument, kinds)
+            if asked or (given.op is not Op.CONST and kinds.of(given) in {None, Kind.DEVICE}):
+                place = place_of(given, kinds)
                 if place is not None:
                     return place.where is not Where.HOST
         return None
@@ -160,17 +161,6 @@ def _moves_item(call: Node) -> bool:
         and call.args[0].extra == "to"
         and call.args[0].args[0].op in {Op.ITEM, Op.ITER}
     )
-
-
-def _argument(call: Node, position: int, keyword: str) -> Node | None:
-    """What a call of a loader gets."""
-    if call.op is not Op.CALL or kind(name(call.args[0]) or "") is not Kind.LOADER:
-        return None
-    named = call.extra if isinstance(call.extra, tuple) else ()
-    if keyword in named:
-        return call.args[1 + named.index(keyword)]
-    plain = [one for one, word in zip(call.args[1:], named) if word is None]
-    return plain[position] if position < len(plain) else None
 
 
 def _is_text(node: Node) -> bool:

@@ -24,6 +24,13 @@ class Roots:
 
     def of(self, node: Node) -> Set[Node]:
         """The values that a chain of conversions, and of choices, starts from, in one order: `x` in `Variable(x)`."""
+        return self._followed(node)[0].keys()
+
+    def way(self, node: Node) -> Set[Node]:
+        """All that such a chain leads over, from `node` to its roots."""
+        return self._followed(node)[1]
+
+    def _followed(self, node: Node) -> tuple[dict[Node, None], set[Node]]:
         found: dict[Node, None] = {}
         pending, seen = [node], set[Node]()
         while pending and len(seen) < MOST_STEPS:
@@ -41,7 +48,7 @@ class Roots:
                 pending += display.args
             else:
                 found[one] = None
-        return found.keys()
+        return found, seen
 
     def same_module(self, call: Node) -> Node | None:
         """What gets one module and gives one probably gives the same: `net = load_weights(net, path)`."""

@@ -18,14 +18,14 @@ def registered(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
     holder = analysis.constraints.births.unregistered.get(conflict.birth.node)
     if holder is None or any(_is_on_purpose(source, store) for store, _ in holder.made):
         return
-    name, imports = _spelled(analysis, holder.container)
+    name, imports = spelled(analysis, holder.container)
     edits: list[Edit] = [*imports]
     for store, made in holder.made:
         edits += _wrapped(source, store, made, name)
     for one in holder.inner:
         inner = "ModuleDict" if isinstance(one.syntax, ast.Dict | ast.DictComp) else "ModuleList"
         if isinstance(one.syntax, ast.expr):
-            edits.append(ReplaceExpression(source.span(one.syntax), f"{_spelled(analysis, inner)[0]}(__node__)"))
+            edits.append(ReplaceExpression(source.span(one.syntax), f"{spelled(analysis, inner)[0]}(__node__)"))
     kept = f"self.{holder.attribute}"
     title = f"Keep `{kept}` in `nn.{holder.container}`: parameters() and state_dict() gain what it holds"
     effect = f"the parameters in `{kept}` are trained and saved with their module from now on"
@@ -60,7 +60,7 @@ def _is_empty(made: Node) -> bool:
     return not (made.args[1:] if made.op is Op.CALL else made.args)
 
 
-def _spelled(analysis: Analysis, container: str) -> tuple[str, tuple[Edit, ...]]:
+def spelled(analysis: Analysis, container: str) -> tuple[str, tuple[Edit, ...]]:
     """The container's name as the file writes such names, and the import that it needs."""
     bound = {"torch.nn": f".{container}", "torch": f".nn.{container}", f"torch.nn.{container}": ""}
     top = analysis.module.top.finals

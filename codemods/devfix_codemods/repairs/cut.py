@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from devfix_codemods.edits.operations import Edit, InsertStatement
+from devfix_codemods.edits.operations import Argument, Edit, InsertStatement, RewriteCall
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.search import Conflict
@@ -96,3 +96,14 @@ def called(analysis: Analysis, node: Node, point: Point) -> str | None:
             if key[0].function.self_node is key[0] and not key[1].startswith("["):
                 return f"{key[0].extra}.{key[1]}"
     return None
+
+
+def with_keyword(source: Source, call: ast.Call, code: str, word: str) -> RewriteCall:
+    """A call that is given one more keyword argument."""
+    kept = [
+        Argument(index, one.arg)
+        for index, one in enumerate([*(ast.keyword(None, each) for each in call.args), *call.keywords])
+    ]
+    stars = [one for one in kept if call.keywords and one.value >= len(call.args) and one.keyword is None]  # type: ignore[operator]
+    plain = [one for one in kept if one not in stars]
+    return RewriteCall(source.span(call), arguments=(*plain, Argument(code, word), *stars))

@@ -6,10 +6,8 @@ from itertools import takewhile
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import (
-    Argument,
     InsertStatement,
     ReplaceExpression,
-    RewriteCall,
 )
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
@@ -25,7 +23,16 @@ from devfix_codemods.repairs.again import moved_again
 from devfix_codemods.repairs.attributes import Kept, as_buffer, kept
 from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.containers import registered
-from devfix_codemods.repairs.cut import Cut, behind_making, called, name_at, operand_syntax, operands, row_of
+from devfix_codemods.repairs.cut import (
+    Cut,
+    behind_making,
+    called,
+    name_at,
+    operand_syntax,
+    operands,
+    row_of,
+    with_keyword,
+)
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.elements import at_part, before_use, for_use, rebuilt, where_read
 from devfix_codemods.repairs.halves import leaves_half, meets_encoding
@@ -148,7 +155,7 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     point = before(node)
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.device is not None:
-            edit = with_device(source, call, suffix.device)
+            edit = with_keyword(source, call, suffix.device, "device")
             yield Cut((edit, *suffix.edits), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from behind_making(source, conflict, suffix)
@@ -158,17 +165,6 @@ def _factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     yield from _beside_sibling(analysis, source, conflict)
     yield from _at_meeting(analysis, source, conflict, itself=True)
     yield from added_anew(source, conflict)
-
-
-def with_device(source: Source, call: ast.Call, device: str) -> RewriteCall:
-    """A call that is told a device as well."""
-    kept = [
-        Argument(index, one.arg)
-        for index, one in enumerate([*(ast.keyword(None, each) for each in call.args), *call.keywords])
-    ]
-    stars = [one for one in kept if call.keywords and one.value >= len(call.args) and one.keyword is None]  # type: ignore[operator]
-    plain = [one for one in kept if one not in stars]
-    return RewriteCall(source.span(call), arguments=(*plain, Argument(device, "device"), *stars))
 
 
 def _attribute(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

@@ -5,16 +5,10 @@ Only what is written counts: annotations, assignments, literals. Where any bindi
 
 import ast
 import re
-from collections.abc import Iterator
 from enum import Enum
 
 from devfix_codemods.flow.bindings import Binding, Scope
-from devfix_codemods.flow.tree import declared
 from devfix_codemods.program import Program
-from devfix_codemods.rules._mixed_parameters import may_have_no_device
-from devfix_codemods.rules._optional import may_be_none
-
-_TENSOR_USES = frozenset({"shape", "size", "dtype", "view", "reshape", "permute", "transpose", "flatten", "unsqueeze"})
 
 
 class Kind(Enum):
@@ -43,36 +37,6 @@ class Devices:
             return self._kind(node)
         finally:
             self._open.discard(id(node))
-
-    def bound_type(self, at: ast.expr) -> str | None:
-        """The type of a device that is bound on every path to `at`, as an expression."""
-        for key in dict.fromkeys([*self._annotated(at), "device", "self.device"]):
-            kind = self.named(key, at)
-            if kind in (Kind.DEVICE, Kind.TYPE) and self.is_bound(key, at):
-                return f"{key}.type" if kind is Kind.DEVICE else key
-        return None
-
-    def is_bound(self, key: str, at: ast.AST) -> bool:
-        """Whether the dotted `key` has a value on every path to `at`, a property included."""
-        if self.bindings.is_bound(key, at):
-            return True
-        owner, scope = self.bindings.class_of(at), self.bindings.scope(at)
-        late = isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) and scope.name != "__init__"
-        return owner is not None and late and self._property(owner, key) is not None
-
-    def bound_tensor(self, at: ast.expr) -> str | None:
-        """A parameter of the function around `at` that is a tensor, by annotation or use, and never reassigned."""
-        function = self.bindings.scope(at)
-        if not isinstance(function, ast.FunctionDef):
-            return None
-        is_forward = function.name == "forward" and self._is_module_method(function)
-        for one in function.args.args:
-            stored = [other for other in self.bindings.of(function, one.arg) if other.node is not one]
-            if one.arg == "self" or stored or not self._is_tensor(one, function, is_forward):
-                continue
-            if not may_be_none(self._program, one.arg, at) and not may_have_no_device(self._program, one.arg, at):
-                return one.arg
-        return None
 
     def _kind(self, node: ast.expr) -> Kind | None:
         match node:
@@ -194,55 +158,12 @@ class Devices:
                 return len(found) == 1 and self._is_type(found[0].annotation, "torch.Tensor")
         return False
 
-    def _is_tensor(self, parameter: ast.arg, function: ast.FunctionDef, is_forward: bool) -> bool:
-        """By annotation; without one, by what only tensors go through: `torch.nn.functional`, shapes in a `forward`."""
-        if parameter.annotation is not None:
-            return self._is_type(parameter.annotation, "torch.Tensor")
-        return any(
-            self._takes_tensor(node, parameter.arg) or (is_forward and _is_tensor_use(node, parameter.arg))
-            for node in ast.walk(function)
-        )
-
-    def _takes_tensor(self, node: ast.AST, name: str) -> bool:
-        if not isinstance(node, ast.Call) or not any(_start(one) == name for one in node.args):
-            return False
-        return (self._names.qualified(node.func) or "").startswith("torch.nn.functional.")
-
-    def _is_module_method(self, function: ast.FunctionDef) -> bool:
-        owner = self._names.parent(function)
-        return isinstance(owner, ast.ClassDef) and any(ast.unparse(base).endswith("Module") for base in owner.bases)
-
     def _property(self, owner: ast.ClassDef, key: str) -> ast.FunctionDef | None:
         """The property that `self.device` reads, if it says that it returns a `torch.device`."""
         for one in owner.body:
             if isinstance(one, ast.FunctionDef) and f"self.{one.name}" == key and one.decorator_list:
                 return one if self._is_type(one.returns, "torch.device") else None
         return None
-
-    def _annotated(self, at: ast.expr) -> Iterator[str]:
-        function = self.bindings.scope(at)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for one in declared(function):
-                if self._is_type(one.annotation, "torch.device"):
-                    yield one.arg
-
-
-def _start(node: ast.expr) -> str | None:
-    """`x` of `x`, `x[:, 1:]`, `x.flatten()`, `x[0].float()`."""
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            node = node.func.value
-        elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
-            node = node.value
-        else:
-            return None
-    return node.id
-
-
-def _is_tensor_use(node: ast.AST, name: str) -> bool:
-    if not isinstance(node, ast.Attribute) or node.attr not in _TENSOR_USES:
-        return False
-    return isinstance(node.value, ast.Name) and node.value.id == name
 
 
 def _may_be_text(annotation: ast.expr | None) -> bool:

@@ -38,30 +38,60 @@ Any.
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.assumptions.index import Index
+from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.placement.accelerated import Stray, stray_models
 from devfix_codemods.placement.averages import Average, copies_beside, stray
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
-from devfix_codemods.rules._ema_models import StrayAverage, stray_averages
 
 
 def check(program: Program) -> Iterator[Finding]:
     if b"EMAModel" in program.source.data:
-        yield from (_of_average(program, one) for one in stray_averages(program))
+        index = program.index
+        yield from filter(None, (_of_average(index, one) for one in stray_models(program.placement)))
     if b"lerp_" in program.source.data or b"mul_" in program.source.data:
         yield from filter(None, (_finding(program, one) for one in stray(program.placement)))
 
 
-def _of_average(program: Program, stray: StrayAverage) -> Finding:
+def _of_average(index: Index, one: Stray) -> Finding | None:
+    match one.made.statement, one.accelerator.statement, one.at.statement:
+        case ast.Assign(targets=[ast.Name(id=name)]), ast.Assign(targets=[chosen, *_]), ast.stmt() as anchor:
+            device, code = f"{index.text(chosen)}.device", f"{name}.to({index.text(chosen)}.device)"
+        case _:
+            return None
+    if not one.loaded:
+        if not isinstance(anchor, ast.Assign) or (guarded := _guarded(index, one, code)) is None:
+            return None
+        code = guarded
+    reason = "accelerate moves the model, and nothing moves the average"
+    reason = "what is loaded replaces its weights by those on the host" if one.loaded else reason
+    edit = InsertStatement(index.source.span(anchor), "after", code)
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"`{stray.name}` is on the host when the model is on `{stray.device}`: {stray.reason}",
-        span=program.source.span(stray.node),
-        fix=Fix(stray.safety, f"Move `{stray.name}` to `{stray.device}`", (stray.edit,)),
+        message=f"`{name}` is on the host when the model is on `{device}`: {reason}",
+        span=index.span(one.at),
+        fix=Fix(Safety.SAFE if one.placed == {"to"} else Safety.UNSAFE, f"Move `{name}` to `{device}`", (edit,)),
     )
+
+
+def _guarded(index: Index, one: Stray, code: str) -> str | None:
+    """A statement under the test under which an average is made, beside what prepares the model."""
+    assert one.made.statement is not None
+    assert one.at.statement is not None
+    around, beside = index.parents[one.made.statement], index.parents[one.at.statement]
+    if around is beside:
+        return code
+    plain = isinstance(around, ast.If) and one.made.statement in around.body and index.parents[around] is beside
+    return f"if {index.text(around.test)}:\n    {code}" if plain and _is_dotted(around.test) else None  # type: ignore[attr-defined]
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def _finding(program: Program, average: Average) -> Finding | None:
@@ -114,8 +144,8 @@ def _fix(program: Program, average: Average, shadow: str, live: str) -> Fix:
 def _is_plain(node: ast.expr) -> bool:
     """An expression that may be read twice: a dotted name, or an item of one under a name or a constant."""
     if isinstance(node, ast.Subscript):
-        return dotted(node.value) is not None and isinstance(node.slice, (ast.Name, ast.Constant))
-    return dotted(node) is not None
+        return _is_dotted(node.value) and isinstance(node.slice, (ast.Name, ast.Constant))
+    return _is_dotted(node)
 
 
 RULE = Rule("DVF207", "ema-off-device", ((b".lerp_(",), (b".mul_(", b".add_("), (b"EMAModel", b"accelerator")), check)

@@ -43,21 +43,21 @@ Any.
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods.assumptions.index import Index
 from devfix_codemods.edits.operations import Edit, InsertStatement, RemoveStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.ir import Node
+from devfix_codemods.ordering.optimizers import Early, Optimizers, TakenAway
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
-from devfix_codemods.rules._optimizers import Early, TakenAway, early_optimizers, stored_copies, taken_away
 
 
 def check(program: Program) -> Iterator[Finding]:
-    for early in early_optimizers(program):
-        yield _early(program, early)
-    for saved in taken_away(program):
-        yield _saved(program, saved)
-    for copy in stored_copies(program):
-        yield _stored(program, copy)
+    index = program.index
+    optimizers = Optimizers(index)
+    yield from (_early(program, one) for one in optimizers.early())
+    yield from (_saved(index, one) for one in optimizers.taken_away())
+    yield from (_stored(index, one) for one in optimizers.stored_copies())
 
 
 # State before the move
@@ -96,27 +96,32 @@ def _edits(program: Program, early: Early) -> tuple[Edit, ...]:
 # A model that is taken away
 
 
-def _saved(program: Program, saved: TakenAway) -> Finding:
+def _saved(index: Index, saved: TakenAway) -> Finding:
     code = f"{{name: value.cpu() for name, value in {saved.model}.state_dict().items()}}"
-    edit = ReplaceExpression(program.source.span(saved.call), code)
+    span, moved = index.span(saved.call), index.span(saved.moved)
     return Finding(
         code=RULE.code,
         name=RULE.name,
         message=f"`{saved.model}.cpu()` takes the model itself to the host, and the loop goes on with it",
-        span=program.source.span(saved.call),
-        origin=program.source.span(saved.moved),
-        trail=(Step(program.source.span(saved.moved), f"`{saved.model}` was moved here, once"),),
-        fix=Fix(Safety.UNSAFE, "Save copies on the host, and leave the model where it is", (edit,)),
+        span=span,
+        origin=moved,
+        trail=(Step(moved, f"`{saved.model}` was moved here, once"),),
+        fix=Fix(
+            Safety.UNSAFE,
+            "Save copies on the host, and leave the model where it is",
+            (ReplaceExpression(span, code),),
+        ),
     )
 
 
-def _stored(program: Program, copy: ast.Assign) -> Finding:
-    name = dotted(copy.value.func.value) if isinstance(copy.value, ast.Call) else None  # type: ignore[attr-defined]
+def _stored(index: Index, copy: Node) -> Finding:
+    assert isinstance(copy.syntax, ast.Call)
+    assert copy.statement is not None
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"a checkpoint holds the live state of the optimizer: `{name}.cpu()` is put back into it here",
-        span=program.source.span(copy),
+        message=f"a checkpoint holds the live state of the optimizer: `{index.text(copy.syntax)}` is put back into it",
+        span=index.source.span(copy.statement),
         fix=Fix(Safety.MANUAL, "Build a copy of the checkpoint"),
         advice="return new dicts and lists with the host copies, and leave those of the checkpoint as they are",
     )

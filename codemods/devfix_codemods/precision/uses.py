@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from devfix_codemods.flow.names import Import, Names
-from devfix_codemods.program import Program
-from devfix_codemods.rules import _amp
+from devfix_codemods.flow.units import Unit
+from devfix_codemods.precision import api
+from devfix_codemods.precision.versions import chosen_by_version
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -30,7 +31,7 @@ class Use:
     """
 
     node: ast.Name | ast.Attribute
-    api: _amp.Old
+    old: api.Old
     statements: frozenset[Import | None]
     shape: Shape = Shape.VALUE
     obstacle: str | None = None
@@ -46,9 +47,9 @@ class Use:
 class Uses:
     """Finds and classifies the uses of one file."""
 
-    def __init__(self, program: Program) -> None:
-        self._tree = program.tree
-        self._names = program.names
+    def __init__(self, unit: Unit) -> None:
+        self._tree = unit.source.tree
+        self._names = unit.names
 
     def __iter__(self) -> Iterator[Use]:
         for node, candidates in self._names.references(self._tree):
@@ -59,34 +60,34 @@ class Uses:
                     yield use
 
     def _use(self, node: ast.Name | ast.Attribute, qualified: str, statements: frozenset[Import | None]) -> Use | None:
-        api = _amp.old(qualified)
-        if api is None:
+        old = api.old(qualified)
+        if old is None:
             parent, _, attribute = qualified.rpartition(".")
-            api = _amp.old(parent)
-            return Use(node, api, statements, obstacle=f"its attribute `{attribute}` is used") if api else None
+            old = api.old(parent)
+            return Use(node, old, statements, obstacle=f"its attribute `{attribute}` is used") if old else None
         is_alias = None in statements
-        use = Use(node, api, statements, silent=is_alias or _amp.chosen_by_version(self._names, node))
+        use = Use(node, old, statements, silent=is_alias or chosen_by_version(self._names, node))
         return self._classified(use)
 
     def _classified(self, use: Use) -> Use:
-        call = _amp.called(self._names, use.node)
+        call = api.called(self._names, use.node)
         if call is not None:
             return self._call(use, call)
-        if use.api.symbol.startswith("custom_") and _amp.decorates(self._names, use.node):
+        if use.old.symbol.startswith("custom_") and api.decorates(self._names, use.node):
             return replace(use, shape=Shape.DECORATOR)
         if _is_annotation(self._names, use.node):
             return replace(use, shape=Shape.TYPE)
-        if use.api.symbol == "GradScaler" and _is_tested(self._names, use.node):
+        if use.old.symbol == "GradScaler" and _is_tested(self._names, use.node):
             return replace(use, shape=Shape.TYPE, risk="an `isinstance` test accepts more")
         return self._handed_on(use)
 
     def _call(self, use: Use, call: ast.Call) -> Use:
-        starred = use.api.symbol == "autocast" and _amp.has_star(call)
+        starred = use.old.symbol == "autocast" and api.has_star(call)
         obstacle = "its positional arguments are not known (`*`)" if starred else None
         return replace(use, shape=Shape.CALL, obstacle=obstacle, risk=self._nesting_risk(use, call))
 
     def _nesting_risk(self, use: Use, call: ast.Call) -> str | None:
-        if use.api.symbol != "autocast" or _is_off(call) or _amp.keyword(call, "dtype") or len(call.args) > 1:
+        if use.old.symbol != "autocast" or _is_off(call) or api.keyword(call, "dtype") or len(call.args) > 1:
             return None
         return "its dtype follows the autocast around it" if self._is_nested(call) else None
 
@@ -100,18 +101,18 @@ class Uses:
         return False
 
     def _sets_dtype(self, context: ast.expr, call: ast.Call) -> bool:
-        if context is call or not isinstance(context, ast.Call) or not _amp.keyword(context, "dtype"):
+        if context is call or not isinstance(context, ast.Call) or not api.keyword(context, "dtype"):
             return False
         qualified = self._names.qualified(context.func) or ""
-        old = _amp.old(qualified)
-        return qualified in _amp.AUTOCAST or (old is not None and old.symbol == "autocast")
+        old = api.old(qualified)
+        return qualified in api.AUTOCAST or (old is not None and old.symbol == "autocast")
 
     def _handed_on(self, use: Use) -> Use:
         """A class that is a value, to be called later: `partial(autocast, …)`, `autocast if amp else nullcontext`."""
         outer = self._names.parent(use.node)
         if _is_compared(outer, use.node) or _is_tested(self._names, use.node):
             return replace(use, silent=True)  # which class it is matters, and nothing warns
-        if use.api.symbol.startswith("custom_"):
+        if use.old.symbol.startswith("custom_"):
             return replace(use, obstacle="it is handed on without a call")
         if isinstance(outer, ast.Call) and self._names.qualified(outer.func) == "functools.partial":
             return self._partial(use, outer)
@@ -122,8 +123,8 @@ class Uses:
     def _partial(self, use: Use, call: ast.Call) -> Use:
         if call.args != [use.node]:
             return replace(use, shape=Shape.PARTIAL, obstacle="`partial` fixes its positional arguments")
-        certain = _amp.keyword(call, "enabled" if use.api.symbol == "autocast" else "init_scale")
-        if certain or use.api.symbol == "GradScaler" or self._is_only_called(call):
+        certain = api.keyword(call, "enabled" if use.old.symbol == "autocast" else "init_scale")
+        if certain or use.old.symbol == "GradScaler" or self._is_only_called(call):
             return replace(use, shape=Shape.PARTIAL)
         return replace(use, shape=Shape.PARTIAL, risk="right unless it is later called with positional arguments")
 
@@ -142,13 +143,13 @@ class Uses:
         if any(isinstance(one, ast.Global | ast.Nonlocal) and name in one.names for one in ast.walk(function)):
             return False
         reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
-        calls = [_amp.called(self._names, one) for one in reads if isinstance(one.ctx, ast.Load)]
+        calls = [api.called(self._names, one) for one in reads if isinstance(one.ctx, ast.Load)]
         return all(one is not None and not one.args for one in calls)
 
 
 def _is_off(call: ast.Call) -> bool:
     """Whether the autocast is certainly disabled, so that its dtype does not matter."""
-    enabled = _amp.keyword(call, "enabled")
+    enabled = api.keyword(call, "enabled")
     given = call.args[0] if call.args else enabled.value if enabled else None
     return isinstance(given, ast.Constant) and given.value is False
 

@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
-from devfix_codemods.program import Program
-from devfix_codemods.rules._amp import AMP, CATCHES_MISSING, caught, literal, tests_version
-from devfix_codemods.rules._called import function_of
+from devfix_codemods.precision.api import literal
+from devfix_codemods.precision.versions import AMP, CATCHES_MISSING, caught, leaves, tests_version
 
 Release = tuple[int, int]
 
@@ -57,6 +55,7 @@ _ASKED = re.compile(
     r"(?i)(?<![\w.])torch\.(?:version\.)?__version__|torch_?(?:version|major|ver)\b|torch_(?:ge|lt|gte|le|gt)\b"
     r"|(?:version|require)\w*\([\"']torch[\"']"
 )
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _VERSIONS = frozenset({"torch.__version__", "torch.version.__version__"})
 _LIBRARY = re.compile(r"(?!(?:torch|ge|gt|le|lt|eq|ne)$)[A-Za-z][\w.-]*")
 _COMPARES_TORCH = re.compile(r"torch\.(?:version\.)?__version__|[\"']torch[\"']|(?i:torch_?version)")
@@ -88,9 +87,9 @@ class _Provision:
     refused: list[Release] = field(default_factory=list)
 
 
-def oldest(program: Program) -> Older | None:
+def oldest(unit: Unit, project: Project | None) -> Older | None:
     """The lowest release of torch by which the code chooses, or below which it ends; None where none tells."""
-    found = [(None, _provision(_File(program.unit, program.project))), *_around(program)]
+    found = [(None, _provision(_File(unit, project))), *_around(unit, project)]
     refused = [Older(one, name, least=True) for name, each in found for one in each.refused]
     chosen = [Older(one, name) for name, each in found for one in each.chosen]
     return max(refused, key=_release, default=None) or min(chosen, key=_release, default=None)
@@ -99,13 +98,11 @@ def oldest(program: Program) -> Older | None:
 _release = attrgetter("release")
 
 
-def _around(program: Program) -> Iterator[tuple[str, _Provision]]:
-    if program.project is None:
-        return
-    for path, data in program.project.loaded_with(program.unit):
-        unit = program.project.unit(path) if _may_ask(data) else None
-        if unit is not None:
-            yield posixpath.basename(path), _provision(_File(unit, program.project))
+def _around(unit: Unit, project: Project | None) -> Iterator[tuple[str, _Provision]]:
+    for path, data in project.loaded_with(unit) if project is not None else ():
+        other = project.unit(path) if project is not None and _may_ask(data) else None
+        if other is not None:
+            yield posixpath.basename(path), _provision(_File(other, project))
 
 
 def _may_ask(data: bytes) -> bool:
@@ -122,10 +119,13 @@ class _File:
 
     def compares_torch(self, function: ast.expr) -> bool:
         """Whether what is called is a function of the project that compares torch's release with one given."""
-        found = function_of(self.unit, self.project, function)
-        if found is None:
-            return False
-        text = ast.unparse(found.definition)
+        own = [
+            one for one in self.unit.source.tree.body if isinstance(one, _FUNCTIONS) and one.name == dotted(function)
+        ]
+        imported = self.unit.names.imported(function) if not own else None
+        found = self.project.lookup(self.unit, imported) if self.project is not None and imported else None
+        definition = own[0] if len(own) == 1 else found.definition if found is not None else None
+        text = ast.unparse(definition) if isinstance(definition, _FUNCTIONS) else ""
         return "ersion" in text and _COMPARES_TORCH.search(text) is not None
 
 
@@ -238,7 +238,7 @@ def _imports_torch(tree: ast.Module) -> bool:
 
 def _tried(node: ast.Try) -> Iterator[Release]:
     """The releases that have what is imported, where code goes on without it."""
-    if not any(caught(one) & CATCHES_MISSING and not scope.leaves(one.body) for one in node.handlers):
+    if not any(caught(one) & CATCHES_MISSING and not leaves(one.body) for one in node.handlers):
         return
     for one in node.body:
         if isinstance(one, ast.ImportFrom) and not one.level:

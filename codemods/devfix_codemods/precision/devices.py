@@ -1,0 +1,240 @@
+"""Whether a value is a `torch.device`, a text with the number of a device in it, or the type of a device."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+
+from devfix_codemods import catalogue
+from devfix_codemods.assumptions.followed import may_be_none
+from devfix_codemods.assumptions.index import Index, called, method
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement import calls
+from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.repairs.scope import values_of
+
+_MAKES = ("torch.device", "torch.get_default_device")
+_KNOWN = re.compile(r"(?:cuda(?::\d*)?|cpu)$")
+_PARTIAL = (ast.For, ast.AsyncFor, ast.While, ast.Try)
+"""What may end before all of it has run."""
+_NO_TENSORS = frozenset({catalogue.Kind.NUMBER, catalogue.Kind.TEXT, catalogue.Kind.ARRAY, catalogue.Kind.SEQUENCE})
+
+
+class Kind(Enum):
+    """What a device expression evaluates to."""
+
+    DEVICE = "a torch.device"
+    INDEXED = "text that may carry an index"
+    TYPE = "the text of a type"
+
+
+class Devices:
+    """The devices of one file."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._analysis = index.analysis
+        self._kinds = index.analysis.kinds
+        self._open: set[Node] = set()
+
+    def kind(self, node: Node) -> Kind | None:
+        """What a value is, or None where that is not certain."""
+        if node in self._open:
+            return None
+        self._open.add(node)
+        try:
+            return self._kind(node) or (Kind.INDEXED if self._is_numbered(node) else None)
+        finally:
+            self._open.discard(node)
+
+    def _kind(self, node: Node) -> Kind | None:
+        match node.statement:
+            case ast.AnnAssign(annotation=said, value=value) if value is node.syntax and self._is_device(said):
+                return Kind.DEVICE
+        match node.op:
+            case Op.CONST:
+                return None if not isinstance(node.extra, str) else Kind.INDEXED if ":" in node.extra else Kind.TYPE
+            case Op.UNKNOWN:
+                return Kind.INDEXED if _start(node).endswith(":") else None
+            case Op.CALL:
+                return self._call(node)
+            case Op.PARAM:
+                return self._parameter(node)
+            case Op.ATTR:
+                return self._attribute(node)
+            case Op.FUNCTION if isinstance(node.extra, Function) and "property" in node.extra.decorators:
+                return self._returned(node.extra)
+            case Op.PHI | Op.FIELD:
+                return self._common(values_of(node))
+        return None
+
+    def _common(self, values: Iterable[Node]) -> Kind | None:
+        """The kind that all of the values are of."""
+        found = {self.kind(one) for one in values}
+        return found.pop() if len(found) == 1 else Kind.INDEXED if found == {Kind.INDEXED, Kind.TYPE} else None
+
+    def _call(self, node: Node) -> Kind | None:
+        if called(node, *_MAKES):
+            return Kind.DEVICE
+        if called(node, "builtins.str") and len(node.args) == 2:
+            return Kind.INDEXED if self.kind(node.args[1]) in {Kind.DEVICE, Kind.INDEXED} else None
+        run = self._analysis.constraints.calls.get(node)
+        return self._returned(run) if run is not None and run.name != "__init__" else None
+
+    def _returned(self, function: Function) -> Kind | None:
+        if self._is_device(getattr(function.syntax, "returns", None)):
+            return Kind.DEVICE
+        return self._common(value for value, _ in function.returns)
+
+    def _parameter(self, node: Node) -> Kind | None:
+        said = getattr(node.syntax, "annotation", None)
+        default = node.function.defaults.get(str(node.extra))
+        if default is None:
+            return Kind.DEVICE if self._is_device(said) else None
+        found = self.kind(default)
+        may_be_text = said is not None and re.search(r"\bstr\b", ast.unparse(said)) is not None
+        may_be_text = may_be_text or (self._is_device(said) and found is not Kind.DEVICE)
+        return None if may_be_text and (found is Kind.DEVICE or self._is_device(said)) else found
+
+    def _is_device(self, annotation: ast.expr | None) -> bool:
+        """Whether an annotation is `torch.device`."""
+        if annotation is None:
+            return False
+        text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
+        head, _, rest = str(text).partition(".")
+        bound = self._analysis.module.top.finals.get(head)
+        behind = f".{rest}" if rest else ""
+        return bound is not None and "torch.device" in {f"{one}{behind}" for one in names(bound)}
+
+    def _attribute(self, node: Node) -> Kind | None:
+        base = node.args[0]
+        if node.extra == "type":
+            return Kind.TYPE if self.kind(base) is Kind.DEVICE else None
+        if node.extra == "device" and (self._kinds.of(base) is catalogue.Kind.TENSOR or _is_parameter(base)):
+            return Kind.DEVICE
+        values = values_of(node)
+        if values != [node]:
+            return self._common(values)
+        kept = base.function.finals.get((base, str(node.extra))) if base.function is not node.function else None
+        return self.kind(kept) if kept is not None else self._option(str(node.extra))
+
+    def _option(self, attribute: str) -> Kind | None:
+        """What `args.device` is by `add_argument("--device", default=…)`: any text, if its default has an index."""
+        option = "--" + attribute.replace("_", "-")
+        for call in self._index.calls:
+            named = {str(one.extra).replace("_", "-") for one in call.args[1:] if one.op is Op.CONST}
+            if method(call) == "add_argument" and option in named:
+                converter, default = keyword(call, "type"), keyword(call, "default")
+                if converter is not None and "torch.device" in names(converter):
+                    return Kind.DEVICE
+                is_text = converter is None or "builtins.str" in names(converter)
+                indexed = is_text and default is not None and self.kind(default) is Kind.INDEXED
+                return Kind.INDEXED if indexed else None
+        return None
+
+    def _is_numbered(self, node: Node) -> bool:
+        """Whether the program reads a number from the end of a text: `int(device[-1])`, `int(device.split(":")[1])`."""
+        attributes = self._analysis.constraints.births.attributes
+        fields = [(values, attributes.reads.get(one, [])) for one, values in attributes.stored.items()]
+        same = {node, *(one for both in fields if any(node in each for each in both) for each in both for one in each)}
+        numbers = (one.args[1] for one in self._index.calls if called(one, "builtins.int") and len(one.args) > 1)
+        return any(_text_of(one) in same for one in numbers)
+
+    def is_cuda_or_host(self, node: Node, depth: int = 0) -> bool:
+        """Whether a device is chosen between CUDA and the host alone."""
+        if called(node, "torch.device") and len(node.args) > 1:
+            return self.is_cuda_or_host(node.args[1], depth)
+        text = node.extra if node.op is Op.CONST else _start(node)
+        if isinstance(text, str) and text:
+            return _KNOWN.match(text) is not None
+        values = values_of(node) if depth < 4 else []
+        return values not in ([], [node]) and all(self.is_cuda_or_host(one, depth + 1) for one in values)
+
+    # What is bound
+
+    def bound_type(self, at: Node) -> str | None:
+        """The type of a device that is bound on every path to `at`, as an expression."""
+        parameters = (one for one in at.function.parameters.values() if self.kind(one) is Kind.DEVICE)
+        for text in dict.fromkeys([*(str(one.extra) for one in parameters), "device", "self.device"]):
+            kind = self.bound(text, at)
+            if kind in {Kind.DEVICE, Kind.TYPE}:
+                return f"{text}.type" if kind is Kind.DEVICE else text
+        return None
+
+    def bound(self, text: str, at: Node) -> Kind | None:
+        """The kind of what a dotted name is bound to on every path to `at`."""
+        point = before(at)
+        head, *rest = text.split(".")
+        node = point.binds(head) if point is not None else None
+        if point is None or node is None or not self._is_settled(node, at):
+            return None
+        for attribute in rest:
+            found = point.environment.get((node, attribute)) or self._of_object(node, attribute, point)
+            if found is None:
+                return Kind.DEVICE if attribute == "device" and self._kinds.of(node) is catalogue.Kind.TENSOR else None
+            node = found
+        return self.kind(node)
+
+    def _of_object(self, itself: Node, attribute: str, point: Point) -> Node | None:
+        """An attribute that the constructor sets in any case, or a property."""
+        function = point.node.function
+        owner = function.owner
+        if owner is None or itself is not function.self_node or function.name == "__init__":
+            return None
+        made = calls.method(owner, "__init__")
+        stored = made is not None and any(one.key == attribute and not one.guard for one in made.stores)
+        return owner.field_of(attribute) if stored or attribute in owner.members else None
+
+    def _is_settled(self, node: Node, at: Node) -> bool:
+        """Whether a value is bound wherever control comes to `at`."""
+        if node.op is Op.PARAM or node.syntax is node.statement is None:
+            return True
+        if node.function is not at.function:
+            return not node.guard
+        assert at.statement is not None
+        around = {at.statement, *self._index.ancestors(at.statement)}
+        outer = self._index.ancestors(node.statement) if node.statement is not None else ()
+        loops = [one for one in outer if isinstance(one, _PARTIAL) and one is not node.syntax]
+        return node.guard <= at.guard and around.issuperset(loops)
+
+    def bound_tensor(self, at: Node) -> str | None:
+        """A parameter of the function around `at` that is a tensor there, by annotation or use."""
+        point = before(at)
+        for one in self._tensors(at.function) if point is not None else ():
+            name = str(one.extra)
+            if point is not None and point.environment.get(name) is one and not may_be_none(self._analysis, one, point):
+                return name
+        return None
+
+    def _tensors(self, function: Function) -> Iterator[Node]:
+        kinds = self._kinds
+        is_forward = function.name == "forward" and function.owner in kinds.module_classes
+        for one in function.parameters.values():
+            sure = kinds.says_surely(one, catalogue.Kind.TENSOR) or is_forward
+            mixed = kinds.is_row(one) or any(kinds.says(one, other) for other in _NO_TENSORS)
+            asked = any(called(user, "builtins.isinstance", "torch.is_tensor") for user in self._index.users[one])
+            if kinds.of(one) is catalogue.Kind.TENSOR and sure and not (mixed or asked or self._analysis.is_plain(one)):
+                yield one
+
+
+def _start(node: Node) -> str:
+    """The text that a formatted string begins with."""
+    match node.syntax:
+        case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]):
+            return text
+    return ""
+
+
+def _is_parameter(node: Node) -> bool:
+    """`next(model.parameters())`"""
+    return called(node, "builtins.next") and len(node.args) > 1 and method(node.args[1]) == "parameters"
+
+
+def _text_of(item: Node) -> Node | None:
+    """`device` of `device[-1]` and `device.split(":")[1]`."""
+    if item.op is not Op.ITEM:
+        return None
+    text = item.args[0]
+    return text.args[0].args[0] if method(text) == "split" else text
