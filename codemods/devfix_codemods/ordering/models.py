@@ -78,7 +78,7 @@ class Models:
         return (born or self._is_made_by_hand(made)) and not any(map(self._places_itself, self._classes(made)))
 
     def _is_made_by_hand(self, made: Node) -> bool:
-        """Whether code makes a module that no framework gets to see, in a file that imports one of those which place them."""
+        """Whether code makes a module that no framework gets to see, though the file imports one which places them."""
         defaults, owner = self._births.defaults, made.function.owner
         if made.op is not Op.CALL or not defaults.managed or self._births.outside.is_managed(owner):
             return False

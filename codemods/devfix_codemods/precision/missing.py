@@ -11,7 +11,6 @@ from devfix_codemods.edits.operations import Argument, Edit, MoveImportedName, R
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.flow.names import Candidate, Import
-from devfix_codemods.flow.tree import stored
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.placement.arguments import argument
 from devfix_codemods.precision import api
@@ -193,7 +192,7 @@ class Missing:
         outer = self._names.parent(around) if isinstance(around, ast.ExceptHandler) else around
         if not isinstance(outer, ast.Try | ast.If):
             return set()
-        return stored(outer)
+        return {one.id for one in ast.walk(outer) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
     def _pair_fix(self, pair: _Pair, lacking: list[ast.Call], typed: list[ast.Call], all_known: bool) -> Fix | None:
         """Every call with its device type, and a fall-back that takes it."""
