@@ -41,7 +41,7 @@ class Index:
     @property
     def calls(self) -> Iterator[Node]:
         """The calls of the file, in the order of the source."""
-        found = [one for one in self.analysis.module.nodes() if one.op is Op.CALL and isinstance(one.syntax, ast.Call)]
+        found = [one for one in self.analysis.module.of(Op.CALL) if isinstance(one.syntax, ast.Call)]
         return iter(sorted(found, key=lambda one: (one.line, getattr(one.syntax, "col_offset", 0))))
 
     def ancestors(self, syntax: ast.AST) -> Iterator[ast.AST]:

@@ -74,7 +74,7 @@ class Births:
         self.used = _used(module)
         self.exchanged: set[Node] = set()
         """What collectives get that may work on the host."""
-        self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
+        self.callees = {node.args[0] for node in module.of(Op.CALL)}
         self.wrapped = wrapped_by_callers(self)
         self.wanted: dict[tuple[Node, Node], Wanted] = {}
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
@@ -302,6 +302,6 @@ class Births:
 
 def _used(module: Module) -> set[Node]:
     """What a file does something with."""
-    found = {one for node in module.nodes() for one in node.args}
+    found = set(module.users)
     found |= {store.value for function in module.functions for store in function.stores}
     return found | {value for function in module.functions for value, _ in function.returns}

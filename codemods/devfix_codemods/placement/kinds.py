@@ -31,7 +31,7 @@ class Kinds:
         self.calls = calls
         self.outside = outside or Outside()
         self._known: dict[Node, Kind | None] = {}
-        """What `of` has answered, as long as nothing is said."""
+        """What `of` has answered of each representative, as long as nothing is said of it."""
         self.instances: dict[Node, Class] = {}
         self._named: dict[str, list[Node]] = defaultdict(list)
         """The parameters of which an annotation says what they are, by name."""
@@ -48,7 +48,7 @@ class Kinds:
         self.module_classes = {one for one in module.classes if self._is_module_class(one)}
         for function in module.functions:
             self._function(function)
-        self._of_torch = {self.find(one) for one in module.nodes() if gives_tensor(one)}
+        self._of_torch = {self.find(one) for one in module.of(Op.CALL) if gives_tensor(one)}
         for node in module.nodes():
             if node.op is Op.CALL:
                 self._call_of_module(node)
@@ -154,7 +154,7 @@ class Kinds:
 
     def _moved_callables(self) -> None:
         """What is called, and moved, is a module."""
-        calls = [node for node in self.module.nodes() if node.op is Op.CALL]
+        calls = self.module.of(Op.CALL)
         called = {self.find(node.args[0]) for node in calls}
         for node in calls:
             callee = node.args[0]
@@ -168,18 +168,18 @@ class Kinds:
         module."""
         called = {
             self.find(node.args[0])
-            for node in self.module.nodes()
-            if node.op is Op.CALL and (node in self.differentiable or self._is_of_module(node.args[0]))
+            for node in self.module.of(Op.CALL)
+            if node in self.differentiable or self._is_of_module(node.args[0])
         }
-        for made in self.module.nodes():
-            if made.op is Op.CALL and self.find(made) in called and self.of(made) is None:
+        for made in self.module.of(Op.CALL):
+            if self.find(made) in called and self.of(made) is None:
                 last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
                 if str(last).rpartition(".")[2][:1].isupper():
                     self.say(made, Kind.MODULE, 1)
 
     def _called_parts(self) -> None:
         """What a container of modules holds, and is called, is a module."""
-        for part in [node.args[0] for node in self.module.nodes() if node.op is Op.CALL]:
+        for part in [node.args[0] for node in self.module.of(Op.CALL)]:
             if part.op in {Op.ITER, Op.ITEM} and self.is_module(part.args[0]) and self.of(part) is None:
                 self.say(part, Kind.MODULE, 1)
 
@@ -192,11 +192,11 @@ class Kinds:
         """What modules of torch get first is a tensor."""
         made = {
             self.find(node)
-            for node in self.module.nodes()
-            if node.op is Op.CALL and (qualified := name(node.args[0])) is not None and computes(qualified)
+            for node in self.module.of(Op.CALL)
+            if (qualified := name(node.args[0])) is not None and computes(qualified)
         }
-        for node in self.module.nodes() if made else ():
-            called = node.op is Op.CALL and self.find(node.args[0]) in made
+        for node in self.module.of(Op.CALL) if made else ():
+            called = self.find(node.args[0]) in made
             if called and len(node.args) > 1 and isinstance(node.extra, tuple) and node.extra[0] is None:
                 self.say(node.args[1], Kind.TENSOR, 1)
 
@@ -217,15 +217,16 @@ class Kinds:
         if first is second:
             return
         self._parent[second] = first
-        self._known.clear()
+        self._known.pop(first, None)
         for kind_, count in self._facts.pop(second, {}).items():
             self._facts[first][kind_] += count
         if second in self.instances:
             self.instances.setdefault(first, self.instances.pop(second))
 
     def say(self, node: Node, kind_: Kind, weight: int = 2) -> None:
-        self._facts[self.find(node)][kind_] += weight
-        self._known.clear()
+        root = self.find(node)
+        self._facts[root][kind_] += weight
+        self._known.pop(root, None)
 
     # Evidence
 

@@ -145,8 +145,8 @@ class Modules:
         """Whether the file that a builder comes from has a device: then it may place what it builds."""
         home = builder.rpartition(".")[0]
         return any(
-            one.op is Op.REF and str(one.extra).rpartition(".")[0] == home and place_of(one, self._kinds) is not None
-            for one in self._module.nodes()
+            str(one.extra).rpartition(".")[0] == home and place_of(one, self._kinds) is not None
+            for one in self._module.of(Op.REF)
         )
 
     # What modules hold

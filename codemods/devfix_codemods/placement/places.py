@@ -3,11 +3,11 @@
 import ast
 import re
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.kinds import Kinds, is_device_text
 
 
