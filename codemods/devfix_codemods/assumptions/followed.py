@@ -2,8 +2,9 @@
 
 import ast
 import re
-from collections.abc import Hashable, Iterator, Set
+from collections.abc import Callable, Hashable, Iterator, Set
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp
 
 from devfix_codemods.assumptions.index import extras
@@ -44,13 +45,27 @@ class Followed:
 class Followings:
     """What the sites of one file could follow, in a reading of the file in which none of them moves anything."""
 
-    def __init__(self, undone: Analysis, moving: Set[ast.AST]) -> None:
-        self._undone = undone
-        self._nodes: dict[ast.AST, Node] = {
-            one.syntax: one for one in undone.module.of(Op.CALL) if one.syntax is not None
-        }
-        self._models = _add_models(undone)
+    def __init__(self, undone: Callable[[], Analysis], moving: Set[ast.AST]) -> None:
+        self._read = undone
         self._moving = moving
+
+    @cached_property
+    def _reading(self) -> tuple[Analysis, set[Node]]:
+        """The file without the moves, read when a site is first asked about, and the models that are added to it."""
+        undone = self._read()
+        return undone, _add_models(undone)
+
+    @property
+    def _undone(self) -> Analysis:
+        return self._reading[0]
+
+    @property
+    def _models(self) -> set[Node]:
+        return self._reading[1]
+
+    @cached_property
+    def _nodes(self) -> dict[ast.AST, Node]:
+        return {one.syntax: one for one in self._undone.module.of(Op.CALL) if one.syntax is not None}
 
     def of(self, site: Spelled) -> Followed | None:
         """The best of them; None where nothing is at hand."""

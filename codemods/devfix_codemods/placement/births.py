@@ -35,7 +35,6 @@ from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted import omitted
 from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
-from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.readers import Readers
@@ -58,19 +57,16 @@ class Births:
 
     def __init__(
         self,
-        module: Module,
         kinds: Kinds,
         graph: Graph,
-        calls: dict[Node, Function],
-        outside: Outside,
         path: str,
         undone: Set[ast.AST] = frozenset(),
     ) -> None:
-        self.module = module
-        self.outside = outside
+        self.module = module = kinds.module
+        self.outside = outside = kinds.outside
         self.kinds = kinds
         self.graph = graph
-        self.calls = calls
+        self.calls = calls = kinds.calls
         self.used = _used(module)
         self.exchanged: set[Node] = set()
         """What collectives get that may work on the host."""
