@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
@@ -22,7 +23,6 @@ class Index:
         self.users: dict[Node, list[Node]] = defaultdict(list)
         self.stores: dict[Node, list[Store]] = defaultdict(list)
         self.returned: dict[Node, list[Function]] = defaultdict(list)
-        self.parents: dict[ast.AST, ast.AST] = {}
         for node in analysis.module.nodes():
             self.numbered[node.index] = node
             if node.syntax is not None and node.op is not Op.PHI:
@@ -34,9 +34,12 @@ class Index:
                 self.stores[store.value].append(store)
             for value, _ in function.returns:
                 self.returned[value].append(function)
-        for outer in ast.walk(analysis.module.tree):
-            for inner in ast.iter_child_nodes(outer):
-                self.parents[inner] = outer
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """What each piece of syntax stands in."""
+        outside = ast.walk(self.analysis.module.tree)
+        return {inner: outer for outer in outside for inner in ast.iter_child_nodes(outer)}
 
     @property
     def calls(self) -> Iterator[Node]:

@@ -205,7 +205,9 @@ class Kinds:
     def find(self, node: Node) -> Node:
         """The representative of all values that are copies of `node`."""
         parent = self._parent
-        root = node
+        root = parent.get(node)
+        if root is None:
+            return node
         while (up := parent.get(root)) is not None:
             root = up
         while node is not root:
@@ -279,8 +281,8 @@ class Kinds:
             if store.is_attribute and (one := self.object_class(store.base)) is not None:
                 self.unify(one.field_of(str(store.key)), store.value)
 
-    def _annotated(self, node: Node, annotation: object) -> None:
-        text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
+    def _annotated(self, node: Node, annotation: ast.expr) -> None:
+        text = annotation.id if isinstance(annotation, ast.Name) else ast.unparse(annotation).strip("'\"")
         if _LISTS.search(text) and _TENSORS.search(text):
             self.rows.add(node)  # it may be either
             return
