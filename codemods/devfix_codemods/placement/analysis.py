@@ -1,7 +1,7 @@
 """One file through the placement analysis: its values, its constraints, its conflicts."""
 
 import ast
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -39,6 +39,8 @@ class Analysis:
         self.constraints = Constraints(kinds, file.path if file is not None else "", undone)
         self.graph = self.constraints.graph
         self._ends: dict[Source, list[Conflict]] = {}
+        self.written: dict[Conflict, bool] = {}
+        """Whether a conflict has a fix that is more than a suggestion, as far as that was asked."""
 
     def without(self, calls: Set[ast.AST]) -> "Analysis":
         """The same file, read as if what `calls` move or make stayed where it was: what would it meet?
@@ -88,6 +90,27 @@ class Analysis:
         found = self._ends.get(birth)
         if found is None:
             found = self._ends[birth] = [one for one in ends(self.graph, birth) if _is_told(one)]
+        return found
+
+    def ending_at(self, end: Source) -> Sequence[tuple[Conflict, Conflict]]:
+        """The conflicts whose values meet what stands at `end`, each with the path there."""
+        return self._by_end.get(end, ())
+
+    @cached_property
+    def _by_end(self) -> dict[Source, list[tuple[Conflict, Conflict]]]:
+        found: dict[Source, list[tuple[Conflict, Conflict]]] = {}
+        for one in self.conflicts:
+            for each in self.ends(one.birth):
+                found.setdefault(each.end, []).append((one, each))
+        return found
+
+    @cached_property
+    def called(self) -> dict[str, list[Node]]:
+        """The values that are read, or bound, by a plain name, by that."""
+        found: dict[str, list[Node]] = {}
+        for node in self.module.nodes():
+            if isinstance(node.syntax, ast.Name):
+                found.setdefault(node.syntax.id, []).append(node)
         return found
 
     def is_plain(self, parameter: Node) -> bool:

@@ -7,6 +7,7 @@ nothing is known.
 import ast
 import re
 from collections import defaultdict
+from functools import cached_property
 
 from devfix_codemods.catalogue import Kind, canonical, computes, is_module_class, kind, libraries
 from devfix_codemods.catalogue import torch as rows
@@ -104,10 +105,26 @@ class Kinds:
 
     def all_calls(self, function: Function) -> list[Node]:
         """The calls of a function that is named nowhere else in this file."""
-        called = [call for call, one in self.calls.items() if one is function]
+        called = self._calls_of.get(function, [])
         callees = {call.args[0] for call in called}
-        named = (node for node in self.module.nodes() if _names(node, function.name)) if called else ()
+        named = self._spelled.get(function.name, ()) if called else ()
         return called if all(node in callees for node in named) else []
+
+    @cached_property
+    def _calls_of(self) -> dict[Function, list[Node]]:
+        """The calls in this file of each of its functions."""
+        found: dict[Function, list[Node]] = {}
+        for call, function in self.calls.items():
+            found.setdefault(function, []).append(call)
+        return found
+
+    @cached_property
+    def _spelled(self) -> dict[object, list[Node]]:
+        """The attributes and the names of the module that are read in functions, by what they are called."""
+        found: dict[object, list[Node]] = {}
+        for node in (*self.module.of(Op.ATTR), *self.module.of(Op.GLOBAL)):
+            found.setdefault(node.extra, []).append(node)
+        return found
 
     def is_row(self, node: Node) -> bool:
         """Whether a value is annotated as a container of tensors."""
@@ -438,10 +455,6 @@ class Kinds:
                 self.say(call, Kind.TENSOR)
         elif self.find(call.args[0]) in self._of_torch:
             self.say(call, Kind.TENSOR)
-
-
-def _names(node: Node, function: str) -> bool:
-    return node.op in {Op.ATTR, Op.GLOBAL} and node.extra == function
 
 
 def _acts_as_module(owner: Class) -> bool:
