@@ -181,6 +181,7 @@ class Lowering(Expressions):
     # Control flow
 
     def _if(self, one: ast.If) -> None:
+        self.function.choices.append(one)
         self.test(one.test)
         start, guard = self.environment, self.guard
         yes = self._branch(one.body, start, joined(guard, self.tests.guard(one.test, True)))

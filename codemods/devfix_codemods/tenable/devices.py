@@ -80,5 +80,5 @@ def node_at(program: Program, edit: Edit) -> ast.expr | ast.stmt | None:
 
 def _first_line(statement: ast.stmt) -> int:
     """Where a statement begins, its decorators included."""
-    decorators = getattr(statement, "decorator_list", ())
-    return min((one.lineno for one in decorators), default=statement.lineno)
+    decorators = getattr(statement, "decorator_list", None)
+    return min(one.lineno for one in decorators) if decorators else statement.lineno
