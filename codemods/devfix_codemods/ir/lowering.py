@@ -155,15 +155,12 @@ class Lowering(Expressions):
         first, *others = (one for one, _ in ends)
         if all(one == first for one in others):
             return first
-        result: Environment = {}
-        for name, known in _first_bound(ends).items():
-            if all(one.get(name) is known for one in others) and first.get(name) is known:
-                result[name] = known
-                continue
+        result = _first_bound(ends)
+        unlike = {name for one in others for name, known in result.items() if one.get(name) is not known}
+        unlike |= result.keys() - first.keys()
+        for name in [one for one in result if one in unlike] if unlike else ():
             values = [one.get(name) for one, _ in ends]
-            if all(one is None or _is_read(one, name) for one in values):
-                result[name] = known
-            else:
+            if not all(one is None or _is_read(one, name) for one in values):
                 result[name] = self._phi(name, values, [guard for _, guard in ends])
         return result
 
@@ -526,7 +523,10 @@ def _first_bound(ends: list[tuple[Environment, Guard]]) -> Environment:
     """All that any of the environments binds, as the first one does that binds it."""
     bound: Environment = {}
     for one, _ in ends:
-        bound = {**bound, **one, **bound} if bound else dict(one)
+        if not bound:
+            bound = dict(one)
+        elif not one.keys() <= bound.keys():
+            bound = {**bound, **one, **bound}
     return bound
 
 
