@@ -76,20 +76,6 @@ class Program:
     @cached_property
     def placement(self) -> Analysis:
         """Where values live, as constraints that the whole file says, and the conflicts between them."""
-        return self._placement(frozenset())
-
-    @cached_property
-    def index(self) -> Index:
-        """The values of that analysis by syntax and by use. A rule asks for it when it may find something."""
-        return Index(self.placement, self.source)
-
-    def placement_without(self, calls: frozenset[ast.AST]) -> Analysis:
-        """The same, as if `calls`, which move or make values, left them where they were: what would these meet?"""
-        found = self._placement(calls)
-        self._readings.append(found)
-        return found
-
-    def _placement(self, undone: frozenset[ast.AST]) -> Analysis:
         outside = Outside(
             self.unit,
             self._defined,
@@ -99,7 +85,18 @@ class Program:
             self._called,
             self._plainly_called,
         )
-        return Analysis(self.tree, outside, self.source, undone)
+        return Analysis(self.tree, outside, self.source)
+
+    @cached_property
+    def index(self) -> Index:
+        """The values of that analysis by syntax and by use. A rule asks for it when it may find something."""
+        return Index(self.placement, self.source)
+
+    def placement_without(self, calls: frozenset[ast.AST]) -> Analysis:
+        """The same, as if `calls`, which move or make values, left them where they were: what would these meet?"""
+        found = self.placement.without(calls)
+        self._readings.append(found)
+        return found
 
     def _summary(self, home: Hashable) -> Summary:
         """What another file says of its functions and its calls."""

@@ -44,7 +44,7 @@ class Index:
     @cached_property
     def calls(self) -> list[Node]:
         """The calls of the file, in the order of the source."""
-        found = [one for one in self.analysis.module.nodes() if one.op is Op.CALL and isinstance(one.syntax, ast.Call)]
+        found = [one for one in self.analysis.module.of(Op.CALL) if isinstance(one.syntax, ast.Call)]
         return sorted(found, key=lambda one: (one.line, getattr(one.syntax, "col_offset", 0)))
 
     def ancestors(self, syntax: ast.AST) -> Iterator[ast.AST]:

@@ -4,7 +4,8 @@ A place is symbolic. It is compared by structure, so the same expression evaluat
 """
 
 from dataclasses import dataclass
-from enum import Enum, auto
+
+from devfix_codemods.members import Enum, auto
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 import ast
 from dataclasses import field
-from enum import Enum, auto
 from typing import Union
 
 from devfix_codemods.flow.places import UNKNOWN, Place, choice, join
 from devfix_codemods.flow.records import record, replace
 from devfix_codemods.flow.tables import PARAMETERLESS_MODULES
+from devfix_codemods.members import Enum, auto
 
 
 class Kind(Enum):

@@ -228,6 +228,7 @@ class Expressions:
         return self.node(Op.PHI, one, tuple(values), tuple(guards))
 
     def _choice(self, one: ast.IfExp) -> Node:
+        self.function.choices.append(one)
         self.test(one.test)
         before = self.guard
         self.guard = yes = joined(before, self.tests.guard(one.test, True))

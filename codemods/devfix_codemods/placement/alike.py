@@ -27,8 +27,8 @@ class Alike:
 
     def _other_paths(self) -> None:
         """`if not torch.is_tensor(x): x = torch.from_numpy(x).to(device)`: else it is a tensor, too."""
-        for node in list(self._module.nodes()):
-            if node.op is not Op.PHI or node.syntax is not None:
+        for node in self._module.of(Op.PHI):
+            if node.syntax is not None:
                 continue
             moves = [one for one in node.args if self._is_moved(one)]
             guards = node.extra if moves and isinstance(node.extra, tuple) else ()

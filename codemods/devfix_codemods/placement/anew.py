@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 def anew(births: "Births") -> None:
     """Add what the places of others say of those that take their place to the graph."""
-    nodes = list(births.module.nodes())
-    for node in nodes:
+    for node in births.module.nodes():
         if node.op is Op.PHI and isinstance(node.syntax, ast.For | ast.While | ast.AsyncFor):
             _in_next_turn(births, node)
         elif node.op is Op.COMPARE and node.extra in _COMPARING:

@@ -1,7 +1,7 @@
 """What calls are given, by keyword and otherwise, and what parameters are where a call says nothing."""
 
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir.keys import names, resolved
 
 _PLACING = frozenset({"device", "out"})
 
@@ -52,8 +52,8 @@ def calls_builtin(node: Node, *called: str) -> bool:
     """Whether a value is the result of one of some builtins, which was given something."""
     if node.op is not Op.CALL or len(node.args) < 2:
         return False
-    package, _, last = (name(node.args[0]) or "").partition(".")
-    return package == "builtins" and last in called
+    found = names(node.args[0])
+    return bool(found) and found[0].startswith("builtins.") and found[0].removeprefix("builtins.") in called
 
 
 def reads_key(node: Node) -> bool:

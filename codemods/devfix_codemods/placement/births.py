@@ -36,7 +36,6 @@ from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted import omitted
 from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
 from devfix_codemods.placement.origins import Origins
-from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.readers import Readers
@@ -59,23 +58,20 @@ class Births:
 
     def __init__(
         self,
-        module: Module,
         kinds: Kinds,
         graph: Graph,
-        calls: dict[Node, Function],
-        outside: Outside,
         path: str,
         undone: Set[ast.AST] = frozenset(),
     ) -> None:
-        self.module = module
-        self.outside = outside
+        self.module = module = kinds.module
+        self.outside = outside = kinds.outside
         self.kinds = kinds
         self.graph = graph
-        self.calls = calls
+        self.calls = calls = kinds.calls
         self.used = _used(module)
         self.exchanged: set[Node] = set()
         """What collectives get that may work on the host."""
-        self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
+        self.callees = {node.args[0] for node in module.of(Op.CALL)}
         self.wrapped = wrapped_by_callers(self)
         self.wanted: dict[tuple[Node, Node], Wanted] = {}
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
@@ -305,6 +301,6 @@ class Births:
 
 def _used(module: Module) -> set[Node]:
     """What a file does something with."""
-    found = {one for node in module.nodes() for one in node.args}
+    found = set(module.users)
     found |= {store.value for function in module.functions for store in function.stores}
     return found | {value for function in module.functions for value, _ in function.returns}

@@ -5,11 +5,11 @@ from collections.abc import Set
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import constructing, goes_through, local_calls, method
+from devfix_codemods.placement.calls import constructing, goes_through, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
@@ -18,7 +18,6 @@ from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_loss
-from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
@@ -33,13 +32,13 @@ _PLACELESS = frozenset(
 class Constraints:
     """Builds the graph of one file."""
 
-    def __init__(self, module: Module, outside: Outside, path: str = "", undone: Set[ast.AST] = frozenset()) -> None:
-        self.module = module
-        self.calls = local_calls(module)
+    def __init__(self, kinds: Kinds, path: str = "", undone: Set[ast.AST] = frozenset()) -> None:
+        self.module = module = kinds.module
+        self.calls = kinds.calls
         self._constructing = constructing(self.calls)
-        self.kinds = Kinds(module, self.calls, outside)
+        self.kinds = kinds
         self.graph = Graph()
-        self.births = Births(module, self.kinds, self.graph, self.calls, outside, path, undone)
+        self.births = Births(kinds, self.graph, path, undone)
         self.births.all()
         self.carried = Carried(self.births)
         self.dimensions = Dimensions(self.kinds, self.births.attributes)

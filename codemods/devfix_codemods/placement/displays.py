@@ -15,8 +15,8 @@ LEFT = "left-in-display"
 
 def left_in_displays(births: "Births") -> None:
     """Who moves a row by one statement, and names a value in it, means to move that too."""
-    for row in births.module.nodes():
-        if row.op is Op.SEQUENCE and row.extra == "tuple":
+    for row in births.module.of(Op.SEQUENCE):
+        if row.extra == "tuple":
             moved = [one for one in row.args if births.is_move(one) and births.is_elsewhere(one)]
             for one in _left(row) if moved else ():
                 for root in births.roots(one):

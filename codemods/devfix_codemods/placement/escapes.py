@@ -25,10 +25,9 @@ class Escapes:
         self._births = births
         self._graph = births.graph
         self._users: dict[Node, list[Node]] = {}
-        for node in births.module.nodes():
-            if node.op is Op.CALL:
-                for one in (*node.args[1:], *(node.args[0].args if node.args[0].op is Op.ATTR else ())):
-                    self._users.setdefault(one, []).append(node)
+        for node in births.module.of(Op.CALL):
+            for one in (*node.args[1:], *(node.args[0].args if node.args[0].op is Op.ATTR else ())):
+                self._users.setdefault(one, []).append(node)
         self._written = {
             move
             for one in _stores(births)

@@ -134,7 +134,7 @@ def _computed_of_tensors(kinds: "Kinds", mask: Node) -> Iterator[Node]:
 
 def gives_tensor(made: Node) -> bool:
     """Whether calls of a module of torch, made here, give one tensor."""
-    found = names(made.args[0])[:1] if made.op is Op.CALL else ()
+    found = names(made.args[0])[:1]
     return any(effect(one) in _MAKING_MODULES and _gives_one(canonical(one)) for one in found)
 
 

@@ -153,9 +153,8 @@ class Factories:
         refilled = {self._kinds.find(store.base) for store in stores}
         made = {
             self._kinds.find(node)
-            for node in self._module.nodes()
-            if node.op is Op.CALL
-            and (name(node.args[0]) or "").startswith("torch.distributions.")
+            for node in self._module.of(Op.CALL)
+            if (name(node.args[0]) or "").startswith("torch.distributions.")
             and not self._is_elsewhere(node)
             and self._draws_of_numbers(node)
         }

@@ -34,10 +34,7 @@ class Families:
         self._graph = births.graph
         self._kinds = births.kinds
         self._module = births.module
-        self._users: dict[Node, list[Node]] = defaultdict(list)
-        for node in births.module.nodes():
-            for one in node.args:
-                self._users[one].append(node)
+        self._users = births.module.users
 
     def all(self) -> None:
         for base, row in self._rows():
@@ -104,7 +101,7 @@ class Families:
 
     def _is_input(self, node: Node) -> bool:
         """Whether a module is called with a value: what else it gets is moved."""
-        calls = (one for one in self._users[node] if one.op is Op.CALL and node in one.args[1:2])
+        calls = (one for one in self._users.get(node, ()) if one.op is Op.CALL and node in one.args[1:2])
         return any(self._takes_as_it_is(one.args[0]) for one in calls)
 
     def _takes_as_it_is(self, callee: Node) -> bool:
@@ -153,7 +150,7 @@ class Families:
 
     def _joins_moved(self, node: Node, depth: int = 0) -> bool:
         """Whether all that is done with a value is to join it with others to what is moved as a whole."""
-        users = [one for one in self._users[node] if one is not node]
+        users = [one for one in self._users.get(node, ()) if one is not node]
         if depth == MOST_JOINED or not users:
             return node.op is Op.PHI
         return all(self._births.moves_of(one) or (_joins(one) and self._joins_moved(one, depth + 1)) for one in users)
@@ -165,6 +162,8 @@ class Families:
         """What one loop over a loader moves, others move that call it the same."""
         loops: dict[str, list[Node]] = defaultdict(list)
         for node in self._module.nodes():
+            if node.op not in _OF_LOOPS:
+                continue
             base = node.args[0] if node.op is Op.ITEM and node.args else node
             if base.op is Op.ITER and isinstance(node.syntax, ast.Name) and self._kinds.of(node) in {None, Kind.TENSOR}:
                 loops[node.syntax.id].append(node)
@@ -172,7 +171,7 @@ class Families:
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
             for one in twins if moved else ():
                 if one not in moved and any(
-                    not _is_measure(each) and each.op is not Op.PHI for each in self._users[one]
+                    not _is_measure(each) and each.op is not Op.PHI for each in self._users.get(one, ())
                 ):
                     self._births.beside_moved(one, None)
                     supports(self._graph, one, moved, "loop")
@@ -249,10 +248,10 @@ class Families:
 
     def _is_handed_on(self, made: Node) -> bool:
         """Whether a call that is not read gets a value, or what holds it, or the value is filled part by part."""
-        users = list(self._users[made])
+        users = list(self._users.get(made, ()))
         for one in users:  # grows
             if one.op in _HOLDING:
-                users += (each for each in self._users[one] if each not in users)
+                users += (each for each in self._users.get(one, ()) if each not in users)
         itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
         filled = any(store.base in itself for store in made.function.stores if not store.is_attribute)
         return filled or any(
@@ -317,5 +316,6 @@ def _callee(node: Node) -> str | None:
     return names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
 
 
+_OF_LOOPS = frozenset({Op.ITEM, Op.ITER})
 _TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})

@@ -22,10 +22,7 @@ class Fitting:
     def __init__(self, births: "Births") -> None:
         self._births = births
         self._kinds = births.kinds
-        self._users: dict[Node, list[Node]] = {}
-        for node in births.module.nodes():
-            for one in node.args:
-                self._users.setdefault(one, []).append(node)
+        self._users = births.module.users
         self._given_away = {value for function in births.module.functions for value, _ in function.returns}
 
     def all(self) -> None:

@@ -7,6 +7,7 @@ nothing is known.
 import ast
 import re
 from collections import defaultdict
+from functools import cached_property
 
 from devfix_codemods.catalogue import Kind, canonical, computes, is_module_class, kind, libraries
 from devfix_codemods.catalogue import torch as rows
@@ -31,7 +32,7 @@ class Kinds:
         self.calls = calls
         self.outside = outside or Outside()
         self._known: dict[Node, Kind | None] = {}
-        """What `of` has answered, as long as nothing is said."""
+        """What `of` has answered of each representative, as long as nothing is said of it."""
         self.instances: dict[Node, Class] = {}
         self._named: dict[str, list[Node]] = defaultdict(list)
         """The parameters of which an annotation says what they are, by name."""
@@ -48,7 +49,7 @@ class Kinds:
         self.module_classes = {one for one in module.classes if self._is_module_class(one)}
         for function in module.functions:
             self._function(function)
-        self._of_torch = {self.find(one) for one in module.nodes() if gives_tensor(one)}
+        self._of_torch = {self.find(one) for one in module.of(Op.CALL) if gives_tensor(one)}
         for node in module.nodes():
             if node.op is Op.CALL:
                 self._call_of_module(node)
@@ -105,10 +106,26 @@ class Kinds:
 
     def all_calls(self, function: Function) -> list[Node]:
         """The calls of a function that is named nowhere else in this file."""
-        called = [call for call, one in self.calls.items() if one is function]
+        called = self._calls_of.get(function, [])
         callees = {call.args[0] for call in called}
-        named = (node for node in self.module.nodes() if _names(node, function.name)) if called else ()
+        named = self._spelled.get(function.name, ()) if called else ()
         return called if all(node in callees for node in named) else []
+
+    @cached_property
+    def _calls_of(self) -> dict[Function, list[Node]]:
+        """The calls in this file of each of its functions."""
+        found: dict[Function, list[Node]] = {}
+        for call, function in self.calls.items():
+            found.setdefault(function, []).append(call)
+        return found
+
+    @cached_property
+    def _spelled(self) -> dict[object, list[Node]]:
+        """The attributes and the names of the module that are read in functions, by what they are called."""
+        found: dict[object, list[Node]] = {}
+        for node in (*self.module.of(Op.ATTR), *self.module.of(Op.GLOBAL)):
+            found.setdefault(node.extra, []).append(node)
+        return found
 
     def is_row(self, node: Node) -> bool:
         """Whether a value is annotated as a container of tensors."""
@@ -155,7 +172,7 @@ class Kinds:
 
     def _moved_callables(self) -> None:
         """What is called, and moved, is a module."""
-        calls = [node for node in self.module.nodes() if node.op is Op.CALL]
+        calls = self.module.of(Op.CALL)
         called = {self.find(node.args[0]) for node in calls}
         for node in calls:
             callee = node.args[0]
@@ -182,18 +199,18 @@ class Kinds:
         module."""
         called = {
             self.find(node.args[0])
-            for node in self.module.nodes()
-            if node.op is Op.CALL and (node in self.differentiable or self._is_of_module(node.args[0]))
+            for node in self.module.of(Op.CALL)
+            if node in self.differentiable or self._is_of_module(node.args[0])
         }
-        for made in self.module.nodes():
-            if made.op is Op.CALL and self.find(made) in called and self.of(made) is None:
+        for made in self.module.of(Op.CALL):
+            if self.find(made) in called and self.of(made) is None:
                 last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
                 if str(last).rpartition(".")[2][:1].isupper():
                     self.say(made, Kind.MODULE, 1)
 
     def _called_parts(self) -> None:
         """What a container of modules holds, and is called, is a module."""
-        for part in [node.args[0] for node in self.module.nodes() if node.op is Op.CALL]:
+        for part in [node.args[0] for node in self.module.of(Op.CALL)]:
             if part.op in {Op.ITER, Op.ITEM} and self.is_module(part.args[0]) and self.of(part) is None:
                 self.say(part, Kind.MODULE, 1)
 
@@ -206,11 +223,11 @@ class Kinds:
         """What modules of torch get first is a tensor."""
         made = {
             self.find(node)
-            for node in self.module.nodes()
-            if node.op is Op.CALL and (qualified := name(node.args[0])) is not None and computes(qualified)
+            for node in self.module.of(Op.CALL)
+            if (qualified := name(node.args[0])) is not None and computes(qualified)
         }
-        for node in self.module.nodes() if made else ():
-            called = node.op is Op.CALL and self.find(node.args[0]) in made
+        for node in self.module.of(Op.CALL) if made else ():
+            called = self.find(node.args[0]) in made
             if called and len(node.args) > 1 and isinstance(node.extra, tuple) and node.extra[0] is None:
                 self.say(node.args[1], Kind.TENSOR, 1)
 
@@ -219,7 +236,9 @@ class Kinds:
     def find(self, node: Node) -> Node:
         """The representative of all values that are copies of `node`."""
         parent = self._parent
-        root = node
+        root = parent.get(node)
+        if root is None:
+            return node
         while (up := parent.get(root)) is not None:
             root = up
         while node is not root:
@@ -231,15 +250,16 @@ class Kinds:
         if first is second:
             return
         self._parent[second] = first
-        self._known.clear()
+        self._known.pop(first, None)
         for kind_, count in self._facts.pop(second, {}).items():
             self._facts[first][kind_] += count
         if second in self.instances:
             self.instances.setdefault(first, self.instances.pop(second))
 
     def say(self, node: Node, kind_: Kind, weight: int = 2) -> None:
-        self._facts[self.find(node)][kind_] += weight
-        self._known.clear()
+        root = self.find(node)
+        self._facts[root][kind_] += weight
+        self._known.pop(root, None)
 
     # Evidence
 
@@ -292,8 +312,8 @@ class Kinds:
             if store.is_attribute and (one := self.object_class(store.base)) is not None:
                 self.unify(one.field_of(str(store.key)), store.value)
 
-    def _annotated(self, node: Node, annotation: object) -> None:
-        text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
+    def _annotated(self, node: Node, annotation: ast.expr) -> None:
+        text = annotation.id if isinstance(annotation, ast.Name) else ast.unparse(annotation).strip("'\"")
         if _LISTS.search(text) and _TENSORS.search(text):
             self.rows.add(node)  # it may be either
             return
@@ -452,10 +472,6 @@ class Kinds:
                 self.say(call, Kind.TENSOR)
         elif self.find(call.args[0]) in self._of_torch:
             self.say(call, Kind.TENSOR)
-
-
-def _names(node: Node, function: str) -> bool:
-    return node.op in {Op.ATTR, Op.GLOBAL} and node.extra == function
 
 
 def _acts_as_module(owner: Class) -> bool:

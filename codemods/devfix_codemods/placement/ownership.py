@@ -22,17 +22,17 @@ def handed_over(module: Module, kinds: Kinds) -> set[Node]:
     """The values that are given to objects of classes that are not read, which are no modules themselves: a trainer may
     move what it gets."""
     called = _called(module, kinds)
-    return {one for node in module.nodes() if _is_object(node, kinds, called) for one in node.args[1:]}
+    return {one for node in module.of(Op.CALL) if _is_object(node, kinds, called) for one in node.args[1:]}
 
 
 def _called(module: Module, kinds: Kinds) -> set[Node]:
     """What stands for all that is called in a file."""
-    return {kinds.find(node.args[0]) for node in module.nodes() if node.op is Op.CALL}
+    return {kinds.find(node.args[0]) for node in module.of(Op.CALL)}
 
 
 def _is_object(call: Node, kinds: Kinds, called: set[Node]) -> bool:
     """Whether a call makes an object of an unread class that nothing here uses as a module."""
-    found = name(call.args[0]) if call.op is Op.CALL else None
+    found = name(call.args[0])
     if found is None or effect(canonical(found)) is not None or not found.rpartition(".")[2][:1].isupper():
         return False
     return not kinds.says(call, Kind.MODULE) and kinds.find(call) not in called

@@ -85,7 +85,7 @@ class Roots:
     def mapped(self) -> dict[Node, Node]:
         """The parameter of each function that is given to `map`, and what that is called with the elements of."""
         found: dict[Node, Node] = {}
-        for node in self._module.nodes():
+        for node in self._module.of(Op.CALL):
             if calls_builtin(node, "map") and len(node.args) == 3:
                 called = function_of(node.args[1])
                 if called is not None and len(called.parameters) == 1:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def made_by_one_class(kinds: "Kinds") -> None:
     """What the class of a module makes is a module, and has tensors where the program moves one of them."""
     made: dict[Hashable, list[Node]] = defaultdict(list)
-    for node in kinds.module.nodes():
-        if node.op is Op.CALL and node.args[0].op in {Op.REF, Op.ATTR} and sounds_like_class(node.args[0]):
+    for node in kinds.module.of(Op.CALL):
+        if node.args[0].op in {Op.REF, Op.ATTR} and sounds_like_class(node.args[0]):
             made[key(node.args[0])].append(node)
     for one in _moved_where_they_stand(kinds):
         kinds.say(one, Kind.MODULE, 1)
@@ -35,12 +35,12 @@ def made_by_one_class(kinds: "Kinds") -> None:
 
 def _moved(kinds: "Kinds") -> list[Node]:
     """What `to` and `cuda` are called on."""
-    return [node.args[0].args[0] for node in kinds.module.nodes() if _is_move(node)]
+    return [node.args[0].args[0] for node in kinds.module.of(Op.CALL) if _is_move(node)]
 
 
 def _moved_where_they_stand(kinds: "Kinds") -> list[Node]:
     """Objects of classes, made of no tensors, that a statement of its own moves: `net = Net(3); net.to(device)`."""
-    moved = (node.args[0] for node in kinds.module.nodes() if node.op is Op.AFTER and _is_move(node.args[1]))
+    moved = (node.args[0] for node in kinds.module.of(Op.AFTER) if _is_move(node.args[1]))
     return [
         one
         for one in moved

@@ -59,7 +59,7 @@ class Together:
         if module in self._births.used or module.op is not Op.CALL:
             return True
         names = {bound for bound, node in module.function.finals.items() if node is module}
-        return any(one.op is Op.GLOBAL and one.extra in names for one in module.function.module.nodes())
+        return any(one.extra in names for one in module.function.module.of(Op.GLOBAL))
 
     def _counts_numbers(self, module: Node) -> bool:
         """Whether a module is a metric that is updated with numbers alone, which are nowhere."""
@@ -68,11 +68,11 @@ class Together:
 
     def _updates(self, metric: Node) -> Iterator[Node]:
         if self._kinds.is_metric(metric):
-            for node in metric.function.module.nodes():
-                callee = node.args[0] if node.op is Op.CALL else None
-                updates = callee is not None and callee.op is Op.ATTR and callee.extra in {"update", "forward"}
-                called = callee.args[0] if callee is not None and updates else callee
-                if called is not None and self._kinds.find(called) is self._kinds.find(metric):
+            for node in metric.function.module.of(Op.CALL):
+                callee = node.args[0]
+                updates = callee.op is Op.ATTR and callee.extra in {"update", "forward"}
+                called = callee.args[0] if updates else callee
+                if self._kinds.find(called) is self._kinds.find(metric):
                     yield node
 
     def _belongs(self, module: Node, moved: dict[Node, list[Node]], twins: list[Node]) -> None:

@@ -87,8 +87,10 @@ def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
 
 def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
     """Whether a conflict has a fix that is more than a suggestion."""
-    cut = next(_cuts(analysis, source, conflict), None)
-    return cut is not None and _safety(analysis, conflict, cut) is not Safety.SUGGESTION
+    if conflict not in analysis.written:
+        cut = next(_cuts(analysis, source, conflict), None)
+        analysis.written[conflict] = cut is not None and _safety(analysis, conflict, cut) is not Safety.SUGGESTION
+    return analysis.written[conflict]
 
 
 def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:

@@ -24,11 +24,9 @@ def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Co
     return any(
         one.birth is not conflict.birth
         and (of_module or one.confidence >= SURE)
+        and not meetings.isdisjoint(_meetings(each))
         and not is_written(one)
-        and any(
-            each.end is conflict.end and not meetings.isdisjoint(_meetings(each)) for each in analysis.ends(one.birth)
-        )
-        for one in analysis.conflicts
+        for one, each in analysis.ending_at(conflict.end)
     )
 
 

@@ -74,8 +74,8 @@ def _has(analysis: Analysis, owner: Class, attribute: str) -> bool:
 
 def _used(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
     """`args.device`: what the program moves others to, where all of its names mean the same."""
-    for node in analysis.module.nodes():
-        device = _told(analysis, node) if node.op is Op.CALL else None
+    for node in analysis.module.of(Op.CALL):
+        device = _told(analysis, node)
         if device is None or device.op is not Op.ATTR or not isinstance(device.syntax, ast.Attribute):
             continue
         base = device.args[0]

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from devfix_codemods import scope
 from devfix_codemods.flow.evidence import dotted
@@ -106,12 +107,18 @@ class _Question:
 
 
 def _questions(program: Program, function: scope.Function, name: str) -> Iterator[_Question]:
-    if not any(word in program.source.data for word in _WORDS):
+    if not _may_ask(program.source.data):
         return
     for node in walk(function):
         asks = _asks_for_tensor(node, name) if isinstance(node, ast.Call | ast.Compare) else None
         if asks is not None and isinstance(node, ast.expr) and (owner := _owner(program, node)) is not None:
             yield _Question(owner, asks is not _is_negated(program, node))
+
+
+@lru_cache(maxsize=1)
+def _may_ask(data: bytes) -> bool:
+    """Whether the bytes of a file ask for types; the same of one file for all of its fixes."""
+    return any(word in data for word in _WORDS)
 
 
 def _asks_for_tensor(node: ast.Call | ast.Compare, name: str) -> bool | None:
