@@ -91,6 +91,10 @@ class Kinds:
         """Whether there is evidence for a kind, contradicted or not."""
         return bool(self._facts.get(self.find(node), {}).get(kind_))
 
+    def says_other(self, node: Node, kind_: Kind) -> bool:
+        """Whether there is evidence for any other kind."""
+        return any(count for one, count in self._facts.get(self.find(node), {}).items() if one is not kind_)
+
     def says_surely(self, node: Node, kind_: Kind) -> bool:
         """Whether more than a name is evidence for a kind."""
         return self._facts.get(self.find(node), {}).get(kind_, 0) > 1
