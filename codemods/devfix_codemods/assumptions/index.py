@@ -4,36 +4,44 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.source import Source
 
 
-class Index:
+class Users:
+    """Who uses the values of one file: other values, stores, and the functions that return them."""
+
+    def __init__(self, module: Module) -> None:
+        self.users: dict[Node, list[Node]] = defaultdict(list)
+        self.stores: dict[Node, list[Store]] = defaultdict(list)
+        self.returned: dict[Node, list[Function]] = defaultdict(list)
+        for node in module.nodes():
+            for one in dict.fromkeys(node.args):
+                self.users[one].append(node)
+        for function in module.functions:
+            for store in function.stores:
+                self.stores[store.value].append(store)
+            for value, _ in function.returns:
+                self.returned[value].append(function)
+
+
+class Index(Users):
     """One file: its values, by syntax and by use. A rule makes one when its bytes say that it may find something."""
 
     def __init__(self, analysis: Analysis, source: Source) -> None:
+        super().__init__(analysis.module)
         self.analysis = analysis
         self.source = source
         self.nodes: dict[ast.AST, Node] = {}
         self.numbered: dict[int, Node] = {}
-        self.users: dict[Node, list[Node]] = defaultdict(list)
-        self.stores: dict[Node, list[Store]] = defaultdict(list)
-        self.returned: dict[Node, list[Function]] = defaultdict(list)
         self.parents: dict[ast.AST, ast.AST] = {}
         for node in analysis.module.nodes():
             self.numbered[node.index] = node
             if node.syntax is not None and node.op is not Op.PHI:
                 self.nodes.setdefault(node.syntax, node)
-            for one in dict.fromkeys(node.args):
-                self.users[one].append(node)
-        for function in analysis.module.functions:
-            for store in function.stores:
-                self.stores[store.value].append(store)
-            for value, _ in function.returns:
-                self.returned[value].append(function)
         for outer in ast.walk(analysis.module.tree):
             for inner in ast.iter_child_nodes(outer):
                 self.parents[inner] = outer

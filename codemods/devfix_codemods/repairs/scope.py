@@ -7,8 +7,8 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.places import Where, place_of, sounds_like_device
+from devfix_codemods.placement.targets import loaded_to
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import may_name_device
 from devfix_codemods.repairs.points import Point, means_same
@@ -93,7 +93,7 @@ def _used(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
 def _told(analysis: Analysis, call: Node) -> Node | None:
     """The device that a call is told for what it moves, makes or loads."""
     place = analysis.constraints.births.place_given(call)
-    device = keyword(call, "map_location")
+    device = loaded_to(call)
     if place is None and device is not None:
         place = place_of(device, analysis.kinds)
     return place.node if place is not None and place.where is Where.DEVICE else None

@@ -1,0 +1,136 @@
+"""Which device is at hand for what is loaded: where it meets what is placed, or what was chosen as a device."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from devfix_codemods.assumptions.asked import speaks
+from devfix_codemods.assumptions.index import Index, called
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import names, resolved
+from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.places import HOST, Where
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.conditions import is_accelerator
+from devfix_codemods.repairs.devices import suffixes
+from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.repairs.scope import devices_at, may_be_unset, values_of
+
+_EARLY = frozenset({"__init__", "setup", "prepare_data", "configure_model"})
+"""What Lightning calls before it moves a module."""
+_ASKS = re.compile(r"is_available")
+_LOOKING = frozenset({"print", "str", "repr", "isinstance", "type", "format", "info", "debug", "warning", "log", "get"})
+LIKELY = 0.42
+"""How probable it must be that it meets what is placed."""
+
+
+class Devices:
+    """The devices of one file."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._analysis = index.analysis
+
+    def at_hand(self, call: Node) -> str | None:
+        """The best expression for the place of what a call loads."""
+        point = before(call)
+        if point is None:
+            return None
+        return next((text for text in self._expressions(call, point) if not self._is_none_yet(text, call)), None)
+
+    def meets(self, call: Node) -> list[Conflict]:
+        """All that has a place and that what a call loads must be together with, the surest first."""
+        found = self._analysis.ends(Source(call, HOST, Birth.FACTORY, ("certain",)))
+        return [one for one in found if one.together >= LIKELY]
+
+    def _expressions(self, call: Node, point: Point) -> Iterator[str]:
+        for text, node in devices_at(self._analysis, point):
+            if not may_be_unset(node) and not self._is_idle(node):
+                yield text
+        for conflict in self.meets(call):
+            if conflict.end.place.where in {Where.DEVICE, Where.CALLER}:
+                found = (one.device for one in suffixes(self._analysis, conflict, point) if one.test is None)
+                yield from (one for one in found if one is not None and '"' not in one)
+
+    # Devices that are none yet
+
+    def _is_none_yet(self, text: str, call: Node) -> bool:
+        """Whether a device is none while the object is made: that of a model which is loading, or not moved so far."""
+        if self._may_be_meta(text, call.function):
+            return True
+        owner = call.function.owner
+        if owner is None or text != "self.device":
+            return False
+        outside = self._analysis.constraints.births.outside
+        bases = [one for each in outside.lineage(owner) for base in each.bases for one in names(base)]
+        return any(one.endswith("PreTrainedModel") for one in bases) or (
+            outside.is_managed(owner) and call.function in self._early(call.function)
+        )
+
+    def _early(self, function: Function) -> set[Function]:
+        """The methods of a class that only its first hooks run."""
+        owner = function.owner
+        methods = list(owner.methods.values()) if owner is not None else []
+        found = {one for one in methods if one.name in _EARLY}
+        while more := {
+            one
+            for one in methods
+            if one not in found and (run := self._index.callers(one)) and all(each.function in found for each in run)
+        }:
+            found |= more
+        return found
+
+    def _may_be_meta(self, text: str, function: Function) -> bool:
+        """Whether the code around asks if a device is "meta": what is loaded to that has no data."""
+        around = function.owner.methods.values() if function.owner is not None else [function]
+        word = re.compile(rf"(?<![\w.]){re.escape(text)}(?!\w)")
+        compared = (one.syntax for each in around for one in each.nodes if one.op is Op.COMPARE)
+        texts = (ast.unparse(one) for one in compared if one is not None)
+        return any(word.search(one) and re.search(r"['\"]meta['\"]", one) for one in texts)
+
+    # Devices that nothing needs
+
+    def _is_idle(self, device: Node) -> bool:
+        """Whether a device is the CUDA of a default, or a `device_map`, and nothing is brought there unasked."""
+        same = self._same(device)
+        given = [(call, one) for one in same for call in self._index.users[one] if call.op is Op.CALL]
+        maps = any(keyword(call, "device_map") is one for call, one in given)
+        return (maps or any(map(self._is_default, same))) and not any(self._brings(*each) for each in given)
+
+    def _is_default(self, node: Node) -> bool:
+        """A parameter that is CUDA where nobody says otherwise; an option of a parser in the same file."""
+        default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
+        if default is None and node.op is Op.ATTR and node.args[0].op is not Op.PARAM:
+            options = (one for one in self._index.calls if one.args[0].extra == "add_argument" and len(one.args) > 1)
+            default = next((keyword(one, "default") for one in options if one.args[1].extra == f"--{node.extra}"), None)
+        return default is not None and is_accelerator(self._analysis, default)
+
+    def _same(self, device: Node) -> list[Node]:
+        """A device, and what it is made of or kept as, whatever it is called."""
+        found = [device]
+        for one in found:  # grows
+            made = [one.args[1]] if called(one, "torch.device") and len(one.args) > 1 else []
+            if one.op is Op.PHI or (one.op in {Op.FIELD, Op.ATTR} and values_of(one) != [one]):
+                made += values_of(one)
+            kept = [each for each in self._index.users[one] if each.op is Op.PHI or called(each, "torch.device")]
+            fields = [
+                read
+                for store in self._index.stores[one]
+                if store.is_attribute and (owner := store.base.function.owner) is not None
+                for read in self._analysis.module.nodes()
+                if read.op is Op.ATTR and read.extra == store.key and read.args[0] is read.function.self_node
+                if read.function.owner is owner
+            ]
+            found += [each for each in (*made, *kept, *fields, resolved(one)) if each not in found]
+        return [one for one in found if one.op is not Op.CONST]
+
+    def _brings(self, call: Node, device: Node) -> bool:
+        """Whether a call that is given the device may bring something there, without asking for CUDA first."""
+        last = (next(iter(names(call.args[0])), None) or str(call.args[0].extra)).rpartition(".")[2]
+        if device is call.args[0] or last in _LOOKING or last == "device" or keyword(call, "device_map") is device:
+            return False
+        return not speaks(self._index, call.guard, _ASKS)
+
+
