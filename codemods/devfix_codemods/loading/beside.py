@@ -23,7 +23,7 @@ class Beside:
 
     def is_decided(self, load: Load) -> bool:
         """Whether the function loads the same file with a place as well: on another branch, or where this one fails."""
-        return any(_source(one) == _source(load.call) for one in self._placed(load.call))
+        return any(_is_same(one.args[1], load.call.args[1]) for one in self._placed(load.call))
 
     def place(self, load: Load) -> str | None:
         """The place that the other loads of the function agree on."""
@@ -40,14 +40,13 @@ class Beside:
 
     def is_round_trip(self, load: Load) -> bool:
         """Whether the function has saved the same, in this very process."""
-        own = load.call.function.nodes
-        return any(one.op is Op.CALL and _saved_to(one) == _source(load.call) for one in own)
+        saves = (one for one in load.call.function.nodes if _saves(one))
+        return any(_is_same(one.args[2], load.call.args[1]) for one in saves)
 
     def saves_host_values(self, load: Load) -> bool:
         """Whether the file saves what it takes to the host where this is loaded from."""
         wanted = self._end(load.call.args[1])
-        saves = [one for one in self._index.calls if _saved_to(one) is not None]
-        same = [one for one in saves if self._end(one.args[2]) == wanted]
+        same = [one for one in self._index.calls if _saves(one) and self._end(one.args[2]) == wanted]
         return bool(same) and all(self._is_brought(one.args[1]) for one in same)
 
     def _placed(self, call: Node) -> list[Node]:
@@ -83,17 +82,21 @@ class Beside:
         return key(path)
 
 
-def _source(call: Node) -> str:
-    """The path that a call reads, as it is written."""
-    assert isinstance(call.syntax, ast.Call)
-    return ast.unparse([*call.syntax.args, *(one.value for one in call.syntax.keywords)][0])
+def _is_same(path: Node, other: Node) -> bool:
+    """Whether two calls name one file, by a value or in the same words."""
+    while path.op is Op.AFTER:
+        path = path.args[0]
+    while other.op is Op.AFTER:
+        other = other.args[0]
+    spelled = isinstance(path.syntax, ast.expr) and isinstance(other.syntax, ast.expr) and path.op is not Op.ENTER
+    return path is other or (spelled and ast.unparse(path.syntax) == ast.unparse(other.syntax))  # type: ignore[arg-type]
 
 
-def _saved_to(call: Node) -> str | None:
-    """The path that a call of what is called `save` writes."""
-    last = (next(iter(names(call.args[0])), None) or str(call.args[0].extra)).rpartition(".")[2]
-    written = call.syntax.args if isinstance(call.syntax, ast.Call) and last == "save" else []
-    return ast.unparse(written[1]) if len(written) > 1 else None
+def _saves(call: Node) -> bool:
+    """A call of what is named `save`, with a path."""
+    if call.op is not Op.CALL or len(call.args) < 3:
+        return False
+    return (next(iter(names(call.args[0])), None) or str(call.args[0].extra)).rpartition(".")[2] == "save"
 
 
 def _argument(call: Node, value: Node) -> ast.expr | None:

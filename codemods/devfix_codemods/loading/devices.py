@@ -9,7 +9,7 @@ from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names, resolved
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.places import HOST, Where
 from devfix_codemods.placement.search import Conflict
@@ -22,7 +22,7 @@ _EARLY = frozenset({"__init__", "setup", "prepare_data", "configure_model"})
 """What Lightning calls before it moves a module."""
 _ASKS = re.compile(r"is_available")
 _LOOKING = frozenset({"print", "str", "repr", "isinstance", "type", "format", "info", "debug", "warning", "log", "get"})
-LIKELY = 0.42
+PROBABLE = 0.6
 """How probable it must be that it meets what is placed."""
 
 
@@ -43,18 +43,27 @@ class Devices:
     def meets(self, call: Node) -> list[Conflict]:
         """All that has a place and that what a call loads must be together with, the surest first."""
         found = self._analysis.ends(Source(call, HOST, Birth.FACTORY, ("certain",)))
-        return [one for one in found if one.together >= LIKELY]
+        return [one for one in found if one.together >= PROBABLE]
 
     def _expressions(self, call: Node, point: Point) -> Iterator[str]:
-        for text, node in devices_at(self._analysis, point):
-            if not may_be_unset(node) and not self._is_idle(node):
+        for text, node in devices_at(self._analysis, point, even_cuda=True):
+            if not self._is_unset(node) and not self._is_idle(node):
                 yield text
         for conflict in self.meets(call):
-            if conflict.end.place.where in {Where.DEVICE, Where.CALLER}:
-                found = (one.device for one in suffixes(self._analysis, conflict, point) if one.test is None)
-                yield from (one for one in found if one is not None and '"' not in one)
+            where = conflict.end.place.where
+            for one in suffixes(self._analysis, conflict, point) if where in {Where.DEVICE, Where.CALLER} else ():
+                if one.device is not None and one.test is None and (one.follows or where is Where.DEVICE):
+                    yield one.device
 
     # Devices that are none yet
+
+    def _is_unset(self, node: Node) -> bool:
+        """Whether a device is None until the code sets it, also by a base of another file that leaves it so."""
+        owner = node.args[0].function.owner if node.op is Op.ATTR else None
+        lineage = self._analysis.constraints.births.outside.lineage(owner) if owner is not None else ()
+        stores = (one for each in lineage for run in each.methods.values() for one in run.stores)
+        kept = (one.value for one in stores if one.is_attribute and one.key == node.extra)
+        return may_be_unset(node) or any(is_none(one) for one in kept)
 
     def _is_none_yet(self, text: str, call: Node) -> bool:
         """Whether a device is none while the object is made: that of a model which is loading, or not moved so far."""
@@ -71,8 +80,7 @@ class Devices:
 
     def _early(self, function: Function) -> set[Function]:
         """The methods of a class that only its first hooks run."""
-        owner = function.owner
-        methods = list(owner.methods.values()) if owner is not None else []
+        methods = [one for one in self._analysis.module.functions if one.owner is function.owner]
         found = {one for one in methods if one.name in _EARLY}
         while more := {
             one

@@ -19,7 +19,6 @@ class _Side(Enum):
 
     HOST = auto()
     ELSEWHERE = auto()
-    LOADED = auto()
 
 
 class Meetings:
@@ -47,11 +46,11 @@ class Meetings:
         modules = [one.args[0].args[0] for one in origins if _asks_for_state(one)]
         if modules:
             return None if all(map(self._stays, modules)) else _Side.ELSEWHERE
-        if any(one in uses.values or _is_loaded(one) for one in origins):
-            return _Side.LOADED
         places = [place.place.where for one in origins for place in self._analysis.graph.sources.get(one, ())]
         if Where.HOST in places or any(map(_is_array, origins)):
             return _Side.HOST
+        if any(one in uses.values or _is_loaded(one) for one in origins):
+            return None
         if all(one.op is Op.CONST for one in origins):
             return None
         return _Side.ELSEWHERE if is_tensor or self._analysis.kinds.of(partner) is Kind.TENSOR else None

@@ -113,7 +113,7 @@ class Places:
     # Where the place cannot matter
 
     def _certain(self, load: Load, uses: Uses) -> Choice | None:
-        if uses.moved and uses.only(Use.MOVED, *LOOKS):
+        if uses.moved and uses.only(Use.MOVED, *LOOKS) and not any(_is_network(one, uses) for one in uses.moved):
             return Choice(self._moved_to(load, uses), Safety.SAFE, "what is loaded is moved at once")
         if Use.FEEDS in uses and uses.only(Use.FEEDS, *_PLAIN):
             return self._on_host("`load_state_dict` copies into the parameters wherever they are", Safety.SAFE)
@@ -232,8 +232,14 @@ class Places:
         spoken = _targets(load.call)
         if path and isinstance(load.call.syntax, ast.Call):
             spoken += [ast.unparse(one) for one in load.call.syntax.args[:1]]
-            spoken += [load.call.function.name] if load.call in self._index.returned else []
+            spoken += [load.call.function.name] if load.call in self._index.returned and not _targets(load.call) else []
         return any(word.search(one.rpartition(".")[2]) for one in spoken)
+
+
+def _is_network(move: Node, uses: Uses) -> bool:
+    """Whether a call moves a module, which may keep tensors that do not move with it."""
+    moved = move.args[0].args[0]
+    return _is_whole(move, uses) or (moved.op is Op.ITEM and words.NETWORK.fullmatch(str(moved.extra)) is not None)
 
 
 def _is_whole(move: Node, uses: Uses) -> bool:

@@ -5,7 +5,7 @@ The value is followed through names, attributes, containers, loops, and calls of
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -188,10 +188,9 @@ class _Follower:
                 self._note(Use.OTHER, user)
 
     def _element(self, element: Node) -> None:
-        """A loop over a mapping gives its keys, one over `.items()` and `.values()` its values."""
-        loop = self._files.index.parents.get(element.syntax) if element.syntax is not None else None
-        plain = isinstance(loop, ast.For | ast.comprehension) and element.extra != VALUE
-        if plain and self._kinds.of(element) not in {Kind.TENSOR, Kind.MODULE}:
+        """A loop over `.items()` and `.values()` gives values, one over a mapping its keys."""
+        users = self._files.users(element).users.get(element, ())
+        if element.extra != VALUE and any(_is_key(element, one) for one in users):
             self._note(Use.READS, element)
         else:
             self._note(Use.APART, element)
@@ -217,12 +216,10 @@ class _Follower:
             self._method(node, call, str(attribute.extra))
         if calls:
             return
-        if attribute.extra in rows.PLAIN_ATTRIBUTES:
-            self._note(Use.READS, attribute)
-        else:
+        if attribute.extra in rows.TENSOR_ATTRIBUTES:
             self._go(attribute)
-            if attribute.extra not in rows.TENSOR_ATTRIBUTES:
-                self._note(Use.OTHER, attribute)
+        else:
+            self._note(Use.READS if attribute.extra in rows.PLAIN_ATTRIBUTES else Use.OTHER, attribute)
 
     def _computed(self, node: Node, user: Node) -> None:
         """An operation with numbers alone gives a part of the value; keys are looked up, None is asked for."""
@@ -270,12 +267,13 @@ class _Follower:
             self._note(Use.SAVED, call)
         else:
             self._note(Use.RUN if whole else Use.OTHER, call)
-            self._go(call)
+            if whole:
+                self._go(call)
 
     def _sets_type(self, call: Node) -> bool:
         """`x.to(torch.float16)`"""
         given = call.args[1:]
-        return bool(given) and all(self._kinds.of(one) is Kind.DTYPE for one in given)
+        return bool(given) and all(self._kinds.says(one, Kind.DTYPE) for one in given)
 
     def _called(self, node: Node, call: Node) -> None:
         if call.args[0] is node:
@@ -312,7 +310,7 @@ class _Follower:
             self._note(Use.RESTORED if itself and call.args[2].op is not Op.CONST else Use.HELD, call)
         elif package == "builtins":
             self._go(call) if last in _PASSING else self._note(Use.READS, call)
-        elif row is Effect.ARRAY or kind(qualified) is Kind.DATASET:
+        elif row is Effect.ARRAY or kind(qualified) is Kind.DATASET or self._is_data(node, call, last):
             self._note(Use.ON_HOST, call)
         elif row in MEETING:
             self._meet(call, self._others(node, call), is_tensor=True)
@@ -382,9 +380,7 @@ class _Follower:
 
     def _unread(self, node: Node, call: Node, name: str) -> None:
         """A call of which nothing is read but its name, and the names of what it gets."""
-        given = next(word for word, one in zip(extras(call), call.args[1:]) if one is node)
-        first = node in call.args[1:2]
-        if given == "dataset" or (first and words.TAKES_DATA.search(name)) or self._makes_data(call):
+        if self._is_data(node, call, name):
             self._note(Use.ON_HOST, call)
         elif words.STATE.search(name):
             self._note(Use.FEEDS_UNSURE, call)
@@ -393,8 +389,11 @@ class _Follower:
         else:
             self._note(Use.GIVEN, call)
 
-    def _makes_data(self, call: Node) -> bool:
-        """`DataLoader(Rows(loaded))`"""
+    def _is_data(self, node: Node, call: Node, name: str) -> bool:
+        """`DataLoader(loaded)`, `Batches(dataset=loaded)`, `DataLoader(Rows(loaded))`"""
+        given = next(word for word, one in zip(extras(call), call.args[1:]) if one is node)
+        if given == "dataset" or (node is call.args[1] and words.TAKES_DATA.search(name)):
+            return True
         made = self._files.users(call).users.get(call, ()) if sounds_like_class(call.args[0]) else ()
         return any(self._kinds.of(one) is Kind.LOADER for one in made)
 
@@ -405,7 +404,8 @@ class _Follower:
         if base in self.uses.values:
             return
         if store.is_attribute:
-            self._note(Use.HELD, node)
+            of_module = base.function.name == "__init__" and base.function.owner in self._kinds.module_classes
+            self._note(Use.OTHER if of_module else Use.HELD, node)  # modules are made of options
             for one in self._attributes(base, store.key):
                 self._go(one)
             return
@@ -445,6 +445,14 @@ class _Follower:
                 self._go(one, self.uses.values[value.args[at]])
 
 
+def _is_key(element: Node, user: Node) -> bool:
+    """Whether an element is used as an index, looked for, or asked for what texts have."""
+    if user.op is Op.ATTR:
+        return hasattr(str, str(user.extra))
+    looked_up = user.op is Op.COMPARE and _LOOKUPS.issuperset(extras(user))
+    return looked_up or (user.op is Op.ITEM and user.args[0] is not element)
+
+
 MOVES = frozenset({Effect.MOVE, Effect.CUDA, Effect.TO_HOST})
 MEETING = frozenset({Effect.MEET, Effect.ARITHMETIC, Effect.SEQUENCE, Effect.DRAW})
 _LOOKUPS = frozenset({"In", "NotIn", "Is", "IsNot"})
@@ -454,4 +462,3 @@ _COPIES = frozenset({"items", "values", "copy", "get", "pop"})
 _LOOKING = frozenset({*dir(str), *dir(dict)})
 _PASSING = frozenset({"dict", "iter", "next", "zip", "enumerate", "reversed", "sorted", "list", "tuple", "map", "filter"})
 _WRAPPERS = frozenset({"OrderedDict", "deepcopy", "copy", "Namespace", "EasyDict", "SimpleNamespace"})
-Noting = Callable[[Use, Node], None]

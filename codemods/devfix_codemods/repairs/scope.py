@@ -17,14 +17,14 @@ _KEPT = ("device", "_device", "torch_device")
 _EARLY = frozenset({"__init__", "__post_init__", "__new__"})
 
 
-def devices_at(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
+def devices_at(analysis: Analysis, point: Point, *, even_cuda: bool = False) -> Iterator[tuple[str, Node]]:
     """What was chosen as a device, and means that here: names, then attributes of the object, then those of others.
 
-    None of them is just another way to spell CUDA.
+    None of them is just another way to spell CUDA, unless that would do.
     """
     seen: set[str] = set()
     for text, node in (*_names(point), *_of_object(analysis, point), *_used(analysis, point)):
-        if text not in seen and _is_chosen(analysis, node):
+        if text not in seen and _is_chosen(analysis, node, even_cuda):
             seen.add(text)
             yield text, node
 
@@ -41,8 +41,11 @@ def _names(point: Point) -> Iterator[tuple[str, Node]]:
 
 
 def _by_name(names: dict[str, Node]) -> Iterator[tuple[str, Node]]:
-    for one in sorted(names, key=lambda one: (one.strip("_").lower() != "device", len(one), one)):
-        if "device" in one and "devices" not in one and one != "device_map" and may_name_device(one, names[one]):
+    """Names that speak of a device, then those that are bound to one."""
+    order = sorted(names, key=lambda one: ("device" not in one, one.strip("_").lower() != "device", len(one), one))
+    for one in order:
+        speaks = "device" in one and "devices" not in one and one != "device_map"
+        if (speaks and may_name_device(one, names[one])) or _made_of(names[one]):
             yield one, names[one]
 
 
@@ -99,10 +102,10 @@ def _told(analysis: Analysis, call: Node) -> Node | None:
     return place.node if place is not None and place.where is Where.DEVICE else None
 
 
-def _is_chosen(analysis: Analysis, node: Node) -> bool:
+def _is_chosen(analysis: Analysis, node: Node, even_cuda: bool) -> bool:
     """Whether a value is a device, and not in any case CUDA, or the host."""
     values = values_of(node)
-    if values and all(is_accelerator(analysis, one) for one in values):
+    if values and not even_cuda and all(is_accelerator(analysis, one) for one in values):
         return False
     for one in values or [node]:
         place = place_of(one, analysis.kinds)
@@ -130,6 +133,8 @@ def _stored(owner: Class, attribute: str) -> list[Node]:
     found: list[Node] = []
     for each in owner.lineage():
         found += [each.members[attribute]] if attribute in each.members else []
+        asked = each.methods.get(attribute)
+        found += [one for one, _ in asked.returns] if asked is not None and "property" in asked.decorators else []
         for method in each.methods.values():
             found += [
                 one.value
