@@ -85,9 +85,11 @@ class Calls:
                     continue
                 inner = self.function(call) if depth < _DEEPEST and not _is_of_torch(call) else None
                 wraps = self._wraps(inner, depth + 1) if inner is not None else None
-                if _is_of_torch(call) and loaded_to(call) is place:
-                    found.append(call)
-                elif inner is not None and wraps is not None and (place, inner.parameters[wraps[0]]) in bound(call, inner):
+                if (_is_of_torch(call) and loaded_to(call) is place) or (
+                    inner is not None
+                    and wraps is not None
+                    and (place, inner.parameters[wraps[0]]) in bound(call, inner)
+                ):
                     found.append(call)
             if found:
                 return str(place.extra), tuple(found)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from devfix_codemods.assumptions.asked import speaks
 from devfix_codemods.assumptions.index import Index, called
-from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.placement.arguments import is_none, keyword
@@ -140,5 +139,3 @@ class Devices:
         if device is call.args[0] or last in _LOOKING or last == "device" or keyword(call, "device_map") is device:
             return False
         return not speaks(self._index, call.guard, _ASKS)
-
-

@@ -69,7 +69,9 @@ class Meetings:
                     further = [] if one.extra in rows.PLAIN_ATTRIBUTES else [one.args[0]]
                 case Op.CALL:
                     callee = one.args[0]
-                    further = [*callee.args, *one.args[1:]] if callee.op is Op.ATTR and not names(callee) else [*one.args[1:]]
+                    further = (
+                        [*callee.args, *one.args[1:]] if callee.op is Op.ATTR and not names(callee) else [*one.args[1:]]
+                    )
                 case Op.GLOBAL:
                     final = one.function.module.top.finals.get(str(one.extra))
                     further = [final] if final is not None else []

@@ -9,7 +9,7 @@ from devfix_codemods.assumptions.asked import speaks
 from devfix_codemods.assumptions.index import Index, method
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Safety
-from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.loading import words
 from devfix_codemods.loading.beside import Beside
@@ -18,8 +18,6 @@ from devfix_codemods.loading.devices import Devices
 from devfix_codemods.loading.meetings import Meetings
 from devfix_codemods.loading.uses import LOOKS, Following, Use, Uses
 from devfix_codemods.placement.arguments import keyword
-from devfix_codemods.placement.places import HOST
-from devfix_codemods.placement.targets import Targets
 from devfix_codemods.repairs.points import before
 from devfix_codemods.repairs.spelling import spelled
 
@@ -107,8 +105,14 @@ class Places:
 
     def _of_lightning(self, load: Load, uses: Uses) -> Choice | None:
         """A module that is run where it is loaded, unless the program, or a trainer, brings it somewhere."""
-        device = self._devices.at_hand(load.call) if uses.only(*LOOKS, Use.RUN, Use.RETURNED) and Use.RUN in uses else None
-        return Choice(device, Safety.UNSAFE, f"it is run where it is loaded, and `{device}` is at hand") if device else None
+        device = (
+            self._devices.at_hand(load.call) if uses.only(*LOOKS, Use.RUN, Use.RETURNED) and Use.RUN in uses else None
+        )
+        return (
+            Choice(device, Safety.UNSAFE, f"it is run where it is loaded, and `{device}` is at hand")
+            if device
+            else None
+        )
 
     # Where the place cannot matter
 
@@ -180,7 +184,9 @@ class Places:
             return self._on_host("it goes with tensors that are made on the host")
         moved = [self._target(one) for one in uses.moved if _is_whole(one, uses)]
         point = before(load.call)
-        if point is not None and any(one is not None and spelled(self._analysis, one, point) == device for one in moved):
+        if point is not None and any(
+            one is not None and spelled(self._analysis, one, point) == device for one in moved
+        ):
             return Choice(device, Safety.UNSAFE, f"the module that is loaded is moved to `{device}`")
         if uses.moved and Use.RESTORED not in uses and Use.RUN not in uses:
             return self._on_host("what of it belongs on a device is moved there")

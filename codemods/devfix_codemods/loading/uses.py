@@ -224,11 +224,9 @@ class _Follower:
     def _computed(self, node: Node, user: Node) -> None:
         """An operation with numbers alone gives a part of the value; keys are looked up, None is asked for."""
         others = tuple(one for one in user.args if one is not node)
-        if user.op is Op.COMPARE and (
+        if (user.op is Op.COMPARE and (
             _LOOKUPS.issuperset(extras(user)) or any(one.op is Op.CONST for one in others)  # keys, numbers
-        ):
-            self._note(Use.READS, user)
-        elif user.extra == "Not":
+        )) or user.extra == "Not":
             self._note(Use.READS, user)
         elif all(one.op is Op.CONST or self._kinds.of(one) is Kind.NUMBER for one in others):
             self._go(user)
@@ -257,7 +255,7 @@ class _Follower:
         elif name in _COPIES or row in {Effect.SAME, Effect.LIKE}:
             self._note(Use.APART, call) if name in {"items", "values"} else None
             self._go(call, whole and name == "copy")
-        elif row in MEETING:
+        elif row in _MEETING:
             self._meet(call, call.args[1:], is_tensor=True)
         elif row is Effect.NEEDS_HOST:
             self._note(Use.ON_HOST, call)
@@ -312,7 +310,7 @@ class _Follower:
             self._go(call) if last in _PASSING else self._note(Use.READS, call)
         elif row is Effect.ARRAY or kind(qualified) is Kind.DATASET or self._is_data(node, call, last):
             self._note(Use.ON_HOST, call)
-        elif row in MEETING:
+        elif row in _MEETING:
             self._meet(call, self._others(node, call), is_tensor=True)
         elif row in {Effect.SAME, Effect.FIRST, Effect.PASS, Effect.WRAP, Effect.LIKE} or last in _WRAPPERS:
             self._go(call, self.uses.values[node] and row in {Effect.PASS, Effect.WRAP})
@@ -339,7 +337,7 @@ class _Follower:
             self._fed(call, base)
         elif name in FILLING:
             return  # a store says what is filled
-        elif method_effect(name) in MEETING:
+        elif method_effect(name) in _MEETING:
             self._meet(call, (base,), is_tensor=True)
         elif words.LOGS.fullmatch(name):
             self._note(Use.READS, call)
@@ -362,7 +360,7 @@ class _Follower:
             self._note(Use.FEEDS_UNSURE, call)
         else:
             self._note(Use.FEEDS, call)
-            self.uses.fed |= {one for one in self._origins(base)}
+            self.uses.fed |= set(self._origins(base))
 
     def _origins(self, node: Node) -> Iterator[Node]:
         """What an object is, before whatever methods it was asked for; all that its attribute may be."""
@@ -454,11 +452,13 @@ def _is_key(element: Node, user: Node) -> bool:
 
 
 MOVES = frozenset({Effect.MOVE, Effect.CUDA, Effect.TO_HOST})
-MEETING = frozenset({Effect.MEET, Effect.ARITHMETIC, Effect.SEQUENCE, Effect.DRAW})
+_MEETING = frozenset({Effect.MEET, Effect.ARITHMETIC, Effect.SEQUENCE, Effect.DRAW})
 _LOOKUPS = frozenset({"In", "NotIn", "Is", "IsNot"})
 _SETS = frozenset({"eval", "train", "state_dict"})
 _MODULES = rows.MODULE_ONLY | {"eval", "state_dict", "load_state_dict"}
 _COPIES = frozenset({"items", "values", "copy", "get", "pop"})
 _LOOKING = frozenset({*dir(str), *dir(dict)})
-_PASSING = frozenset({"dict", "iter", "next", "zip", "enumerate", "reversed", "sorted", "list", "tuple", "map", "filter"})
+_PASSING = frozenset(
+    {"dict", "iter", "next", "zip", "enumerate", "reversed", "sorted", "list", "tuple", "map", "filter"}
+)
 _WRAPPERS = frozenset({"OrderedDict", "deepcopy", "copy", "Namespace", "EasyDict", "SimpleNamespace"})
