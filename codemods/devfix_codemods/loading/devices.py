@@ -8,10 +8,10 @@ from devfix_codemods.assumptions.asked import speaks
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names, resolved
+from devfix_codemods.loading.meetings import Meetings
+from devfix_codemods.loading.uses import Following, Use
 from devfix_codemods.placement.arguments import is_none, keyword
-from devfix_codemods.placement.graph import Birth, Source
-from devfix_codemods.placement.places import HOST, Where
-from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.places import Where
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import Point, before
@@ -20,17 +20,16 @@ from devfix_codemods.repairs.scope import devices_at, may_be_unset, values_of
 _EARLY = frozenset({"__init__", "setup", "prepare_data", "configure_model"})
 """What Lightning calls before it moves a module."""
 _ASKS = re.compile(r"is_available")
-_LOOKING = frozenset({"print", "str", "repr", "isinstance", "type", "format", "info", "debug", "warning", "log", "get"})
-PROBABLE = 0.6
-"""How probable it must be that it meets what is placed."""
 
 
 class Devices:
     """The devices of one file."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, following: Following, meetings: Meetings) -> None:
         self._index = index
         self._analysis = index.analysis
+        self._following = following
+        self._meetings = meetings
 
     def at_hand(self, call: Node) -> str | None:
         """The best expression for the place of what a call loads."""
@@ -39,16 +38,11 @@ class Devices:
             return None
         return next((text for text in self._expressions(call, point) if not self._is_none_yet(text, call)), None)
 
-    def meets(self, call: Node) -> list[Conflict]:
-        """All that has a place and that what a call loads must be together with, the surest first."""
-        found = self._analysis.ends(Source(call, HOST, Birth.FACTORY, ("certain",)))
-        return [one for one in found if one.together >= PROBABLE]
-
     def _expressions(self, call: Node, point: Point) -> Iterator[str]:
         for text, node in devices_at(self._analysis, point, even_cuda=True):
             if not self._is_unset(node) and not self._is_idle(node):
                 yield text
-        for conflict in self.meets(call):
+        for conflict in self._meetings.of(call):
             where = conflict.end.place.where
             for one in suffixes(self._analysis, conflict, point) if where in {Where.DEVICE, Where.CALLER} else ():
                 if one.device is not None and one.test is None and (one.follows or where is Where.DEVICE):
@@ -101,10 +95,15 @@ class Devices:
 
     def _is_idle(self, device: Node) -> bool:
         """Whether a device is the CUDA of a default, or a `device_map`, and nothing is brought there unasked."""
-        same = self._same(device)
-        given = [(call, one) for one in same for call in self._index.users[one] if call.op is Op.CALL]
-        maps = any(keyword(call, "device_map") is one for call, one in given)
-        return (maps or any(map(self._is_default, same))) and not any(self._brings(*each) for each in given)
+        made = [device]
+        for one in made:  # grows
+            more = [*values_of(one), *(one.args[1:] if called(one, "torch.device") else ()), resolved(one)]
+            made += [each for each in more if each.op is not Op.CONST and each not in made]
+        uses = self._following.of_values(made)
+        given = [each for use in (Use.GIVEN, Use.OTHER, Use.FEEDS_UNSURE) for each in uses.calls(use)]
+        maps = [one for one in given if keyword(one, "device_map") in uses.values]
+        needs = (one for one in given if one not in maps and not speaks(self._index, one.guard, _ASKS))
+        return (bool(maps) or any(map(self._is_default, made))) and not any(needs)
 
     def _is_default(self, node: Node) -> bool:
         """A parameter that is CUDA where nobody says otherwise; an option of a parser in the same file."""
@@ -113,29 +112,3 @@ class Devices:
             options = (one for one in self._index.calls if one.args[0].extra == "add_argument" and len(one.args) > 1)
             default = next((keyword(one, "default") for one in options if one.args[1].extra == f"--{node.extra}"), None)
         return default is not None and is_accelerator(self._analysis, default)
-
-    def _same(self, device: Node) -> list[Node]:
-        """A device, and what it is made of or kept as, whatever it is called."""
-        found = [device]
-        for one in found:  # grows
-            made = [one.args[1]] if called(one, "torch.device") and len(one.args) > 1 else []
-            if one.op is Op.PHI or (one.op in {Op.FIELD, Op.ATTR} and values_of(one) != [one]):
-                made += values_of(one)
-            kept = [each for each in self._index.users[one] if each.op is Op.PHI or called(each, "torch.device")]
-            fields = [
-                read
-                for store in self._index.stores[one]
-                if store.is_attribute and (owner := store.base.function.owner) is not None
-                for read in self._analysis.module.nodes()
-                if read.op is Op.ATTR and read.extra == store.key and read.args[0] is read.function.self_node
-                if read.function.owner is owner
-            ]
-            found += [each for each in (*made, *kept, *fields, resolved(one)) if each not in found]
-        return [one for one in found if one.op is not Op.CONST]
-
-    def _brings(self, call: Node, device: Node) -> bool:
-        """Whether a call that is given the device may bring something there, without asking for CUDA first."""
-        last = (next(iter(names(call.args[0])), None) or str(call.args[0].extra)).rpartition(".")[2]
-        if device is call.args[0] or last in _LOOKING or last == "device" or keyword(call, "device_map") is device:
-            return False
-        return not speaks(self._index, call.guard, _ASKS)

@@ -1,24 +1,19 @@
-"""What meets a loaded value in one operation: tensors that may be on a device, tensors of the host."""
+"""What a loaded value meets in one operation: tensors that may be on a device, tensors of the host."""
 
 from collections.abc import Iterator
-from enum import Enum, auto
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import resolved
 from devfix_codemods.loading.uses import Uses
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import sounds_like_class
-from devfix_codemods.placement.places import Where
-from devfix_codemods.placement.targets import loaded_to
+from devfix_codemods.placement.places import HOST, Where
+from devfix_codemods.placement.search import Conflict
 
-
-class _Side(Enum):
-    """Where an operand is, as far as the file says."""
-
-    HOST = auto()
-    ELSEWHERE = auto()
+PROBABLE = 0.6
+"""How sure it must be that two values are together."""
 
 
 class Meetings:
@@ -28,76 +23,48 @@ class Meetings:
         self._analysis = analysis
         self._births = analysis.constraints.births
 
-    def elsewhere(self, uses: Uses) -> bool:
-        """Whether it meets a tensor that may be on a device."""
-        return any(one is _Side.ELSEWHERE for one in self._sides(uses))
+    def of(self, call: Node) -> list[Conflict]:
+        """All that has a place, and that what a call loads must be together with, the surest first."""
+        found = self._analysis.ends(Source(call, HOST, Birth.FACTORY, ("certain",)))
+        return [one for one in found if one.together >= PROBABLE]
 
-    def on_host(self, uses: Uses) -> bool:
-        """Whether it meets a tensor that is made on the host, and none that may be on a device."""
-        return any(one is _Side.HOST for one in self._sides(uses))
+    def elsewhere(self, call: Node, uses: Uses) -> bool:
+        """Whether it meets a tensor that may be on a device: of a module that is not read, or that has a place."""
+        met = (one for _, others in uses.meetings for one in others)
+        return any(self._is_of_module(one, uses) for one in met) or any(one is not Where.HOST for one in self._places(call, uses))
 
-    def _sides(self, uses: Uses) -> Iterator[_Side | None]:
-        for _, others, is_tensor in uses.meetings:
-            for one in others:
-                yield self._side(one, uses, is_tensor=is_tensor)
+    def on_host(self, call: Node, uses: Uses) -> bool:
+        """Whether it meets a tensor that is made on the host."""
+        return any(one is Where.HOST for one in self._places(call, uses))
 
-    def _side(self, partner: Node, uses: Uses, *, is_tensor: bool) -> _Side | None:
-        origins = list(self._origins(partner, uses))
-        modules = [one.args[0].args[0] for one in origins if _asks_for_state(one)]
-        if modules:
-            return None if all(map(self._stays, modules)) else _Side.ELSEWHERE
-        places = [place.place.where for one in origins for place in self._analysis.graph.sources.get(one, ())]
-        if Where.HOST in places or any(map(_is_array, origins)):
-            return _Side.HOST
-        if any(one in uses.values or _is_loaded(one) for one in origins):
-            return None
-        if all(one.op is Op.CONST for one in origins):
-            return None
-        return _Side.ELSEWHERE if is_tensor or self._analysis.kinds.of(partner) is Kind.TENSOR else None
+    def _places(self, call: Node, uses: Uses) -> Iterator[Where]:
+        """Where that is which it meets in operations."""
+        operations = {operation for operation, _ in uses.meetings}
+        for one in self.of(call):
+            if one.end.node not in uses.values and any(step.node in operations for step in one.path):
+                yield one.end.place.where
 
-    def _origins(self, node: Node, uses: Uses) -> Iterator[Node]:
+    def _is_of_module(self, operand: Node, uses: Uses) -> bool:
+        """Whether an operand is a part of a module, or of its state, that is not built beside."""
+        return any(
+            one.op is Op.ATTR
+            and (one.extra in rows.STATES or one.args[0] in uses.fed)
+            and not self._stays(one.args[0])
+            for one in self._origins(operand)
+        )
+
+    def _origins(self, node: Node) -> Iterator[Node]:
         """What a value is a part of, is made of, or may be."""
         pending = [node]
         for one in pending:  # grows
             yield one
-            if one in uses.values or _asks_for_state(one) or self._analysis.graph.sources.get(one):
-                continue
-            match one.op:
-                case Op.PARAM:
-                    further = self._analysis.kinds.given.get(one, [])
-                case Op.ITEM | Op.ITER | Op.ATTR | Op.COMPREHENSION:
-                    further = [] if one.extra in rows.PLAIN_ATTRIBUTES else [one.args[0]]
-                case Op.CALL:
-                    callee = one.args[0]
-                    further = (
-                        [*callee.args, *one.args[1:]] if callee.op is Op.ATTR and not names(callee) else [*one.args[1:]]
-                    )
-                case Op.GLOBAL:
-                    final = one.function.module.top.finals.get(str(one.extra))
-                    further = [final] if final is not None else []
-                case _:
-                    further = [*one.args]
+            further = [*one.args, resolved(one), *self._analysis.kinds.given.get(one, ())]
+            if one.op in {Op.ITEM, Op.ITER, Op.ATTR}:
+                further = [] if one.extra in rows.PLAIN_ATTRIBUTES else [one.args[0]]
             pending += (each for each in further if each not in pending)
 
     def _stays(self, module: Node) -> bool:
         """Whether a module is built beside, and not moved."""
         made = self._births.roots(module)
-        return all(
-            one.op is Op.CALL and sounds_like_class(one.args[0]) and not self._births.moves_of(one) for one in made
-        )
-
-
-def _asks_for_state(node: Node) -> bool:
-    """`model.state_dict()`, `model.parameters()`"""
-    return node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in rows.STATES
-
-
-def _is_loaded(node: Node) -> bool:
-    """Another value that is loaded to wherever it was saved."""
-    row = effect(canonical(names(node.args[0])[0])) if node.op is Op.CALL and names(node.args[0]) else None
-    return row is Effect.LOAD and loaded_to(node) is None
-
-
-def _is_array(node: Node) -> bool:
-    row = effect(canonical(names(node.args[0])[0])) if node.op is Op.CALL and names(node.args[0]) else None
-    return row is Effect.ARRAY
+        moved = any(map(self._births.moves_of, made))
+        return not moved and all(one.op is Op.CALL and sounds_like_class(one.args[0]) for one in made)

@@ -16,7 +16,7 @@ from devfix_codemods.loading.beside import Beside
 from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.devices import Devices
 from devfix_codemods.loading.meetings import Meetings
-from devfix_codemods.loading.uses import LOOKS, Following, Use, Uses
+from devfix_codemods.loading.uses import LOOKS, Following, Use, Uses, unmoved
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.repairs.points import before
 from devfix_codemods.repairs.spelling import spelled
@@ -46,7 +46,7 @@ class Places:
         self._calls = Calls(index)
         self._following = Following(index, self._calls)
         self._meetings = Meetings(index.analysis)
-        self._devices = Devices(index)
+        self._devices = Devices(index, self._following, self._meetings)
         self._beside = Beside(index)
 
     def chosen(self) -> Iterator[tuple[Load, Choice]]:
@@ -117,7 +117,11 @@ class Places:
     # Where the place cannot matter
 
     def _certain(self, load: Load, uses: Uses) -> Choice | None:
-        if uses.moved and uses.only(Use.MOVED, *LOOKS) and not any(_is_network(one, uses) for one in uses.moved):
+        if (
+            uses.calls(Use.MOVED)
+            and uses.only(Use.MOVED, *LOOKS)
+            and not any(_is_network(one, uses) for one in uses.calls(Use.MOVED))
+        ):
             return Choice(self._moved_to(load, uses), Safety.SAFE, "what is loaded is moved at once")
         if Use.FEEDS in uses and uses.only(Use.FEEDS, *_PLAIN):
             return self._on_host("`load_state_dict` copies into the parameters wherever they are", Safety.SAFE)
@@ -130,10 +134,15 @@ class Places:
 
         The host, too, for what is moved part by part: there may be no room for all of it.
         """
-        point, targets = before(load.call), {self._target(one) for one in uses.moved}
+        point, targets = before(load.call), {self._target(one) for one in uses.calls(Use.MOVED)}
         target = targets.pop() if len(targets) == 1 else None
         around = set(self._index.ancestors(load.call.syntax)) if load.call.syntax is not None else set()
-        turns = (one for move in uses.moved if move.syntax is not None for one in self._index.ancestors(move.syntax))
+        turns = (
+            one
+            for move in uses.calls(Use.MOVED)
+            if move.syntax is not None
+            for one in self._index.ancestors(move.syntax)
+        )
         if target is None or point is None or any(isinstance(one, ast.For | ast.While) for one in {*turns} - around):
             return self._host
         return spelled(self._analysis, target, point) or self._host
@@ -151,7 +160,7 @@ class Places:
         if Use.ON_HOST in uses or self._is_data(load):
             return self._on_host("it is read on the host as it is loaded")
         device = self._devices.at_hand(load.call)
-        if (staying := self._why_it_stays(uses)) is not None:
+        if (staying := self._why_it_stays(load, uses)) is not None:
             return Choice(device, Safety.MANUAL if device is None else Safety.UNSAFE, staying)
         if (reason := self._of_host(load, uses)) is not None:
             return self._on_host(reason)
@@ -174,41 +183,38 @@ class Places:
         """Why it belongs on the host, whatever is at hand."""
         if Use.SAVED in uses and uses.only(Use.SAVED, Use.STATES, *LOOKS):
             return "it is only saved again"
-        if Use.SAVED in uses and any(one.statement is not None and _is_whole(one, uses) for one in uses.moved):
+        if Use.SAVED in uses and any(
+            one.statement is not None and _is_whole(one, uses) for one in uses.calls(Use.MOVED)
+        ):
             return "it is saved as it is loaded, before any move"
         return "its tensors are copied into the parameters" if Use.FEEDS in uses else None
 
     def _beside_device(self, load: Load, uses: Uses, device: str) -> Choice:
         """There, unless the value goes with others of the host, or what of it belongs on the device is moved anyhow."""
-        if self._meetings.on_host(uses):
+        if self._meetings.on_host(load.call, uses):
             return self._on_host("it goes with tensors that are made on the host")
-        moved = [self._target(one) for one in uses.moved if _is_whole(one, uses)]
+        moved = [self._target(one) for one in uses.calls(Use.MOVED) if _is_whole(one, uses)]
         point = before(load.call)
         if point is not None and any(
             one is not None and spelled(self._analysis, one, point) == device for one in moved
         ):
             return Choice(device, Safety.UNSAFE, f"the module that is loaded is moved to `{device}`")
-        if uses.moved and Use.RESTORED not in uses and Use.RUN not in uses:
+        if uses.calls(Use.MOVED) and Use.RESTORED not in uses and Use.RUN not in uses:
             return self._on_host("what of it belongs on a device is moved there")
         return Choice(device, Safety.UNSAFE, f"`{device}` is at hand")
 
-    def _why_it_stays(self, uses: Uses) -> str | None:
+    def _why_it_stays(self, load: Load, uses: Uses) -> str | None:
         """Why something of what is loaded is used where it lands."""
-        handed = (one.args[0].args[0] for one in uses.found.get(Use.GIVEN, ()) if method(one) is not None)
-        if Use.KEPT in uses or any(self._is_fed(one, uses) for one in handed):
+        handed = (one.args[0].args[0] for one in uses.calls(Use.GIVEN) if method(one) is not None)
+        if Use.KEPT in uses or any(unmoved(one) in uses.fed for one in handed):
             return "a tensor from it is kept, and must be where the others are"
         if Use.HELD in uses and Use.FEEDS in uses:
             return "what an object keeps of it must be where its other tensors are"
-        if self._meetings.elsewhere(uses):
+        if self._meetings.elsewhere(load.call, uses):
             return "it meets another tensor, and must be where that is"
         entries = [one for one in uses.values if one.op is Op.ITEM and words.NETWORK.fullmatch(str(one.extra))]
-        kept = any(self._stays_network(self._following.of_value(one)) for one in entries)
+        kept = any(self._stays_network(self._following.of_values([one])) for one in entries)
         return "a network in it is kept as it is" if kept else None
-
-    def _is_fed(self, base: Node, uses: Uses) -> bool:
-        while base.op is Op.AFTER:
-            base = base.args[0]
-        return base in uses.fed
 
     def _stays_network(self, uses: Uses) -> bool:
         """Whether a network in it is given out, or kept, as it is: nothing moves it, or takes it for a mapping."""
