@@ -100,7 +100,7 @@ class Devices:
             more = [*values_of(one), *(one.args[1:] if called(one, "torch.device") else ()), resolved(one)]
             made += [each for each in more if each.op is not Op.CONST and each not in made]
         uses = self._following.of_values(made)
-        given = [each for use in (Use.GIVEN, Use.OTHER, Use.FEEDS_UNSURE) for each in uses.calls(use)]
+        given = [each for use in (Use.GIVEN, Use.OTHER, Use.FEEDS_UNSURE) for each in uses.found.get(use, ())]
         maps = [one for one in given if keyword(one, "device_map") in uses.values]
         needs = (one for one in given if one not in maps and not speaks(self._index, one.guard, _ASKS))
         return (bool(maps) or any(map(self._is_default, made))) and not any(needs)

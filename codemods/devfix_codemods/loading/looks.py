@@ -7,20 +7,7 @@ import re
 
 _BEFORE = 120
 """How far before a load its owner is looked for."""
-
-
-def loads_to_anywhere(data: bytes) -> bool:
-    """Some call that may be `torch.load`, or one of its kin, names no `map_location`."""
-    for found in _LOAD.finditer(data):
-        owner = _OWNER.search(data, max(0, found.start() - _BEFORE), found.start())
-        if owner is not None and owner.group(1) in _OTHER_LOADERS:
-            continue
-        if b"map_location" not in data[found.end() : _closing(data, found.end())]:
-            return True
-    return False
-
-
-_LOAD = re.compile(rb"\b(?:load|load_url|load_state_dict_from_url)\(")
+_LOAD = re.compile(rb"\b(?:\w+_)?load(?!_dataset|_state_dict\()(?:_\w+)?\(")
 _OWNER = re.compile(rb"([\w\x80-\xff]+)\.$")
 _OTHER_LOADERS = frozenset(
     b"json yaml np numpy pickle pkl joblib toml tomllib tomli librosa torchaudio OmegaConf marshal dill cloudpickle "
@@ -28,14 +15,7 @@ _OTHER_LOADERS = frozenset(
 )
 
 
-def _closing(data: bytes, start: int) -> int:
-    """The end of the brackets that were opened before `start`; brackets in strings count, to the call's loss."""
-    depth = 1
-    for found in _BRACKETS.finditer(data, start, start + 800):
-        depth += 1 if found.group() in b"([{" else -1
-        if depth == 0:
-            return found.start()
-    return start + 800
-
-
-_BRACKETS = re.compile(rb"[()\[\]{}]")
+def loads_to_anywhere(data: bytes) -> bool:
+    """Some call may be `torch.load`, one of its kin, or of what wraps them."""
+    owners = (_OWNER.search(data, max(0, one.start() - _BEFORE), one.start()) for one in _LOAD.finditer(data))
+    return any(one is None or one.group(1) not in _OTHER_LOADERS for one in owners)

@@ -31,7 +31,9 @@ class Meetings:
     def elsewhere(self, call: Node, uses: Uses) -> bool:
         """Whether it meets a tensor that may be on a device: of a module that is not read, or that has a place."""
         met = (one for _, others in uses.meetings for one in others)
-        return any(self._is_of_module(one, uses) for one in met) or any(one is not Where.HOST for one in self._places(call, uses))
+        return any(self._is_of_module(one, uses) for one in met) or any(
+            one is not Where.HOST for one in self._places(call, uses)
+        )
 
     def on_host(self, call: Node, uses: Uses) -> bool:
         """Whether it meets a tensor that is made on the host."""
@@ -47,9 +49,7 @@ class Meetings:
     def _is_of_module(self, operand: Node, uses: Uses) -> bool:
         """Whether an operand is a part of a module, or of its state, that is not built beside."""
         return any(
-            one.op is Op.ATTR
-            and (one.extra in rows.STATES or one.args[0] in uses.fed)
-            and not self._stays(one.args[0])
+            one.op is Op.ATTR and (one.extra in rows.STATES or one.args[0] in uses.fed) and not self._stays(one.args[0])
             for one in self._origins(operand)
         )
 

@@ -77,8 +77,9 @@ class Uses:
     def only(self, *allowed: Use) -> bool:
         return self.found.keys() <= {*allowed}
 
-    def calls(self, use: Use) -> list[Node]:
-        return self.found.get(use, [])
+    @property
+    def moved(self) -> list[Node]:
+        return self.found.get(Use.MOVED, [])
 
 
 class Following:

@@ -73,8 +73,8 @@ def _finding(program: Program, load: Load, choice: Choice) -> Finding:
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"`{ast.unparse(call.func)}` without `{load.keyword}` puts the tensors back where they were saved from: "
-        "it fails where that device is missing",
+        message=f"`{ast.unparse(call.func)}` without `{load.keyword}` puts the tensors back where they were saved "
+        "from: it fails where that device is missing",
         span=span,
         fix=fix,
         advice=None if fix else f"pass `{load.keyword}=`: {choice.reason}",
