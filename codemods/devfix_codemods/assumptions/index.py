@@ -5,22 +5,25 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from devfix_codemods.ir import Function, Module, Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.source import Source
 
 
 class Users:
-    """Who uses the values of one file: other values, stores, and the functions that return them."""
+    """Who uses the values of one file: other values, reads of names of the module, stores, functions that return."""
 
     def __init__(self, module: Module) -> None:
         self.users: dict[Node, list[Node]] = defaultdict(list)
+        self.reads: dict[Node, list[Node]] = defaultdict(list)
         self.stores: dict[Node, list[Store]] = defaultdict(list)
         self.returned: dict[Node, list[Function]] = defaultdict(list)
         for node in module.nodes():
             for one in dict.fromkeys(node.args):
                 self.users[one].append(node)
+            if node.op is Op.GLOBAL:
+                self.reads[resolved(node)].append(node)
         for function in module.functions:
             for store in function.stores:
                 self.stores[store.value].append(store)

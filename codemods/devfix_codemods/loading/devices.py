@@ -8,8 +8,9 @@ from devfix_codemods.assumptions.asked import speaks
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names, resolved
+from devfix_codemods.loading.following import Following
 from devfix_codemods.loading.meetings import Meetings
-from devfix_codemods.loading.uses import Following, Use
+from devfix_codemods.loading.uses import Use
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.places import Where
 from devfix_codemods.repairs.conditions import is_accelerator

@@ -14,8 +14,9 @@ from devfix_codemods.loading import words
 from devfix_codemods.loading.beside import Beside, written
 from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.devices import Devices
+from devfix_codemods.loading.following import Following
 from devfix_codemods.loading.meetings import Meetings
-from devfix_codemods.loading.uses import LOOKS, Following, Use, Uses, unmoved
+from devfix_codemods.loading.uses import LOOKS, Use, Uses, unmoved
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.spelling import spelled
