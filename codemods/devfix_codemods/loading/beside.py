@@ -75,10 +75,17 @@ def _placed(call: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def _is_same(path: Node, other: Node) -> bool:
-    """Whether two calls name one file, by a value or in the same words."""
-    first, second = unmoved(path), unmoved(other)
+    """Whether two calls name one file, by a value or in the same words, or what opens it does."""
+    first, second = _opened(path), _opened(other)
     texts = [ast.unparse(one.syntax) if isinstance(one.syntax, ast.expr) else None for one in (first, second)]
     return first is second or (texts[0] == texts[1] is not None and first.op is not Op.ENTER)
+
+
+def _opened(file: Node) -> Node:
+    """The path of what is open: `path` for `f` in `with open(path) as f`."""
+    file = unmoved(file)
+    is_open = file.op is Op.ENTER and file.args[0].op is Op.CALL and _last(file.args[0]) == "open"
+    return file.args[0].args[1] if is_open and len(file.args[0].args) > 1 else file
 
 
 def _last(call: Node) -> str:

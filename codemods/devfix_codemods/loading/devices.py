@@ -6,21 +6,24 @@ from collections.abc import Iterator
 
 from devfix_codemods.assumptions.asked import speaks
 from devfix_codemods.assumptions.index import Index, called
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.loading.following import Following
 from devfix_codemods.loading.meetings import Meetings
-from devfix_codemods.loading.uses import Use
+from devfix_codemods.loading.uses import Use, Uses
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.places import Where
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import Point, before
 from devfix_codemods.repairs.scope import devices_at, may_be_unset, values_of
+from devfix_codemods.repairs.spelling import spelled
 
 _EARLY = frozenset({"__init__", "setup", "prepare_data", "configure_model"})
 """What Lightning calls before it moves a module."""
 _ASKS = re.compile(r"is_available")
+_NUMBERED = re.compile(r"(?i)rank|gpu|card|output_device|device_?(?:id|idx|index|num|no)(?![a-z])")
 
 
 class Devices:
@@ -32,22 +35,32 @@ class Devices:
         self._following = following
         self._meetings = meetings
 
-    def at_hand(self, call: Node) -> str | None:
+    def at_hand(self, call: Node, uses: Uses) -> str | None:
         """The best expression for the place of what a call loads."""
         point = before(call)
-        if point is None:
-            return None
-        return next((text for text in self._expressions(call, point) if not self._is_none_yet(text, call)), None)
+        found = self._expressions(call, point, uses) if point is not None else iter(())
+        return next((text for text in found if not self._is_none_yet(text, call)), None)
 
-    def _expressions(self, call: Node, point: Point) -> Iterator[str]:
+    def named(self, call: Node, device: Node) -> str | None:
+        """The name that a device has where a call loads; None for a constant, and for the number of a card."""
+        point = before(call) if device.op is not Op.CONST else None
+        text = spelled(self._analysis, device, point) if point is not None else None
+        return text if text is not None and self._is_taken(text, device) else None
+
+    def _expressions(self, call: Node, point: Point, uses: Uses) -> Iterator[str]:
         for text, node in devices_at(self._analysis, point, even_cuda=True):
-            if not self._is_unset(node) and not self._is_idle(node):
+            if self._is_taken(text, node) and not self._is_unset(node) and not self._is_idle(node):
                 yield text
-        for conflict in self._meetings.of(call):
-            where = conflict.end.place.where
+        for conflict in self._meetings.of(call, uses):
+            where, node = conflict.end.place.where, conflict.end.place.node or call
             for one in suffixes(self._analysis, conflict, point) if where in {Where.DEVICE, Where.CALLER} else ():
-                if one.device is not None and one.test is None and (one.follows or where is Where.DEVICE):
+                follows = one.test is None and (one.follows or where is Where.DEVICE)
+                if one.device is not None and follows and self._is_taken(one.device, node):
                     yield one.device
+
+    def _is_taken(self, text: str, device: Node) -> bool:
+        """Whether `map_location` takes it: a device, or the name of one, but no number."""
+        return _NUMBERED.search(text) is None and not self._analysis.kinds.says(device, Kind.NUMBER)
 
     # Devices that are none yet
 

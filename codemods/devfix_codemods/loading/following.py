@@ -72,7 +72,9 @@ class _Follower:
         return self.uses
 
     def _go(self, node: Node, whole: bool = False) -> None:
-        if node not in self.uses.values:
+        if not whole and self._kinds.of(node) in {Kind.NUMBER, Kind.TEXT}:
+            self._note(Use.READS, node)
+        elif node not in self.uses.values:
             self.uses.values[node] = whole
             self._pending.append(node)
 
@@ -164,7 +166,7 @@ class _Follower:
         elif name in _MODULES:
             self._note(Use.RUN if whole else Use.READS, call)
             self._go(call, whole)
-        elif name in {"items", "values", "copy"}:
+        elif name in {"items", "values", "copy", "state_dict"}:
             self._note(Use.APART, call)
             self._go(call, whole and name == "copy")
         elif name == "save":
@@ -343,7 +345,7 @@ _USES = {
     Effect.SYNC: Use.READS,
 }
 _LOOKUPS = frozenset({"In", "NotIn", "Is", "IsNot"})
-_MODULES = rows.MODULE_ONLY | {"eval", "state_dict", "load_state_dict"}
+_MODULES = rows.MODULE_ONLY | {"eval", "load_state_dict"}
 _FEEDING = frozenset({"load_state_dict", "_load_from_state_dict"})
 _LOOKING = frozenset({*dir(str), *dir(dict)})
 _PASSING = frozenset({"dict", "OrderedDict", "Namespace", "deepcopy", "copy", "iter", "next", "zip", "enumerate"}) | {

@@ -23,28 +23,24 @@ class Meetings:
         self._analysis = analysis
         self._births = analysis.constraints.births
 
-    def of(self, call: Node) -> list[Conflict]:
-        """All that has a place, and that what a call loads must be together with, the surest first."""
-        found = self._analysis.ends(Source(call, HOST, Birth.FACTORY, ("certain",)))
-        return [one for one in found if one.together >= PROBABLE]
+    def of(self, call: Node, uses: Uses) -> Iterator[Conflict]:
+        """All that has a place, and that what a call loads meets in an operation, the surest first."""
+        operations = {operation for operation, _ in uses.meetings}
+        found = self._analysis.ends(Source(call, HOST, Birth.FACTORY, ("certain",))) if operations else ()
+        for one in found:
+            meets = any(step.node in operations for step in one.path)
+            if meets and one.end.node not in uses.values and one.together >= PROBABLE:
+                yield one
 
     def elsewhere(self, call: Node, uses: Uses) -> bool:
         """Whether it meets a tensor that may be on a device: of a module that is not read, or that has a place."""
         met = (one for _, others in uses.meetings for one in others)
-        return any(self._is_of_module(one, uses) for one in met) or any(
-            one is not Where.HOST for one in self._places(call, uses)
-        )
+        of_modules = any(self._is_of_module(one, uses) for one in met)
+        return of_modules or any(one.end.place.where is not Where.HOST for one in self.of(call, uses))
 
     def on_host(self, call: Node, uses: Uses) -> bool:
         """Whether it meets a tensor that is made on the host."""
-        return any(one is Where.HOST for one in self._places(call, uses))
-
-    def _places(self, call: Node, uses: Uses) -> Iterator[Where]:
-        """Where that is which it meets in operations."""
-        operations = {operation for operation, _ in uses.meetings}
-        for one in self.of(call):
-            if one.end.node not in uses.values and any(step.node in operations for step in one.path):
-                yield one.end.place.where
+        return any(one.end.place.where is Where.HOST for one in self.of(call, uses))
 
     def _is_of_module(self, operand: Node, uses: Uses) -> bool:
         """Whether an operand is a part of a module, or of its state, that is not built beside."""

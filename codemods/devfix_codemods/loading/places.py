@@ -18,8 +18,7 @@ from devfix_codemods.loading.following import Following
 from devfix_codemods.loading.meetings import Meetings
 from devfix_codemods.loading.uses import LOOKS, Use, Uses, unmoved
 from devfix_codemods.placement.arguments import keyword
-from devfix_codemods.repairs.points import after, before
-from devfix_codemods.repairs.spelling import spelled
+from devfix_codemods.repairs.points import after
 
 _PLAIN = (*LOOKS, Use.FEEDS_NUMBERS, Use.STATES)
 _TAKEN = frozenset({Use.FEEDS, Use.FEEDS_NUMBERS, Use.FEEDS_UNSURE, Use.MOVED, Use.APART})
@@ -90,7 +89,7 @@ class Places:
     def _run_at_hand(self, load: Load, uses: Uses) -> Choice | None:
         """A module of Lightning that is run where it is loaded: no trainer, and no move, brings it somewhere."""
         runs = Use.RUN in uses and uses.only(*LOOKS, Use.RUN, Use.RETURNED)
-        device = self._devices.at_hand(load.call) if runs else None
+        device = self._devices.at_hand(load.call, uses) if runs else None
         return Choice(device, Safety.UNSAFE, f"it is run there, and `{device}` is at hand") if device else None
 
     def _certain(self, load: Load, uses: Uses) -> Choice | None:
@@ -118,17 +117,16 @@ class Places:
         return names.pop() if len(names) == 1 else None
 
     def _target(self, load: Load, move: Node) -> str | None:
-        """The name that the device has at the load to which a call moves; a constant has none."""
-        device, point = move.args[1] if len(move.args) == 2 else None, before(load.call)
-        named = device is not None and device.op is not Op.CONST and point is not None
-        return spelled(self._analysis, device, point) if named else None  # type: ignore[arg-type]
+        """The name that the device has at the load to which a call moves."""
+        told = move.args[0].extra == "to" and len(move.args) == 2
+        return self._devices.named(load.call, move.args[1]) if told else None
 
     def _probable(self, load: Load, uses: Uses) -> Choice | None:
         """Where it probably belongs, the strongest reason first."""
         names, function = self._names(load.call, uses), load.call.function
         if Use.ON_HOST in uses or any(map(words.DATA.search, names)):
             return self._probably_host("it is read on the host as it is loaded")
-        device = self._devices.at_hand(load.call)
+        device = self._devices.at_hand(load.call, uses)
         if (staying := self._why_it_stays(load, uses)) is not None:
             return Choice(device, Safety.MANUAL if device is None else Safety.UNSAFE, staying)
         if Use.SAVED in uses and uses.only(Use.SAVED, Use.STATES, *LOOKS):

@@ -2,9 +2,12 @@
 
 ## What it does
 
-Finds `torch.load`, `torch.jit.load` and `torch.hub.load_state_dict_from_url` without `map_location`, and adds one: the
-function's own `map_location` parameter where there is one, `"cpu"` where the result only feeds `load_state_dict`, else
-the device at hand, or what the other loads of the function say.
+Finds `torch.load`, `torch.jit.load`, `torch.hub.load_state_dict_from_url` and Lightning's `load_from_checkpoint`
+without `map_location`, and calls that leave it out of what wraps these in the project: a function whose parameter
+`map_location`, or `device`, is None by default and handed on. What is done with the loaded value, wherever the program
+takes it, says where it belongs: the function's own `map_location` where there is one, `"cpu"` where it only feeds
+`load_state_dict`, or is read by numpy or a loader, else the device at hand, or what the other loads of the function
+say.
 
 ## Why it fails
 
@@ -30,8 +33,9 @@ Safe where the place cannot matter: the result is only given to `load_state_dict
 wherever they are, or moved on the spot. Safe, too, where a parameter called `map_location` was never used. Unsafe where
 the loaded values are used in other ways: by `map_location` they live elsewhere than today. Advice only where a whole
 model is loaded, or what is loaded meets another tensor in one operation, and no device is at hand. `weights_only` is
-never touched. Left alone: loads on a branch that asks for CUDA, loads that are tried with and without a place, what the
-same function has just saved, states of random generators, schedulers and scalers, and tests.
+never touched. Left alone: loads on a branch that asks for CUDA, files that the function also loads with a place, what
+it has just saved, states of random generators, schedulers and scalers, modules of Lightning that a trainer or the
+program moves, and tests.
 
 ## Since torch
 
@@ -70,11 +74,12 @@ def _finding(program: Program, load: Load, choice: Choice) -> Finding:
         named = (Argument(at, one.arg) for at, one in enumerate(call.keywords, len(given)))
         edit = RewriteCall(span, None, (*given, *named, Argument(choice.text, load.keyword)))
         fix = Fix(choice.safety, f"Load to `{choice.text}`: {choice.reason}", (edit,))
+    fails = "where that is missing, some versions fail" if load.is_module else "it fails where that device is missing"
     return Finding(
         code=RULE.code,
         name=RULE.name,
         message=f"`{ast.unparse(call.func)}` without `{load.keyword}` puts the tensors back where they were saved "
-        "from: it fails where that device is missing",
+        f"from: {fails}",
         span=span,
         fix=fix,
         advice=None if fix else f"pass `{load.keyword}=`: {choice.reason}",
