@@ -1268,6 +1268,7 @@ def test_a_wrapper_is_told_the_place_that_it_hands_on(rule, wrapper, use, after,
         (READS.replace("torch.load", "score"), "model.load_state_dict(load_file(path))"),
         (FILLS, "load_into(model, path, map_location=device)"),
         (AGAIN, "model.load_state_dict(store.get(path, device))"),
+        (AGAIN.replace("return load", "place(device); return load"), "model.load_state_dict(store.get(path))"),
     ],
 )
 def test_one_that_is_told_or_says_it_itself_is_not(rule, wrapper: str, use: str) -> None:

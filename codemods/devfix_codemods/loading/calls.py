@@ -79,21 +79,19 @@ class Calls:
     def _handed_on(self, function: Function, depth: int) -> tuple[str, tuple[Node, ...]] | None:
         places = [one for word in _WORDS if (one := function.parameters.get(word)) is not None and is_optional(one)]
         for place in places:
-            found: list[Node] = []
-            for call in function.nodes:
-                if call.op is not Op.CALL or place not in call.args[1:]:
-                    continue
-                inner = self.function(call) if depth < _DEEPEST and not _is_of_torch(call) else None
-                wraps = self._wraps(inner, depth + 1) if inner is not None else None
-                if (_is_of_torch(call) and loaded_to(call) is place) or (
-                    inner is not None
-                    and wraps is not None
-                    and (place, inner.parameters[wraps[0]]) in bound(call, inner)
-                ):
-                    found.append(call)
-            if found:
+            using = [one for one in function.nodes if place in one.args]
+            found = [one for one in using if one.op is Op.CALL and self._loads_to(one, place, depth)]
+            if found and (place.extra == _WORDS[0] or found == using):  # a device may place more than that
                 return str(place.extra), tuple(found)
         return None
+
+    def _loads_to(self, call: Node, place: Node, depth: int) -> bool:
+        """Whether a call loads to a place, or hands it on to what does."""
+        if _is_of_torch(call):
+            return loaded_to(call) is place
+        inner = self.function(call) if depth < _DEEPEST else None
+        wraps = self._wraps(inner, depth + 1) if inner is not None else None
+        return inner is not None and wraps is not None and (place, inner.parameters[wraps[0]]) in bound(call, inner)
 
 
 def _is_of_torch(call: Node) -> bool:
