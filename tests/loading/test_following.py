@@ -14,7 +14,11 @@ from devfix_codemods.source import Source
 USES = {
     "model.load_state_dict(saved)": {Use.FEEDS},
     "model.load_state_dict({k: v for k, v in saved.items()})": {Use.FEEDS, Use.APART},
-    "own = model.state_dict()\n    own.update(saved)\n    model.load_state_dict(own)": {Use.FEEDS, Use.APART, Use.READS},
+    "own = model.state_dict()\n    own.update(saved)\n    model.load_state_dict(own)": {
+        Use.FEEDS,
+        Use.APART,
+        Use.READS,
+    },
     "scheduler.load_state_dict(saved['lr'])": {Use.FEEDS_NUMBERS, Use.APART},
     "x = saved.to('cuda')\n    return x": {Use.MOVED},
     "return saved.float()": {Use.RETURNED},

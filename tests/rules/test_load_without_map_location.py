@@ -334,6 +334,8 @@ def _file(text):
         ("import torch.utils.model_zoo as model_zoo", "model_zoo.load_url(url, progress=False"),
         ("from torch.hub import load_state_dict_from_url", "load_state_dict_from_url(url"),
         ("import torch", "torch.hub.load_state_dict_from_url(url, folder"),
+        ("import torch", "torch.serialization.load(path"),
+        ("from torchvision.models.utils import load_state_dict_from_url", "load_state_dict_from_url(url"),
     ],
 )
 def test_all_that_loads(rule, loader, call):

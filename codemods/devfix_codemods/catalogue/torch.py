@@ -154,12 +154,9 @@ for _effect, _prefix, _words in (
 
 MAP_LOCATION: dict[str, int] = {
     "torch.load": 1,
-    "torch.serialization.load": 1,
     "torch.jit.load": 1,
     "torch.hub.load_state_dict_from_url": 2,
     "torch.utils.model_zoo.load_url": 2,
-    "torchvision.models.utils.load_state_dict_from_url": 2,
-    "torchvision._internally_replaced_utils.load_state_dict_from_url": 2,
 }
 """What loads a file to where `map_location` says, and the position of that: without it, to where it was saved."""
 FUNCTIONS.update(dict.fromkeys(MAP_LOCATION, Effect.LOAD))

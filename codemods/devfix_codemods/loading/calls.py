@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.catalogue import libraries
+from devfix_codemods.catalogue import canonical, libraries
 from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
@@ -95,4 +95,4 @@ class Calls:
 
 
 def _is_of_torch(call: Node) -> bool:
-    return any(one in MAP_LOCATION for one in names(call.args[0]))
+    return any(canonical(one) in MAP_LOCATION for one in names(call.args[0]))

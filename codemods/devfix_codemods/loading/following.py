@@ -249,7 +249,7 @@ class _Follower:
     def _fed(self, call: Node, base: Node) -> None:
         """`receiver.load_state_dict(…)`: a copy, unless it assigns, or the receiver may keep the tensors."""
         owner = self._kinds.class_of(base)
-        text = ast.unparse(call.syntax.func.value) if isinstance(call.syntax, ast.Call) else ""  # type: ignore[attr-defined]
+        text = ast.unparse(call.args[0].syntax or ast.Pass()).rpartition(".")[0]
         use = Use.FEEDS
         if {"assign", "**"}.intersection(extras(call)):
             use = Use.FEEDS_UNSURE

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Set
 
-from devfix_codemods.catalogue import Effect, method_effect
+from devfix_codemods.catalogue import Effect, canonical, method_effect
 from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
@@ -55,7 +55,7 @@ class Targets:
 def loaded_to(call: Node) -> Node | None:
     """What tells a call where to load what a file holds; None where that is left to the file."""
     given = keyword(call, "map_location")
-    position = next((MAP_LOCATION[one] for one in names(call.args[0]) if one in MAP_LOCATION), None)
+    position = next((MAP_LOCATION[one] for one in map(canonical, names(call.args[0])) if one in MAP_LOCATION), None)
     if given is not None or position is None:
         return given
     words = call.extra[: position + 1] if isinstance(call.extra, tuple) else ()
