@@ -31,6 +31,9 @@ USES = {
     "for part in saved:\n        other(part)": {Use.APART, Use.GIVEN},
     "return np.mean(saved['x'])": {Use.APART, Use.ON_HOST},
     "keep(saved)": {Use.HELD},
+    "return saved.encode(x)": {Use.RUN, Use.RETURNED},
+    "return list(map(other, saved))": {Use.OTHER},
+    "print(len(saved), f'{saved}')": {Use.READS},
     "a, b = first(saved, x)\n    b.load_state_dict(a)": {Use.FEEDS},
     "store.saved = saved\n    store.run()": {Use.HELD},
 }

@@ -172,7 +172,7 @@ class _Follower:
         elif name == "save":
             self._note(Use.SAVED, call)
         elif not self._by_effect(row, call, call.args[1:]):
-            looks = name in _LOOKING
+            looks = hasattr(dict, name) or (not whole and hasattr(str, name))
             self._note(Use.READS if looks else Use.RUN if whole else Use.OTHER, call)
             if whole and not looks:
                 self._go(call)
@@ -223,8 +223,10 @@ class _Follower:
         elif qualified == "builtins.setattr":
             all_of_it = call.args[1] is call.function.self_node and call.args[2].op is not Op.CONST
             self._note(Use.RESTORED if all_of_it else Use.HELD, call)
-        elif last in _PASSING or qualified == "torch.device":
+        elif words.PASSES.fullmatch(last) or qualified == "torch.device":
             self._go(call, whole and package != "builtins")
+        elif package == "builtins":
+            self._note(Use.READS if words.LOOKS.fullmatch(last) else Use.OTHER, call)
         elif kind(qualified) is Kind.DATASET or self._is_data(node, call, last):
             self._note(Use.ON_HOST, call)
         elif self._by_effect(row, call, (one for one in others if one is not node), whole):
@@ -347,7 +349,3 @@ _USES = {
 _LOOKUPS = frozenset({"In", "NotIn", "Is", "IsNot"})
 _MODULES = rows.MODULE_ONLY | {"eval", "load_state_dict"}
 _FEEDING = frozenset({"load_state_dict", "_load_from_state_dict"})
-_LOOKING = frozenset({*dir(str), *dir(dict)})
-_PASSING = frozenset({"dict", "OrderedDict", "Namespace", "deepcopy", "copy", "iter", "next", "zip", "enumerate"}) | {
-    *("reversed", "sorted", "list", "tuple", "map", "filter")
-}
