@@ -89,6 +89,30 @@ SILENT = {
             except:
                 model.load_state_dict(torch.load(path))
     """,
+    "options that may say a place": """
+        import torch
+        def fill(model, path, place):
+            options = {"map_location": place} if place else {}
+            model.load_state_dict(torch.load(path, **options))
+    """,
+    "saved before, through the same name of a file": """
+        import torch
+        def best(model, path):
+            with open(path, "wb") as f:
+                torch.save(model, f)
+            with open(path, "rb") as f:
+                model = torch.load(f)
+            return model
+    """,
+    "a model with a place on the other branch": """
+        import torch
+        def fill(path, quick):
+            if quick:
+                model = torch.load(path)
+            else:
+                model = torch.load(path, map_location="cpu")
+            return model
+    """,
     "numbers": """
         import torch
         def resume(folder):
@@ -299,6 +323,50 @@ SAFE = {
         own.update(given)
         model.load_state_dict(own)
         """,
+    ),
+    "with options that say no place": (
+        """
+        options = {"weights_only": True} if torch.__version__ >= "1.13" else {}
+        model.load_state_dict(torch.load(path, **options))
+        """,
+        """
+        options = {"weights_only": True} if torch.__version__ >= "1.13" else {}
+        model.load_state_dict(torch.load(path, **options, map_location="cpu"))
+        """,
+    ),
+    "the same file, with a place, elsewhere": (
+        """
+        def fill(model, other, path):
+            if model is not None:
+                model.load_state_dict(torch.load(path))
+            if other is not None:
+                other.load_state_dict(torch.load(path, map_location="cpu"))
+        """,
+        """
+        def fill(model, other, path):
+            if model is not None:
+                model.load_state_dict(torch.load(path, map_location="cpu"))
+            if other is not None:
+                other.load_state_dict(torch.load(path, map_location="cpu"))
+        """,
+    ),
+    "a number beside the tensors": (
+        """
+        steps = 0
+        if path is not None:
+            state, steps = torch.load(path)
+            model.load_state_dict(state)
+        """,
+        """
+        steps = 0
+        if path is not None:
+            state, steps = torch.load(path, map_location="cpu")
+            model.load_state_dict(state)
+        """,
+    ),
+    "moved to a card by its number": (
+        "x = torch.load(path).to(args.gpu)",
+        'x = torch.load(path, map_location="cpu").to(args.gpu)',
     ),
     "only the options are read": (
         'options = torch.load(path)["hyper_parameters"]',

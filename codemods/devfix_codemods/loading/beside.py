@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key, names
+from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.loading import words
 from devfix_codemods.loading.uses import unmoved
 from devfix_codemods.placement.arguments import is_none
@@ -23,7 +24,15 @@ class Beside:
 
     def is_decided(self, call: Node) -> bool:
         """Whether the function loads the same file with a place as well: on another branch, or where this one fails."""
-        return any(_is_same(one.args[1], call.args[1]) for one, _ in _placed(call))
+        tries = {one for one in self._index.ancestors(call.syntax or _NOTHING) if isinstance(one, ast.Try)}
+        return any(
+            _is_same(one.args[1], call.args[1])
+            and (
+                contradictory(one.guard, call.guard)
+                or not tries.isdisjoint(self._index.ancestors(one.syntax or _NOTHING))
+            )
+            for one, _ in _placed(call)
+        )
 
     def place(self, call: Node) -> str | None:
         """The place that the loads of the same sort in the function agree on."""
@@ -98,3 +107,6 @@ def written(call: Node, value: Node) -> ast.expr:
     assert isinstance(syntax, ast.Call)
     written = [*syntax.args, *(one.value for one in syntax.keywords)]
     return next(text for text, one in zip(written, call.args[1:]) if one is value)
+
+
+_NOTHING = ast.Pass()

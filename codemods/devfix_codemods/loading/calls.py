@@ -55,7 +55,7 @@ class Calls:
         return method(made, "__init__") if isinstance(made, Class) else made
 
     def _load(self, call: Node) -> Load | None:
-        if not isinstance(call.extra, tuple) or {"*", "**"}.intersection(call.extra) or len(call.args) < 2:
+        if not isinstance(call.extra, tuple) or len(call.args) < 2 or not all(map(_is_open, call.extra, call.args[1:])):
             return None
         if _is_of_torch(call):
             return Load(call, "map_location", (call,)) if loaded_to(call) is None else None
@@ -96,3 +96,10 @@ class Calls:
 
 def _is_of_torch(call: Node) -> bool:
     return any(canonical(one) in MAP_LOCATION for one in names(call.args[0]))
+
+
+def _is_open(word: object, given: Node) -> bool:
+    """Whether an argument surely says no place: of stars, only a display of other keywords."""
+    displays = given.args if given.op is Op.PHI else (given,)
+    keys = (one.extra if one.op is Op.MAPPING and isinstance(one.extra, tuple) else (None,) for one in displays)
+    return word != "*" and (word != "**" or not any({None, *_WORDS}.intersection(one) for one in keys))

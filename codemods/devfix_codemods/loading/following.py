@@ -162,7 +162,7 @@ class _Follower:
             is_type = len(call.args) > 1 and all(self._kinds.says(one, Kind.DTYPE) for one in call.args[1:])
             self._go(call, whole) if is_type else self._note(Use.MOVED, call)
         elif name in {"get", "pop"} and len(call.args) > 1:
-            self._entry(call, call.args[1].extra)
+            self._entry(call, call.args[1].extra if call.args[1].op is Op.CONST else None)
         elif name in _MODULES:
             self._note(Use.RUN if whole else Use.READS, call)
             self._go(call, whole)
@@ -220,13 +220,15 @@ class _Follower:
         others = (each for one in call.args[1:] for each in (one.args if one.op is Op.SEQUENCE else (one,)))
         if qualified in {"torch.save", "torch.jit.save"}:
             self._note(Use.SAVED, call)
-        elif qualified == "builtins.setattr":
+        elif qualified == "builtins.setattr" and len(call.args) > 2:
             all_of_it = call.args[1] is call.function.self_node and call.args[2].op is not Op.CONST
             self._note(Use.RESTORED if all_of_it else Use.HELD, call)
         elif words.PASSES.fullmatch(last) or qualified == "torch.device":
             self._go(call, whole and package != "builtins")
+        elif words.LOOKS.fullmatch(last) and package in {"builtins", "numpy"}:
+            self._note(Use.READS, call)
         elif package == "builtins":
-            self._note(Use.READS if words.LOOKS.fullmatch(last) else Use.OTHER, call)
+            self._note(Use.OTHER, call)
         elif kind(qualified) is Kind.DATASET or self._is_data(node, call, last):
             self._note(Use.ON_HOST, call)
         elif self._by_effect(row, call, (one for one in others if one is not node), whole):

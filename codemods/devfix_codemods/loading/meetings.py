@@ -55,6 +55,8 @@ class Meetings:
         for one in pending:  # grows
             yield one
             further = [*one.args, resolved(one), *self._analysis.kinds.given.get(one, ())]
+            if self._births.place_given(one) is not None:
+                continue
             if one.op in {Op.ITEM, Op.ITER, Op.ATTR}:
                 further = [] if one.extra in rows.PLAIN_ATTRIBUTES else [one.args[0]]
             pending += (each for each in further if each not in pending)

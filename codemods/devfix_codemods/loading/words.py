@@ -36,7 +36,7 @@ HARDWARE = re.compile(r"cuda|\.to\(|gpu|mps|xpu|npu|accelerat")
 ASKS = re.compile(r"(?i)cuda|gpu|device|is_available|cpu|map_location|rank|distributed")
 """What tests speak of that ask for the machine."""
 LOOKS = re.compile(
-    r"len|print|isinstance|issubclass|type|str|repr|format|bool|int|float|set|vars|hasattr|any|all|id|dir"
+    r"len|print|isinstance|issubclass|type|str|repr|format|bool|int|float|set|vars|hasattr|any|all|id|dir|shape|size|ndim"
 )
 PASSES = re.compile(r"dict|OrderedDict|Namespace|deepcopy|copy|iter|next|zip|enumerate|reversed|sorted|list|tuple")
 """Functions that look at what they get, and those that give it back in another form."""
