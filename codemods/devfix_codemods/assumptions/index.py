@@ -5,36 +5,47 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 
-from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir import Function, Module, Node, Op
+from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.ir.nodes import Store, walk
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.source import Source, Span
 
 
-class Index:
+class Users:
+    """Who uses the values of one file: other values, reads of names of the module, stores, functions that return."""
+
+    def __init__(self, module: Module) -> None:
+        self.users: dict[Node, list[Node]] = defaultdict(list)
+        self.reads: dict[Node, list[Node]] = defaultdict(list)
+        self.stores: dict[Node, list[Store]] = defaultdict(list)
+        self.returned: dict[Node, list[Function]] = defaultdict(list)
+        for node in module.nodes():
+            for one in dict.fromkeys(node.args):
+                self.users[one].append(node)
+            if node.op is Op.GLOBAL:
+                self.reads[resolved(node)].append(node)
+        for function in module.functions:
+            for store in function.stores:
+                self.stores[store.value].append(store)
+            for value, _ in function.returns:
+                self.returned[value].append(function)
+
+
+class Index(Users):
     """One file: its values, by syntax and by use."""
 
     def __init__(self, analysis: Analysis, source: Source) -> None:
+        super().__init__(analysis.module)
         self.analysis = analysis
         self.source = source
         self.origins = analysis.constraints.births.origins
         self.nodes: dict[ast.AST, Node] = {}
         self.numbered: dict[int, Node] = {}
-        self.users: dict[Node, list[Node]] = defaultdict(list)
-        self.stores: dict[Node, list[Store]] = defaultdict(list)
-        self.returned: dict[Node, list[Function]] = defaultdict(list)
         for node in analysis.module.nodes():
             self.numbered[node.index] = node
             if node.syntax is not None and node.op is not Op.PHI:
                 self.nodes.setdefault(node.syntax, node)
-            for one in dict.fromkeys(node.args):
-                self.users[one].append(node)
-        for function in analysis.module.functions:
-            for store in function.stores:
-                self.stores[store.value].append(store)
-            for value, _ in function.returns:
-                self.returned[value].append(function)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:

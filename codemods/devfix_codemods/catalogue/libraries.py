@@ -104,6 +104,9 @@ LAZY = frozenset({"gguf"})
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 
+LOADING = frozenset({"load_from_checkpoint"})
+"""Those of them that take `map_location`, without which the module is where it was saved, if that is there."""
+
 COMPUTING = frozenset("forward generate get_image_features get_text_features encode_image encode_text".split())
 """Methods of modules of many libraries that compute with their parameters, and move nothing that they get."""
 

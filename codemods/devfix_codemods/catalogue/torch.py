@@ -139,7 +139,6 @@ for _effect, _prefix, _words in (
     ),
     (Effect.DRAW, "torch.", "normal"),
     (Effect.PASS, "torch.", "autograd.Variable jit.script compile utils.data.Subset utils.data.ConcatDataset"),
-    (Effect.LOAD, "torch.", "load hub.load_state_dict_from_url utils.model_zoo.load_url jit.load"),
     (Effect.MEET, "torch.autograd.", "grad"),
     (
         Effect.WRAP,
@@ -152,6 +151,15 @@ for _effect, _prefix, _words in (
     ),
 ):
     FUNCTIONS.update(dict.fromkeys(_named(_prefix, _words), _effect))
+
+MAP_LOCATION: dict[str, int] = {
+    "torch.load": 1,
+    "torch.jit.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+}
+"""What loads a file to where `map_location` says, and the position of that: without it, to where it was saved."""
+FUNCTIONS.update(dict.fromkeys(MAP_LOCATION, Effect.LOAD))
 
 COLLECTIVES = frozenset(_named("torch.distributed.", "all_reduce all_gather broadcast reduce reduce_scatter"))
 """What NCCL does with tensors of devices alone."""

@@ -41,7 +41,7 @@ class Op(Enum):
     ITEM = auto()
     """`args[0]` is the container, `args[1]` the index where it is no constant; `extra` the constant."""
     ITER = auto()
-    """An element of what `args[0]` yields."""
+    """An element of what `args[0]` yields; `extra` says so where that is a mapping, and this one of its values."""
     OPERATION = auto()
     """Arithmetic of `args`; `extra` is the operator's class name, `inplace` in `syntax` being an `ast.AugAssign`."""
     COMPARE = auto()

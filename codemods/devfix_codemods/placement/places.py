@@ -137,7 +137,7 @@ def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
             and base.op in {Op.PARAM, Op.CALL, Op.ITEM, Op.OPERATION}
         ):
             text = ast.unparse(base.syntax) if base.syntax is not None else ""
-            if not re.search(r"(?i)arg|opt|cfg|conf|param|setting|flag|hp", text):
+            if not re.search(r"(?i)arg|opt|cfg|conf|param(?!eter\b)|setting|flag|hp", text):
                 return Place(Where.FOLLOWS, base)
     return _by_name(node, kinds)
 

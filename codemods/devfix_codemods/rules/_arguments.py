@@ -16,12 +16,6 @@ def given(call: ast.Call, position: int, name: str) -> ast.expr | None:
     return call.args[position]
 
 
-def is_switched_on(call: ast.Call, name: str) -> bool:
-    """Whether a call is given `name=True`, written so."""
-    values = (one.value for one in call.keywords if one.arg == name)
-    return any(isinstance(one, ast.Constant) and one.value is True for one in values)
-
-
 def kept(call: ast.Call) -> tuple[Argument, ...]:
     """All arguments of a call, in the order of the source, in which keywords may stand before a starred one."""
     parts = sorted(

@@ -37,13 +37,12 @@ _DEVICE_BASES = (
 class DeviceExpression:
     """`text` names a device; as a `torch.device` for certain, or maybe as a string.
 
-    `optional`: it may be None. `unset`: it is so until the code itself sets it, and not because a caller leaves it out.
+    `optional`: it may be None.
     """
 
     text: str
     is_torch_device: bool
     optional: bool = False
-    unset: bool = False
 
 
 class Devices:
@@ -77,7 +76,7 @@ class Devices:
 
     def _expression(self, text: str, at: ast.stmt, verdicts: frozenset[Verdict]) -> DeviceExpression:
         certain = self._kinds.named(text, at) is _amp_devices.Kind.DEVICE
-        return DeviceExpression(text, certain, not verdicts.isdisjoint(EMPTY), Verdict.NONE in verdicts)
+        return DeviceExpression(text, certain, not verdicts.isdisjoint(EMPTY))
 
     # Attributes of `self`
 
