@@ -248,7 +248,10 @@ class Readers:
                 for atom, holds in guard:
                     if _asks_about_tensor(atom):
                         continue
-                    if any((atom, not holds) in one for one in copied.get(origin, ())):
+                    here, there = (
+                        any((atom, each) in one for one in copied.get(origin, ())) for each in (holds, not holds)
+                    )
+                    if there and not here:
                         self._graph.host_only.add((atom, holds))
 
     def _trained(self) -> None:

@@ -1,0 +1,103 @@
+"""Devices that a function is told, or gives a name, and does nothing with: it forgot what it makes."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.places import Where, place_of
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+
+class UnusedDevices:
+    """Says of what functions make that it belongs on the one device that they know and do not use."""
+
+    def __init__(self, births: "Births", users: dict[Node, list[Node]]) -> None:
+        self._births = births
+        self._graph = births.graph
+        self._users = users
+
+    def all(self) -> None:
+        made: dict[Function, list[Node]] = defaultdict(list)
+        for node in self._graph.sources:
+            if self._is_made(node) and node not in self._births.exchanged and not self._births.moves_of(node):
+                made[node.function].append(node)
+        for function, values in made.items():
+            devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
+            if len(devices) == 1:
+                self._forgotten(devices[0], values)
+
+    def _is_made(self, node: Node) -> bool:
+        """Whether a value is a tensor that is made here, or a module that is made for others, or for an object."""
+        births = {one.birth for one in self._graph.sources[node]}
+        if Birth.MODULE not in births:
+            return not births.isdisjoint(_TENSORS)
+        given = any(one.op is Op.CALL and node in one.args[1:] for one in self._users[node])
+        part = node in self._births.owned or node in self._births.attached
+        return node.op is Op.CALL and not part and not given
+
+    def _unused(self, function: Function) -> Iterator[Node]:
+        """The parameters, and the other names, for a device with which nothing is done."""
+        for one in function.parameters.values():
+            if one not in self._births.used and self._may_be_device(one):
+                yield one  # where it is None, because nobody gave it, a move to it changes nothing
+        for name, one in function.finals.items():
+            if isinstance(name, str) and "device" in name and "devices" not in name and one.op not in _BOUND_BEFORE:
+                place = place_of(one, self._births.kinds) if one.function is function else None
+                if place is not None and place.where in _ELSEWHERE and not self._is_used(one):
+                    yield one
+
+    def _may_be_device(self, parameter: Node) -> bool:
+        word, kind = str(parameter.extra), self._births.kinds.of(parameter)
+        return (kind in _KINDS and "device" in word) or (kind is Kind.TEXT and word == "device")
+
+    def _is_used(self, device: Node) -> bool:
+        """Whether anything is done with a value but to give it its name, be it in a row: `n, device = 3, x.device`."""
+        unpacked = {one for one in self._users[device] if one.op is Op.SEQUENCE and not self._is_kept(one)}
+        return device in self._births.used and not (unpacked and set(self._users[device]) == unpacked)
+
+    def _is_kept(self, row: Node) -> bool:
+        return row in self._births.used or not isinstance(row.statement, ast.Assign)
+
+    def _forgotten(self, device: Node, values: list[Node]) -> None:
+        if device.op is Op.PARAM and any(map(self._is_handed_on, values)):
+            return  # what it makes is for others to place, and what meets that as well
+        place = place_of(device, self._births.kinds)
+        for node in values:
+            if place is not None and place.where is Where.FOLLOWS and place.node is not None:
+                self._graph.supports(node, place.node, "unused-device", node.guard)
+            else:
+                self._births.wanted_at(device)
+                self._graph.supports(node, device, "unused-device", node.guard)
+
+    def _is_handed_on(self, made: Node) -> bool:
+        """Whether a call that is not read gets a value, or what holds it, or the value is filled part by part."""
+        users = list(self._users[made])
+        for one in users:  # grows
+            if one.op in _HOLDING:
+                users += (each for each in self._users[one] if each not in users)
+        itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
+        filled = any(store.base in itself for store in made.function.stores if not store.is_attribute)
+        return filled or any(
+            one.op is Op.CALL
+            and one not in self._births.calls
+            and not any(effect(canonical(each)) is not None for each in names(one.args[0]))
+            and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
+            and one.args[0] is not made
+            for one in users
+        )
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
+_HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
+_BOUND_BEFORE = frozenset({Op.PARAM, Op.PHI})
+"""What a name is bound to that has a meaning of its own: the users of a choice may be those of what was chosen."""
+_KINDS = frozenset({None, Kind.DEVICE, Kind.NUMBER})
+_TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})
