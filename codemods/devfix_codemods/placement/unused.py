@@ -39,7 +39,8 @@ class UnusedDevices:
         if Birth.MODULE not in births:
             return not births.isdisjoint(_TENSORS)
         given = any(one.op is Op.CALL and node in one.args[1:] for one in self._users[node])
-        part = node in self._births.owned or node in self._births.attached
+        stored = (one.base for one in node.function.stores if one.value is node)
+        part = node in self._births.owned or any(one is not node.function.self_node for one in stored)
         return node.op is Op.CALL and not part and not given
 
     def _unused(self, function: Function) -> Iterator[Node]:
