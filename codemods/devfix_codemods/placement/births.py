@@ -242,6 +242,9 @@ class Births:
             self.graph.same(base, node, "certain", node.guard)
         elif method == "type_as" and len(node.args) > 1:
             self._moves.typed_as(node, base)
+        elif method == "pin_memory" and self.kinds.of(base) is Kind.TENSOR:
+            self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",)))
+            self.graph.add(Source(node, HOST, Birth.ARRAY, ("certain",)))
         elif method in {"sample", "rsample"}:
             self._factories.sampled(node, base)
         elif method in libraries.PLOTS:

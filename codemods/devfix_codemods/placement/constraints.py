@@ -364,6 +364,8 @@ class Constraints:
         if kind in _PLACELESS:
             return
         row = method_effect(method)
+        if method == "pin_memory" and kind is Kind.TENSOR:
+            return  # a copy, in memory of the host
         if owner is not None and method not in owner.methods and (kind is not Kind.MODULE or owner.sets(method)):
             self._unknown(node, callee)
             return

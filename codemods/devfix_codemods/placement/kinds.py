@@ -48,6 +48,7 @@ class Kinds:
         self.module_classes = {one for one in module.classes if self._is_module_class(one)}
         for function in module.functions:
             self._function(function)
+        self._computed_of_one()
         self._of_torch = {self.find(one) for one in module.nodes() if gives_tensor(one)}
         for node in module.nodes():
             if node.op is Op.CALL:
@@ -360,6 +361,14 @@ class Kinds:
             self.say(node, Kind.ARRAY, 1)
         elif node.extra in _SHIFTS or all(self.of(one) is Kind.NUMBER for one in node.args):
             self.say(node, Kind.NUMBER, 1)
+
+    def _computed_of_one(self) -> None:
+        """`torch.log(p + 1e-6)`: what is used as a tensor, and computed of numbers and one other value."""
+        for node in reversed(list(self.module.nodes())):
+            if node.op is Op.OPERATION and self.of(node) is Kind.TENSOR:
+                rest = [one for one in node.args if one.op is not Op.CONST]
+                if len(rest) == 1 and self.of(rest[0]) is None:
+                    self.say(rest[0], Kind.TENSOR, 1)
 
     def _compare(self, node: Node) -> None:
         element_wise = isinstance(node.extra, tuple) and not _IDENTITY.issuperset(node.extra)

@@ -372,13 +372,16 @@ def _in_display(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     """`self.x, self.y.cuda()`: where another one is moved in a display, wherever the conflict ends."""
     births, node = analysis.constraints.births, conflict.birth.node
     for row in node.function.nodes:
-        if row.op is not Op.SEQUENCE or row.extra != "tuple" or node not in row.args or row.statement is None:
+        if row.op is not Op.SEQUENCE or row.extra != "tuple" or row.statement is None:
+            continue
+        here = next((at for at, one in enumerate(row.args) if one is node or node in births.roots(one)), None)
+        if here is None:
             continue
         moved = [one for one in row.args if births.is_move(one) and births.is_elsewhere(one)]
         suffix = _text_of_move(moved[0]) if moved else None
         if suffix is None or not isinstance(row.syntax, ast.Tuple):
             continue
-        element = row.syntax.elts[row.args.index(node)]
+        element = row.syntax.elts[here]
         if isinstance(element, ast.Name | ast.Attribute):
             edit = ReplaceExpression(source.span(element), f"__node__{suffix}")
             yield Cut((edit,), f"Move `{ast.unparse(element)}` as well")

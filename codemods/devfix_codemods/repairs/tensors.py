@@ -7,6 +7,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.elements import is_given
 from devfix_codemods.repairs.siblings import count_moved, is_container
@@ -20,11 +21,8 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
     if left or _is_converted(node) or _is_computed_twin(conflict):
         return True
-    alike = ("loop-", "twin-")
-    if any(one.link.startswith(alike) for one in analysis.graph.edges[node]) and not any(
-        one.startswith(alike) for one in conflict.links
-    ):
-        return True  # others of its name, or its making, are moved, and it is needed there
+    if any(one.link.startswith(_ALIKE) for one in analysis.graph.edges[node]) and _is_needed(analysis, conflict):
+        return True  # others of its name, or its making, are moved
     if meeting is None or (meeting.before is None and node not in meeting.node.args):
         return False
     operand = meeting.before.node if meeting.before is not None else node
@@ -45,6 +43,17 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
         return True
     first = operation.args[1:2] == (operand,)
     return first or analysis.is_loss(operation)
+
+
+def _is_needed(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether a value meets one on a device, whatever others of its name say."""
+    return any(
+        one.end.place.where is not Where.HOST and not any(link.startswith(_ALIKE) for link in one.links)
+        for one in (conflict, *analysis.ends(conflict.birth))
+    )
+
+
+_ALIKE = ("loop-", "twin-")
 
 
 def _is_computed_twin(conflict: Conflict) -> bool:
