@@ -374,20 +374,26 @@ class Constraints:
         elif kind is Kind.MODULE and row not in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST, Effect.READ}:
             self._method_of_module(node, base, method, owner)
             return
+        if row is None:
+            self._unknown(node, callee)
+        else:
+            self._method_of_tensor(node, base, method)
+
+    def _method_of_tensor(self, node: Node, base: Node, method: str) -> None:
+        row, kind = method_effect(method), self.kinds.of(base)
         if row is Effect.BACKWARD:
             given = tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR)
             self._operands(base, given, "operation", scalars=True)
         elif row in {Effect.SAME, Effect.LIKE, Effect.COPY_INTO}:
             if not self.births.has_device(node):
-                self.graph.same(base, node, "certain" if kind is Kind.TENSOR else "unknown-method", node.guard)
+                known = kind is Kind.TENSOR or (method in rows.CONVERSIONS and len(node.args) == 1)
+                self.graph.same(base, node, "certain" if known else "unknown-method", node.guard)
             if row is Effect.SAME and kind is Kind.TENSOR:
                 self._further(node, node.args[1:])
         elif row is Effect.ARITHMETIC and kind in {Kind.TENSOR, None}:
             self._operands(node, (base, *node.args[1:]), "operation", scalars=True)
         elif row is Effect.MEET and kind in {Kind.TENSOR, None}:
             self._operands(node, (base, *node.args[1:]), "operation", scalars=False)
-        elif row is None:
-            self._unknown(node, callee)
 
     def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
         if method in _GIVING_ITSELF or is_cast(node):
@@ -456,7 +462,13 @@ class Constraints:
                 self.graph.meets(callee, node, link, node.guard)
             if self._only_transforms(node, callee):
                 link = "unread-function"
+            elif link == "unknown-call" and self._gets_module_and_tensor(given):
+                link = "called-together"
         self._operands(node, given, link, scalars=False)
+
+    def _gets_module_and_tensor(self, given: tuple[Node, ...]) -> bool:
+        """`infer(image, net)`: who is given both calls the one with the other."""
+        return {Kind.MODULE, Kind.TENSOR} <= {self.kinds.of(one) for one in given}
 
     def _shares_nothing(self, callee: Node) -> bool:
         """Whether a callee is a loss without tensors, and nothing says by a move where its losses are computed."""

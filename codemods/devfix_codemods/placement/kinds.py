@@ -49,6 +49,9 @@ class Kinds:
         for function in module.functions:
             self._function(function)
         self._computed_of_one()
+        for node in module.nodes():  # once more, of parameters whose class the calls have told
+            if node.op is Op.ATTR and (owner := self.object_class(node.args[0])) is not None:
+                self._of_field(node, owner)
         self._of_torch = {self.find(one) for one in module.nodes() if gives_tensor(one)}
         for node in module.nodes():
             if node.op is Op.CALL:
@@ -331,8 +334,8 @@ class Kinds:
     def _attr(self, node: Node) -> None:
         base = node.args[0]
         owner = self.object_class(base)
-        if owner is not None and isinstance(node.extra, str) and owner.sets(node.extra):
-            self.unify(owner.field_of(node.extra), node)
+        if owner is not None:
+            self._of_field(node, owner)
         for qualified in names(node)[:1]:
             found = kind(qualified)
             if found in {Kind.DTYPE, Kind.NUMBER}:
@@ -347,6 +350,10 @@ class Kinds:
             node.extra == "grad" or (node.extra in rows.TENSOR_ATTRIBUTES and self.of(base) is Kind.TENSOR)
         ):
             self.say(node, Kind.TENSOR)
+
+    def _of_field(self, node: Node, owner: Class) -> None:
+        if isinstance(node.extra, str) and owner.sets(node.extra):
+            self.unify(owner.field_of(node.extra), node)
 
     def _after(self, node: Node) -> None:
         self.unify(node, node.args[0])

@@ -22,6 +22,8 @@ class UnusedDevices:
         self._births = births
         self._graph = births.graph
         self._users = users
+        self._kept = {store.value for function in births.module.functions for store in function.stores}
+        self._kept |= {value for function in births.module.functions for value, _ in function.returns}
 
     def all(self) -> None:
         made: dict[Function, list[Node]] = defaultdict(list)
@@ -44,15 +46,12 @@ class UnusedDevices:
         return node.op is Op.CALL and not part and not given
 
     def _unused(self, function: Function) -> Iterator[Node]:
-        """The parameters, and the other names, for a device with which nothing is done."""
-        for one in function.parameters.values():
-            if one not in self._births.used and self._may_be_device(one):
+        """The parameters, and the other names, for a device with which nothing is done but to compare it."""
+        for name, one in {**function.parameters, **_names(function)}.items():
+            place = place_of(one, self._births.kinds) if one.op is not Op.PARAM else None
+            known = self._may_be_device(one) if place is None else place.where in _ELSEWHERE and "devices" not in name
+            if "device" in name and known and not self._is_used(one):
                 yield one  # where it is None, because nobody gave it, a move to it changes nothing
-        for name, one in function.finals.items():
-            if isinstance(name, str) and "device" in name and "devices" not in name and one.op not in _BOUND_BEFORE:
-                place = place_of(one, self._births.kinds) if one.function is function else None
-                if place is not None and place.where in _ELSEWHERE and not self._is_used(one):
-                    yield one
 
     def _may_be_device(self, parameter: Node) -> bool:
         word, kind = str(parameter.extra), self._births.kinds.of(parameter)
@@ -60,11 +59,12 @@ class UnusedDevices:
 
     def _is_used(self, device: Node) -> bool:
         """Whether anything is done with a value but to give it its name, be it in a row: `n, device = 3, x.device`."""
-        unpacked = {one for one in self._users[device] if one.op is Op.SEQUENCE and not self._is_kept(one)}
-        return device in self._births.used and not (unpacked and set(self._users[device]) == unpacked)
+        made_of = set(device.args) if device.op is Op.PHI else set[Node]()
+        users = {one for part in (device, *made_of) for one in self._users[part]} - {device}
+        return device in self._kept or not all(one.op is Op.COMPARE or self._only_unpacks(one) for one in users)
 
-    def _is_kept(self, row: Node) -> bool:
-        return row in self._births.used or not isinstance(row.statement, ast.Assign)
+    def _only_unpacks(self, row: Node) -> bool:
+        return row.op is Op.SEQUENCE and row not in self._births.used and isinstance(row.statement, ast.Assign)
 
     def _forgotten(self, device: Node, values: list[Node]) -> None:
         if device.op is Op.PARAM and any(map(self._is_handed_on, values)):
@@ -95,10 +95,13 @@ class UnusedDevices:
         )
 
 
+def _names(function: Function) -> dict[str, Node]:
+    """What the names of a function mean at its end, as far as it gave them that meaning."""
+    return {name: one for name, one in function.finals.items() if isinstance(name, str) and one.function is function}
+
+
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
 _HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
-_BOUND_BEFORE = frozenset({Op.PARAM, Op.PHI})
-"""What a name is bound to that has a meaning of its own: the users of a choice may be those of what was chosen."""
 _KINDS = frozenset({None, Kind.DEVICE, Kind.NUMBER})
 _TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})

@@ -1,6 +1,7 @@
 """Which parts of batches are surely tensors, which have `.to`."""
 
 from devfix_codemods.catalogue import Kind, libraries
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.placement.analysis import Analysis
@@ -65,13 +66,8 @@ def _is_computed_twin(conflict: Conflict) -> bool:
 
 def _is_converted(node: Node) -> bool:
     """`x.float()`: of what loaders give, a tensor alone has that method."""
-    calls = (one for one in node.function.nodes if one.op is Op.CALL and len(one.args) == 1)
-    return any(
-        one.args[0].op is Op.ATTR and one.args[0].args[0] is node and one.args[0].extra in _CONVERSIONS for one in calls
-    )
-
-
-_CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool"})
+    callees = (one.args[0] for one in node.function.nodes if one.op is Op.CALL and len(one.args) == 1)
+    return any(one.op is Op.ATTR and one.args[0] is node and one.extra in rows.CONVERSIONS for one in callees)
 
 
 def _is_unpacked(operand: Node, call: Node) -> bool:
