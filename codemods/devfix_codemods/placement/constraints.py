@@ -17,7 +17,7 @@ from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.loaders import is_no_tensor
-from devfix_codemods.placement.naming import sounds_like_loss
+from devfix_codemods.placement.naming import is_called_length, sounds_like_loss
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.scalars import is_scalar
@@ -243,6 +243,7 @@ class Constraints:
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
                 own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
+                own = "given-as-length" if own in _CALLS_OF_MODULES and is_called_length(one) else own
                 self.graph.meets(one, node, own, node.guard, scalars=scalars)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
@@ -471,8 +472,8 @@ class Constraints:
         return {Kind.MODULE, Kind.TENSOR} <= {self.kinds.of(one) for one in given}
 
     def _shares_nothing(self, callee: Node) -> bool:
-        """Whether a callee is a loss without tensors, and nothing says by a move where its losses are computed."""
-        return self.kinds.is_bare_loss(callee) and not any(
+        """Whether a callee has no tensors, and nothing says by a move where it computes."""
+        return (self.kinds.is_bare_loss(callee) or self.kinds.is_other(callee)) and not any(
             self.births.moves_of(one) for one in (callee, *self.births.roots(callee))
         )
 
@@ -510,6 +511,8 @@ def _states(call: Node) -> tuple[Node, ...]:
     return call.args[2:]
 
 
+_CALLS_OF_MODULES = frozenset({"module-call", "module-call-by-use", "differentiable-call", "module-method"})
+"""Constraints of calls that may want lengths on the host, as packing does."""
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
 """Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
 

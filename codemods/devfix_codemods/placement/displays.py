@@ -18,9 +18,16 @@ LEFT = "left-in-display"
 def left_in_displays(births: "Births") -> None:
     """Who moves a row by one statement, and names a value in it, means to move that too."""
     for row in births.module.nodes():
-        moved = [one for one in row.args if births.is_move(one) and births.is_elsewhere(one)] if _is_row(row) else []
+        moved = list(moved_in(births, row)) if _is_row(row) else []
         if moved:
             _left_behind(births, row, moved)
+
+
+def moved_in(births: "Births", row: Node) -> Iterator[Node]:
+    """What a row moves itself, as against what was moved before it."""
+    for one in row.args:
+        if one.statement is row.statement and births.is_move(one) and births.is_elsewhere(one):
+            yield one
 
 
 def _is_row(node: Node) -> bool:

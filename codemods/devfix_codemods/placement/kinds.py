@@ -43,6 +43,8 @@ class Kinds:
         self.of_moved_classes: set[Node] = set()
         """Modules of classes of which the program moves one: making them moves none."""
         self.losses: list[Node] = []
+        self.others: list[Node] = []
+        """What has no tensors of its own, though it be a module: transforms."""
         self.metrics: list[Node] = []
         self.recurrent: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one)}
@@ -143,6 +145,10 @@ class Kinds:
     def losses_of(self, node: Node) -> set[str]:
         """The losses of torch of which a value may be an object."""
         return {canonical(names(one.args[0])[0]) for one in self.losses if self.find(one) is self.find(node)}
+
+    def is_other(self, node: Node) -> bool:
+        """Whether a callee has no tensors of its own, as the catalogue says of what makes it."""
+        return self.find(node) in {self.find(one) for one in self.others}
 
     def is_bare_loss(self, node: Node) -> bool:
         """Whether a callee is a loss of torch without weights: it holds no tensor, so that its calls share no place."""

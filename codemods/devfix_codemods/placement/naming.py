@@ -62,6 +62,12 @@ def sounds_like_length(node: Node) -> bool:
     return False
 
 
+def is_called_length(node: Node) -> bool:
+    """`input_sizes = shares.mul(n).int()`: whether the very value of a statement gets such a name."""
+    value = node.statement.value if isinstance(node.statement, ast.Assign) else None
+    return value is not None and value is node.syntax and sounds_like_length(node)
+
+
 def speaks_of_lengths(word: str) -> bool:
     """`feats_lengths`"""
     return any(one in _LENGTHS or one.endswith("lens") for one in word.lower().strip("_").split("_"))

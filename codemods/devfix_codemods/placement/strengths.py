@@ -95,6 +95,7 @@ STRENGTHS: dict[str, float] = {
     "unknown-call": 0.5,
     "called-together": 0.7,
     "unread-function": 0.45,
+    "given-as-length": 0.4,
     "module-method": 0.8,
     "method-out-of-sight": 0.5,
     "index": 0.9,

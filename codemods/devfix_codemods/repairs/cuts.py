@@ -17,6 +17,7 @@ from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import has_device, reads_key
+from devfix_codemods.placement.displays import moved_in
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -377,7 +378,7 @@ def _in_display(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
         here = next((at for at, one in enumerate(row.args) if one is node or node in births.roots(one)), None)
         if here is None:
             continue
-        moved = [one for one in row.args if births.is_move(one) and births.is_elsewhere(one)]
+        moved = list(moved_in(births, row))
         suffix = _text_of_move(moved[0]) if moved else None
         if suffix is None or not isinstance(row.syntax, ast.Tuple):
             continue

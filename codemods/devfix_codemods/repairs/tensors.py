@@ -49,7 +49,8 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
 def _is_needed(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether a value meets one on a device, whatever others of its name say."""
     return any(
-        one.end.place.where is not Where.HOST and not any(link.startswith(_ALIKE) for link in one.links)
+        (one is conflict or one.end.place.where is Where.DEVICE)
+        and not any(link.startswith(_ALIKE) for link in one.links)
         for one in (conflict, *analysis.ends(conflict.birth))
     )
 
