@@ -50,7 +50,7 @@ class Kinds:
         self.module_classes = {one for one in module.classes if self._is_module_class(one)}
         for function in module.functions:
             self._function(function)
-        self._computed_of_one()
+        self._made_of_one()
         for node in module.nodes():  # once more, of parameters whose class the calls have told
             if node.op is Op.ATTR and (owner := self.object_class(node.args[0])) is not None:
                 self._of_field(node, owner)
@@ -375,11 +375,11 @@ class Kinds:
         elif node.extra in _SHIFTS or all(self.of(one) is Kind.NUMBER for one in node.args):
             self.say(node, Kind.NUMBER, 1)
 
-    def _computed_of_one(self) -> None:
-        """`torch.log(p + 1e-6)`: what is used as a tensor, and computed of numbers and one other value."""
+    def _made_of_one(self) -> None:
+        """`torch.log(p + 1e-6)`, `torch.sum(x.view(-1))`: what is used as a tensor, and made of one other value."""
         for node in reversed(list(self.module.nodes())):
-            if node.op is Op.OPERATION and self.of(node) is Kind.TENSOR:
-                rest = [one for one in node.args if one.op is not Op.CONST]
+            if node.op in {Op.OPERATION, Op.CALL} and self.of(node) is Kind.TENSOR:
+                rest = _sources_of(node)
                 if len(rest) == 1 and self.of(rest[0]) is None:
                     self.say(rest[0], Kind.TENSOR, 1)
 
@@ -478,6 +478,15 @@ def _acts_as_module(owner: Class) -> bool:
 def _is_unread(base: Node) -> bool:
     """Whether a base of a class may be one of modules, for all that is known of it."""
     return base.op is not Op.CLASS and not any(one.rpartition(".")[2] in PLAIN_BASES for one in names(base))
+
+
+def _sources_of(node: Node) -> list[Node]:
+    """What arithmetic computes with beside numbers, and what a method shows in another shape."""
+    if node.op is Op.OPERATION:
+        return [one for one in node.args if one.op is not Op.CONST]
+    callee = node.args[0]
+    shown = callee.op is Op.ATTR and callee.extra in rows.SHAPING and not names(callee)
+    return [callee.args[0]] if shown else []
 
 
 def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:

@@ -195,7 +195,8 @@ class Readers:
         """How surely what a call reads should be copied for it."""
         function = value.function
         yield "plotted" if call in self._plots and function.owner not in self._kinds.module_classes else "needs-host"
-        if sounds_like_data(function) and function.owner not in self._kinds.module_classes:
+        copies = any(one.function is function and not is_thrown_away(one) for one in self._copies)
+        if not copies and sounds_like_data(function) and function.owner not in self._kinds.module_classes:
             yield "read-in-data"
         if any(map(sounds_like_host, chain(value))) or any(map(speaks_of_host, _called_as(function))):
             yield "read-for-host"
