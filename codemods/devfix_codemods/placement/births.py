@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.alike import Alike
 from devfix_codemods.placement.anew import anew
-from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
 from devfix_codemods.placement.around import around, wrapped_by_callers
 from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.attached import Attachment, attached
@@ -21,7 +21,7 @@ from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.elements import CALLER, Elements
 from devfix_codemods.placement.expecting import Expecting
-from devfix_codemods.placement.factories import ROWS, Factories, is_encoding
+from devfix_codemods.placement.factories import ROWS, Factories
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.fitting import Fitting
 from devfix_codemods.placement.flags import flags

@@ -13,7 +13,7 @@ from devfix_codemods.placement.calls import constructing, goes_through, local_ca
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
-from devfix_codemods.placement.graph import Graph
+from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.loaders import is_no_tensor
@@ -244,7 +244,14 @@ class Constraints:
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
                 own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
                 own = "given-as-length" if own in _CALLS_OF_MODULES and is_called_length(one) else own
+                own = "made-for-call" if own == "unknown-call" and self._is_made_for(one) else own
                 self.graph.meets(one, node, own, node.guard, scalars=scalars)
+
+    def _is_made_for(self, given: Node) -> bool:
+        """Whether a tensor is made here for a call that is not read: who gets it among others computes with it."""
+        births = self.births
+        made = (each for root in births.roots(given) for each in self.graph.sources.get(root, ()))
+        return not is_called_length(given) and any(one.birth is Birth.FACTORY and not one.scalar for one in made)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
         """Arithmetic takes numbers as well, and attributes often are numbers."""

@@ -15,6 +15,7 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
+from devfix_codemods.placement.encoded import called_with_encodings
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.naming import sounds_like_pipeline
 from devfix_codemods.placement.outside import Outside
@@ -63,6 +64,7 @@ class Kinds:
         self._given_to_modules()
         self._moved_callables()
         made_by_one_class(self)
+        called_with_encodings(self)
         self.differentiable = differentiable(module, calls)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
         self._trained = {self.find(one) for one in callees}

@@ -1,5 +1,6 @@
 """Modules that are made together, beside moves, beside a device, or as others are that are moved."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -118,7 +119,7 @@ class Together:
         return next((owner.field_of(one) for one in ("device", "_device") if owner.sets(one)), None) if owner else None
 
     def _is_device(self, bound: str, node: Node) -> bool:
-        if "device" not in bound or "devices" in bound or node in self._births.callees:
+        if "device" not in bound or _OF_MANY.search(bound) or node in self._births.callees:
             return False
         if node.op is Op.PARAM and node not in self._births.used:
             return False
@@ -126,6 +127,8 @@ class Together:
         return place is not None and place.where is Where.DEVICE
 
 
+_OF_MANY = re.compile("devices|mesh")
+"""How what stands for several devices is called."""
 _MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 
 

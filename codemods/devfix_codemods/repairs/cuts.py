@@ -105,7 +105,7 @@ def _is_asked_by_unread(conflict: Conflict) -> bool:
     """Whether only an unread function says that values belong together: it may want one of them where it is."""
     if conflict.birth.birth is Birth.READER:  # a copy on the host is one for whatever reads it
         return "unread-function" in conflict.links
-    return not {"unknown-call", "index-maybe-scalar"}.isdisjoint(conflict.links)
+    return not {"unknown-call", "made-for-call", "index-maybe-scalar"}.isdisjoint(conflict.links)
 
 
 def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
