@@ -42,7 +42,7 @@ from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.summaries import Wanted
 from devfix_codemods.placement.sums import sums
-from devfix_codemods.placement.targets import Targets, is_typed_cuda
+from devfix_codemods.placement.targets import Targets, is_typed_cuda, is_typed_host
 from devfix_codemods.placement.unread import unread
 from devfix_codemods.placement.unregistered import Holder, unregistered
 from devfix_codemods.placement.whole import kept_on_host, whole_products
@@ -226,6 +226,8 @@ class Births:
 
     def _method(self, node: Node, base: Node, method: str) -> None:
         row = method_effect(method)
+        if self._copied_on_host(node, base, method):
+            return
         if row in {Effect.MOVE, Effect.CUDA}:
             self._moves.method(node, base)
         elif row is Effect.TO_HOST:
@@ -242,15 +244,21 @@ class Births:
             self.graph.same(base, node, "certain", node.guard)
         elif method == "type_as" and len(node.args) > 1:
             self._moves.typed_as(node, base)
-        elif method == "pin_memory" and self.kinds.of(base) is Kind.TENSOR:
-            self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",)))
-            self.graph.add(Source(node, HOST, Birth.ARRAY, ("certain",)))
         elif method in {"sample", "rsample"}:
             self._factories.sampled(node, base)
         elif method in libraries.PLOTS:
             self._readers.plot(node, base)
         elif row is None and method in libraries.MODULE_MAKERS and self.kinds.is_module(node):
             self._modules.of_maker(node)
+
+    def _copied_on_host(self, node: Node, base: Node, method: str) -> bool:
+        """`x.pin_memory()`, of what is on the host, and `x.type(torch.FloatTensor)`, of whatever."""
+        pinned = method == "pin_memory" and self.kinds.of(base) is Kind.TENSOR
+        if pinned:
+            self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",)))
+        if pinned or is_typed_host(node):
+            self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
+        return pinned or is_typed_host(node)
 
     # Parameters
 

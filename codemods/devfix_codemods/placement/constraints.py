@@ -251,7 +251,7 @@ class Constraints:
         """Whether a tensor is made here for a call that is not read: who gets it among others computes with it."""
         births = self.births
         made = (each for root in births.roots(given) for each in self.graph.sources.get(root, ()))
-        return not is_called_length(given) and any(one.birth is Birth.FACTORY and not one.scalar for one in made)
+        return not is_called_length(given) and any(one.birth in _MADE and not one.scalar for one in made)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
         """Arithmetic takes numbers as well, and attributes often are numbers."""
@@ -518,6 +518,7 @@ def _states(call: Node) -> tuple[Node, ...]:
     return call.args[2:]
 
 
+_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 _CALLS_OF_MODULES = frozenset({"module-call", "module-call-by-use", "differentiable-call", "module-method"})
 """Constraints of calls that may want lengths on the host, as packing does."""
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
