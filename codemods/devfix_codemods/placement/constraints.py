@@ -406,7 +406,7 @@ class Constraints:
     def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
         if method in _GIVING_ITSELF or is_cast(node):
             self.graph.same(base, node, "certain", node.guard)
-        elif method not in _KEEPING:
+        elif method not in _KEEPING and not self.births.is_encoding(node):
             given = (base, *self.births.unmoved_arguments(node))
             self._operands(node, given, self._strength_of_method(node, owner), scalars=False)
 

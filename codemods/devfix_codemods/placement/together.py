@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Kind, canonical
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.places import Where, place_of
@@ -82,7 +83,7 @@ class Together:
             supports(self._graph, module, moved, "modules")
         elif (near := self._move_in(function)) is not None:
             self._graph.supports(module, near, "made-beside-moves", near.guard)
-        elif (device := self._device_of(function)) is not None:
+        elif (device := self._device_of(function)) is not None and not _holds_others(module):
             self._births.wanted_at(device)
             self._graph.supports(module, device, "made-beside-device", device.guard)
         if twins:
@@ -136,6 +137,12 @@ def _maker(module: Node) -> object:
     """What makes a module: a class, or a function, under whatever name."""
     callee = module.args[0] if module.op is Op.CALL else module
     return callee.extra if callee.op is Op.CLASS else key(callee)
+
+
+def _holds_others(module: Node) -> bool:
+    """`nn.ModuleList(parts)`: where it belongs is for those to say."""
+    callee = module.args[0] if module.op is Op.CALL else module
+    return any(canonical(one) in rows.CONTAINERS for one in names(callee))
 
 
 def _is_class(callee: Node) -> bool:

@@ -47,12 +47,10 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
 
 
 def _is_needed(analysis: Analysis, conflict: Conflict) -> bool:
-    """Whether a value meets one on a device, whatever others of its name say."""
-    return any(
-        (one is conflict or one.end.place.where is Where.DEVICE)
-        and not any(link.startswith(_ALIKE) for link in one.links)
-        for one in (conflict, *analysis.ends(conflict.birth))
-    )
+    """Whether a value meets another one, whatever others of its name say; in a loop, one that is surely on a device."""
+    looped = any(link.startswith("loop-") for link in conflict.links)
+    others = [one for one in analysis.ends(conflict.birth) if one.end.place.where is Where.DEVICE] if looped else []
+    return any(not any(link.startswith(_ALIKE) for link in one.links) for one in (conflict, *others))
 
 
 _ALIKE = ("loop-", "twin-")
