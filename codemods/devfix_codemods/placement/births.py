@@ -256,9 +256,10 @@ class Births:
         pinned = method == "pin_memory" and self.kinds.of(base) is Kind.TENSOR
         if pinned:
             self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",)))
-        if pinned or is_typed_host(node):
+        copied = pinned or (is_typed_host(node) and not self.kinds.is_module(base))
+        if copied:
             self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
-        return pinned or is_typed_host(node)
+        return copied
 
     # Parameters
 

@@ -17,7 +17,7 @@ from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
 from devfix_codemods.placement.encoded import called_with_encodings
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor, of_api, of_item, of_method, of_tokenizer
-from devfix_codemods.placement.naming import sounds_like_pipeline
+from devfix_codemods.placement.naming import bound_name, sounds_like_class, sounds_like_pipeline
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.same_class import made_by_one_class
 
@@ -406,7 +406,10 @@ class Kinds:
         of_item(self, node)
 
     def _iterated(self, iterable: Node) -> None:
-        if iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM} and _LOADER.search(str(iterable.extra)):
+        named = iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM}
+        maker = iterable.args[0] if iterable.op is Op.ITEM else iterable
+        built = maker.op is Op.CALL and not sounds_like_class(maker.args[0])  # loaders of libraries may place batches
+        if (named and _LOADER.search(str(iterable.extra))) or (built and _LOADER.search(bound_name(iterable))):
             self.say(iterable, Kind.LOADER, 1)
 
     def _function_node(self, node: Node) -> None:

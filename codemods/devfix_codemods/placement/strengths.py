@@ -144,7 +144,7 @@ STRENGTHS: dict[str, float] = {
     "twin-two": 0.87,
     "twin-many": 0.9,
     "made-beside-moves": 0.58,
-    "made-beside-device": 0.67,
+    "made-beside-device": 0.6,
     "twin-made": 0.85,
     "modules-one": 0.75,
     "modules-two": 0.8,

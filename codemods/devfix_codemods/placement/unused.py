@@ -30,6 +30,9 @@ class UnusedDevices:
         for node in self._graph.sources:
             if self._is_made(node) and node not in self._births.exchanged and not self._births.moves_of(node):
                 made[node.function].append(node)
+        for call, called in self._births.calls.items():
+            if call.args[0].op is not Op.CLASS and called.name != "__init__" and self._is_given_module(call):
+                made[call.function].append(call)
         for function, values in made.items():
             devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
             if len(devices) == 1:
@@ -40,10 +43,18 @@ class UnusedDevices:
         births = {one.birth for one in self._graph.sources[node]}
         if Birth.MODULE not in births:
             return not births.isdisjoint(_TENSORS)
+        return node.op is Op.CALL and self._is_for_others(node)
+
+    def _is_given_module(self, call: Node) -> bool:
+        """Whether a function of this file gives a module, that nothing moves."""
+        return self._births.kinds.is_module(call) and not self._births.moves_of(call) and self._is_for_others(call)
+
+    def _is_for_others(self, node: Node) -> bool:
+        """Whether a module is no part of another one, and is given to nothing that uses it here."""
         given = any(one.op is Op.CALL and node in one.args[1:] for one in self._users[node])
         stored = (one.base for one in node.function.stores if one.value is node)
         part = node in self._births.owned or any(one is not node.function.self_node for one in stored)
-        return node.op is Op.CALL and not part and not given
+        return not part and not given
 
     def _unused(self, function: Function) -> Iterator[Node]:
         """The parameters, and the other names, for a device with which nothing is done but to compare it."""
