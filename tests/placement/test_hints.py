@@ -54,7 +54,8 @@ MADE = """
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told"), [("hidden", "hidden", True), ("lengths", "lengths", False), ("hidden", "hidden.cpu()", False)]
+    ("name", "given", "told"),
+    [("hidden", "hidden", True), ("lengths", "lengths", False), ("hidden", "hidden.cpu()", False)],
 )
 def test_a_tensor_that_is_made_for_a_call(placed, name: str, given: str, told: bool) -> None:
     found = placed(MADE.format(name=name, given=given)).conflicts

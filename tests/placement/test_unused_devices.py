@@ -68,3 +68,16 @@ def test_what_is_made_belongs_there(placed, program: str, birth: str) -> None:
 @pytest.mark.parametrize("program", FINE.values(), ids=FINE)
 def test_devices_that_are_used_and_what_others_place(placed, program: str) -> None:
     assert placed(program).births == []
+
+
+LOADED = """
+    def train(net, loader, optimizer, device):
+        for x, path in loader:
+            loss = net({given}).sum()
+            loss.backward()
+"""
+
+
+@pytest.mark.parametrize(("given", "births"), [("x", ["x"]), ("x.to(device)", [])])
+def test_what_a_loader_gives_belongs_there(placed, given: str, births: list[str]) -> None:
+    assert placed(LOADED.format(given=given)).births == births

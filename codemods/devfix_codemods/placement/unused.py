@@ -39,8 +39,12 @@ class UnusedDevices:
                 self._forgotten(devices[0], values)
 
     def _is_made(self, node: Node) -> bool:
-        """Whether a value is a tensor that is made here, or a module that is made for others, or for an object."""
+        """Whether a value is a tensor that is made, or loaded, here, or a module for others, or for an object."""
         births = {one.birth for one in self._graph.sources[node]}
+        if Birth.LOADER in births:
+            unpacked = all(one.op is Op.ITEM for one in self._users[node])
+            named = any("named-otherwise" in one.links for one in self._graph.sources[node])
+            return not unpacked and not named and not self._births.is_sent_to_host(node)
         if Birth.MODULE not in births:
             return not births.isdisjoint(_TENSORS)
         return node.op is Op.CALL and self._is_for_others(node)
@@ -78,8 +82,9 @@ class UnusedDevices:
         return row.op is Op.SEQUENCE and row not in self._births.used and isinstance(row.statement, ast.Assign)
 
     def _forgotten(self, device: Node, values: list[Node]) -> None:
-        if device.op is Op.PARAM and any(map(self._is_handed_on, values)):
-            return  # what it makes is for others to place, and what meets that as well
+        loaded = [one for one in values if any(each.birth is Birth.LOADER for each in self._graph.sources[one])]
+        if device.op is Op.PARAM and any(self._is_handed_on(one) for one in values if one not in loaded):
+            values = loaded  # what it makes is for others to place, and what meets that as well
         place = place_of(device, self._births.kinds)
         for node in values:
             if place is not None and place.where is Where.FOLLOWS and place.node is not None:
