@@ -145,6 +145,9 @@ AROUND_TORCH = frozenset(
 )
 """Packages whose import says that the tensors of a file are those of torch."""
 
+PICTURES = frozenset({"PIL.Image.open", "PIL.Image.fromarray", "cv2.imread", "imageio.imread", "skimage.io.imread"})
+"""What gives pictures, of which tensors are made on the host."""
+
 ON_DEVICE = ("sentence_transformers.util.",)
 """Functions that work where their models are, which choose CUDA by themselves."""
 

@@ -262,6 +262,14 @@ STATES = frozenset("parameters named_parameters buffers named_buffers state_dict
 REDUCTIONS = frozenset("sum mean std var prod norm max min any all median item argmax argmin".split())
 """Functions and methods that give a 0-dim tensor where they are told no dimension."""
 
+CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool"})
+"""Methods of tensors that convert them, and that little else has."""
+
+SHAPING = CONVERSIONS | frozenset(
+    "view reshape permute transpose unsqueeze squeeze flatten contiguous expand repeat detach clone".split()
+)
+"""Methods of tensors that give the same numbers: of whatever else has them, they give no tensors."""
+
 PLAIN_ATTRIBUTES = frozenset(
     "shape ndim dtype layout requires_grad is_cuda is_leaf names device batch_size sampler dataset training config "
     "weight_shape is_floating_point in_features out_features in_channels out_channels num_features num_embeddings "

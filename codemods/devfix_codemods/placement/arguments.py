@@ -1,5 +1,6 @@
 """What calls are given, by keyword and otherwise, and what parameters are where a call says nothing."""
 
+from devfix_codemods.catalogue import libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names, resolved
 
@@ -35,6 +36,14 @@ def _leaves_place(options: Node) -> bool:
         and isinstance(options.extra, tuple)
         and all(isinstance(one, str) and one not in _PLACING for one in options.extra)
     )
+
+
+def is_encoding(node: Node) -> bool:
+    """`tokenizer(text, return_tensors="pt")`, whatever it is that is called, and `clip.tokenize(text)`."""
+    if node.op is Op.CALL and not libraries.ENCODERS.isdisjoint(names(node.args[0])):
+        return True
+    given = keyword(node, "return_tensors")
+    return given is not None and given.op is Op.CONST and given.extra == "pt"
 
 
 def is_none(node: Node) -> bool:

@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.alike import Alike
 from devfix_codemods.placement.anew import anew
-from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
 from devfix_codemods.placement.around import around, wrapped_by_callers
 from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.attached import Attachment, attached
@@ -21,7 +21,7 @@ from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.elements import CALLER, Elements
 from devfix_codemods.placement.expecting import Expecting
-from devfix_codemods.placement.factories import ROWS, Factories, is_encoding
+from devfix_codemods.placement.factories import ROWS, Factories
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.fitting import Fitting
 from devfix_codemods.placement.flags import flags
@@ -42,7 +42,7 @@ from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.summaries import Wanted
 from devfix_codemods.placement.sums import sums
-from devfix_codemods.placement.targets import Targets, is_typed_cuda
+from devfix_codemods.placement.targets import Targets, is_typed_cuda, is_typed_host
 from devfix_codemods.placement.unread import unread
 from devfix_codemods.placement.unregistered import Holder, unregistered
 from devfix_codemods.placement.whole import kept_on_host, whole_products
@@ -225,6 +225,8 @@ class Births:
 
     def _method(self, node: Node, base: Node, method: str) -> None:
         row = method_effect(method)
+        if self._copied_on_host(node, base, method):
+            return
         if row in {Effect.MOVE, Effect.CUDA}:
             self._moves.method(node, base)
         elif row is Effect.TO_HOST:
@@ -247,6 +249,16 @@ class Births:
             self._readers.plot(node, base)
         elif row is None and method in libraries.MODULE_MAKERS and self.kinds.is_module(node):
             self._modules.of_maker(node)
+
+    def _copied_on_host(self, node: Node, base: Node, method: str) -> bool:
+        """`x.pin_memory()`, of what is on the host, and `x.type(torch.FloatTensor)`, of whatever."""
+        pinned = method == "pin_memory" and self.kinds.of(base) is Kind.TENSOR
+        if pinned:
+            self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",)))
+        copied = pinned or (is_typed_host(node) and not self.kinds.is_module(base))
+        if copied:
+            self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
+        return copied
 
     # Parameters
 

@@ -13,11 +13,11 @@ from devfix_codemods.placement.calls import constructing, goes_through, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
-from devfix_codemods.placement.graph import Graph
+from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.loaders import is_no_tensor
-from devfix_codemods.placement.naming import sounds_like_loss
+from devfix_codemods.placement.naming import is_called_length, sounds_like_loss
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
@@ -242,7 +242,15 @@ class Constraints:
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
                 own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
+                own = "given-as-length" if own in _CALLS_OF_MODULES and is_called_length(one) else own
+                own = "made-for-call" if own == "unknown-call" and self._is_made_for(one) else own
                 self.graph.meets(one, node, own, node.guard, scalars=scalars)
+
+    def _is_made_for(self, given: Node) -> bool:
+        """Whether a tensor is made here for a call that is not read: who gets it among others computes with it."""
+        births = self.births
+        made = (each for root in births.roots(given) for each in self.graph.sources.get(root, ()))
+        return not is_called_length(given) and any(one.birth in _MADE and not one.scalar for one in made)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
         """Arithmetic takes numbers as well, and attributes often are numbers."""
@@ -363,6 +371,8 @@ class Constraints:
         if kind in _PLACELESS:
             return
         row = method_effect(method)
+        if method == "pin_memory" and kind is Kind.TENSOR:
+            return  # a copy, in memory of the host
         if owner is not None and method not in owner.methods and (kind is not Kind.MODULE or owner.sets(method)):
             self._unknown(node, callee)
             return
@@ -371,25 +381,31 @@ class Constraints:
         elif kind is Kind.MODULE and row not in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST, Effect.READ}:
             self._method_of_module(node, base, method, owner)
             return
+        if row is None:
+            self._unknown(node, callee)
+        else:
+            self._method_of_tensor(node, base, method)
+
+    def _method_of_tensor(self, node: Node, base: Node, method: str) -> None:
+        row, kind = method_effect(method), self.kinds.of(base)
         if row is Effect.BACKWARD:
             given = tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR)
             self._operands(base, given, "operation", scalars=True)
         elif row in {Effect.SAME, Effect.LIKE, Effect.COPY_INTO}:
             if not self.births.has_device(node):
-                self.graph.same(base, node, "certain" if kind is Kind.TENSOR else "unknown-method", node.guard)
+                known = kind is Kind.TENSOR or (method in rows.CONVERSIONS and len(node.args) == 1)
+                self.graph.same(base, node, "certain" if known else "unknown-method", node.guard)
             if row is Effect.SAME and kind is Kind.TENSOR:
                 self._further(node, node.args[1:])
         elif row is Effect.ARITHMETIC and kind in {Kind.TENSOR, None}:
             self._operands(node, (base, *node.args[1:]), "operation", scalars=True)
         elif row is Effect.MEET and kind in {Kind.TENSOR, None}:
             self._operands(node, (base, *node.args[1:]), "operation", scalars=False)
-        elif row is None:
-            self._unknown(node, callee)
 
     def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
         if method in _GIVING_ITSELF or is_cast(node):
             self.graph.same(base, node, "certain", node.guard)
-        elif method not in _KEEPING:
+        elif method not in _KEEPING and not self.births.is_encoding(node):
             given = (base, *self.births.unmoved_arguments(node))
             self._operands(node, given, self._strength_of_method(node, owner), scalars=False)
 
@@ -453,11 +469,17 @@ class Constraints:
                 self.graph.meets(callee, node, link, node.guard)
             if self._only_transforms(node, callee):
                 link = "unread-function"
+            elif link == "unknown-call" and self._gets_module_and_tensor(given):
+                link = "called-together"
         self._operands(node, given, link, scalars=False)
 
+    def _gets_module_and_tensor(self, given: tuple[Node, ...]) -> bool:
+        """`infer(image, net)`: who is given both calls the one with the other."""
+        return {Kind.MODULE, Kind.TENSOR} <= {self.kinds.of(one) for one in given}
+
     def _shares_nothing(self, callee: Node) -> bool:
-        """Whether a callee is a loss without tensors, and nothing says by a move where its losses are computed."""
-        return self.kinds.is_bare_loss(callee) and not any(
+        """Whether a callee has no tensors, and nothing says by a move where it computes."""
+        return (self.kinds.is_bare_loss(callee) or self.kinds.is_other(callee)) and not any(
             self.births.moves_of(one) for one in (callee, *self.births.roots(callee))
         )
 
@@ -495,6 +517,9 @@ def _states(call: Node) -> tuple[Node, ...]:
     return call.args[2:]
 
 
+_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
+_CALLS_OF_MODULES = frozenset({"module-call", "module-call-by-use", "differentiable-call", "module-method"})
+"""Constraints of calls that may want lengths on the host, as packing does."""
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
 """Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
 

@@ -25,6 +25,8 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
         kinds.recurrent.append(call)
     if canonical(qualified) in rows.LOSSES:
         kinds.losses.append(call)
+    if effect(qualified) is Effect.OTHER:
+        kinds.others.append(call)
     if is_metric_class(qualified):
         kinds.metrics.append(call)
     _result(kinds, call, qualified)

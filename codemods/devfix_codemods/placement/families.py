@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_optional, reads_key
+from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.displays import left_in_displays
@@ -18,6 +18,7 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
 from devfix_codemods.placement.twins import Twins
+from devfix_codemods.placement.unused import UnusedDevices
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -45,7 +46,7 @@ class Families:
         self._twin_loops()
         Together(self._births).all()
         self._factories_together()
-        self._unused_devices()
+        UnusedDevices(self._births, self._users).all()
         PlainAttributes(self._births).all()
         self._copied_to_host()
 
@@ -221,48 +222,6 @@ class Families:
 
     # Factories
 
-    def _unused_devices(self) -> None:
-        """A function that is told a device, and does not use it, forgot what it makes."""
-        births = self._births
-        for function in self._module.functions:
-            told = [
-                one
-                for one in function.parameters.values()
-                if "device" in str(one.extra)
-                and one not in births.used
-                and self._kinds.of(one) in {None, Kind.DEVICE, Kind.NUMBER}
-                and not is_optional(one)
-            ]
-            if len(told) != 1 or isinstance(function.syntax, ast.Lambda):
-                continue
-            made = [one for one in self._graph.sources if one.function is function and self._is_made(one)]
-            if any(self._is_handed_on(one) for one in made):
-                continue  # what it makes is for others to place, and what meets that as well
-            for node in made:
-                if node not in births.exchanged and not births.moves_of(node):
-                    births.wanted_at(told[0])
-                    self._graph.supports(node, told[0], "unused-device", node.guard)
-
-    def _is_made(self, node: Node) -> bool:
-        return any(one.birth in _TENSORS for one in self._graph.sources[node])
-
-    def _is_handed_on(self, made: Node) -> bool:
-        """Whether a call that is not read gets a value, or what holds it, or the value is filled part by part."""
-        users = list(self._users.get(made, ()))
-        for one in users:  # grows
-            if one.op in _HOLDING:
-                users += (each for each in self._users.get(one, ()) if each not in users)
-        itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
-        filled = any(store.base in itself for store in made.function.stores if not store.is_attribute)
-        return filled or any(
-            one.op is Op.CALL
-            and one not in self._births.calls
-            and not any(effect(canonical(each)) is not None for each in names(one.args[0]))
-            and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
-            and one.args[0] is not made
-            for one in users
-        )
-
     def _factories_together(self) -> None:
         """Factories of one function, some of which are told a device."""
         told: dict[Function, list[Node]] = defaultdict(list)
@@ -277,9 +236,6 @@ class Families:
             beside = told.get(function)
             for one in members if beside else ():
                 supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
-
-
-_HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 
 
 def _is_measure(node: Node) -> bool:
@@ -317,5 +273,4 @@ def _callee(node: Node) -> str | None:
 
 
 _OF_LOOPS = frozenset({Op.ITEM, Op.ITER})
-_TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})

@@ -52,7 +52,7 @@ class Fitting:
         for one in pending:  # grows
             if (found := self._measured(one)) is not None:
                 return found
-            pending += one.args if one.op in _CARRYING else ()
+            pending += one.args if one.op in _CARRYING or calls_builtin(one, "list", "tuple") else ()
         return None
 
     def _measured(self, size: Node) -> Node | None:

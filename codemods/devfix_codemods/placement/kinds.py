@@ -16,8 +16,9 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
+from devfix_codemods.placement.encoded import called_with_encodings
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor, of_api, of_item, of_method, of_tokenizer
-from devfix_codemods.placement.naming import sounds_like_pipeline
+from devfix_codemods.placement.naming import bound_name, sounds_like_class, sounds_like_pipeline
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.same_class import made_by_one_class
 
@@ -44,11 +45,17 @@ class Kinds:
         self.of_moved_classes: set[Node] = set()
         """Modules of classes of which the program moves one: making them moves none."""
         self.losses: list[Node] = []
+        self.others: list[Node] = []
+        """What has no tensors of its own, though it be a module: transforms."""
         self.metrics: list[Node] = []
         self.recurrent: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one)}
         for function in module.functions:
             self._function(function)
+        self._made_of_one()
+        for node in module.of(Op.ATTR):  # once more, of parameters whose class the calls have told
+            if (owner := self.object_class(node.args[0])) is not None:
+                self._of_field(node, owner)
         self._of_torch = {self.find(one) for one in module.of(Op.CALL) if gives_tensor(one)}
         for node in module.nodes():
             if node.op is Op.CALL:
@@ -59,6 +66,7 @@ class Kinds:
         self._moved_callables()
         self._moved_operands()
         made_by_one_class(self)
+        called_with_encodings(self)
         self.differentiable = differentiable(module, calls)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
         self._trained = {self.find(one) for one in callees}
@@ -161,6 +169,10 @@ class Kinds:
     def losses_of(self, node: Node) -> set[str]:
         """The losses of torch of which a value may be an object."""
         return {canonical(names(one.args[0])[0]) for one in self.losses if self.find(one) is self.find(node)}
+
+    def is_other(self, node: Node) -> bool:
+        """Whether a callee has no tensors of its own, as the catalogue says of what makes it."""
+        return self.find(node) in {self.find(one) for one in self.others}
 
     def is_bare_loss(self, node: Node) -> bool:
         """Whether a callee is a loss of torch without weights: it holds no tensor, so that its calls share no place."""
@@ -368,8 +380,8 @@ class Kinds:
     def _attr(self, node: Node) -> None:
         base = node.args[0]
         owner = self.object_class(base)
-        if owner is not None and isinstance(node.extra, str) and owner.sets(node.extra):
-            self.unify(owner.field_of(node.extra), node)
+        if owner is not None:
+            self._of_field(node, owner)
         for qualified in names(node)[:1]:
             found = kind(qualified)
             if found in {Kind.DTYPE, Kind.NUMBER}:
@@ -385,6 +397,10 @@ class Kinds:
         ):
             self.say(node, Kind.TENSOR)
 
+    def _of_field(self, node: Node, owner: Class) -> None:
+        if isinstance(node.extra, str) and owner.sets(node.extra):
+            self.unify(owner.field_of(node.extra), node)
+
     def _after(self, node: Node) -> None:
         self.unify(node, node.args[0])
 
@@ -398,6 +414,14 @@ class Kinds:
             self.say(node, Kind.ARRAY, 1)
         elif node.extra in _SHIFTS or all(self.of(one) is Kind.NUMBER for one in node.args):
             self.say(node, Kind.NUMBER, 1)
+
+    def _made_of_one(self) -> None:
+        """`torch.log(p + 1e-6)`, `torch.sum(x.view(-1))`: what is used as a tensor, and made of one other value."""
+        for node in reversed(list(self.module.nodes())):
+            if node.op in {Op.OPERATION, Op.CALL} and self.of(node) is Kind.TENSOR:
+                rest = _sources_of(node)
+                if len(rest) == 1 and self.of(rest[0]) is None:
+                    self.say(rest[0], Kind.TENSOR, 1)
 
     def _compare(self, node: Node) -> None:
         element_wise = isinstance(node.extra, tuple) and not _IDENTITY.issuperset(node.extra)
@@ -423,7 +447,10 @@ class Kinds:
         of_item(self, node)
 
     def _iterated(self, iterable: Node) -> None:
-        if iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM} and _LOADER.search(str(iterable.extra)):
+        named = iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM}
+        maker = iterable.args[0] if iterable.op is Op.ITEM else iterable
+        built = maker.op is Op.CALL and not sounds_like_class(maker.args[0])  # loaders of libraries may place batches
+        if (named and _LOADER.search(str(iterable.extra))) or (built and _LOADER.search(bound_name(iterable))):
             self.say(iterable, Kind.LOADER, 1)
 
     def _function_node(self, node: Node) -> None:
@@ -493,6 +520,15 @@ def _acts_as_module(owner: Class) -> bool:
 def _is_unread(base: Node) -> bool:
     """Whether a base of a class may be one of modules, for all that is known of it."""
     return base.op is not Op.CLASS and not any(one.rpartition(".")[2] in PLAIN_BASES for one in names(base))
+
+
+def _sources_of(node: Node) -> list[Node]:
+    """What arithmetic computes with beside numbers, and what a method shows in another shape."""
+    if node.op is Op.OPERATION:
+        return [one for one in node.args if one.op is not Op.CONST]
+    callee = node.args[0]
+    shown = callee.op is Op.ATTR and callee.extra in rows.SHAPING and not names(callee)
+    return [callee.args[0]] if shown else []
 
 
 def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:

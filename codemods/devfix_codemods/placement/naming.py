@@ -71,6 +71,22 @@ def sounds_like_length(node: Node) -> bool:
     return False
 
 
+def bound_name(node: Node) -> str:
+    """The name that a statement gives a value: `x` of `x = f()`, and of `x, y = f()`; empty where it gives none."""
+    if isinstance(node.syntax, ast.Name):
+        return node.syntax.id if isinstance(node.syntax.ctx, ast.Store) else ""
+    match node.statement:
+        case ast.Assign(targets=[ast.Name(id=word)], value=value) if value is node.syntax:
+            return word
+    return ""
+
+
+def is_called_length(node: Node) -> bool:
+    """`input_sizes = shares.mul(n).int()`: whether the very value of a statement gets such a name."""
+    value = node.statement.value if isinstance(node.statement, ast.Assign) else None
+    return value is not None and value is node.syntax and sounds_like_length(node)
+
+
 def speaks_of_lengths(word: str) -> bool:
     """`feats_lengths`"""
     return any(one in _LENGTHS or one.endswith("lens") for one in word.lower().strip("_").split("_"))

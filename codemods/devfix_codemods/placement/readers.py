@@ -195,7 +195,8 @@ class Readers:
         """How surely what a call reads should be copied for it."""
         function = value.function
         yield "plotted" if call in self._plots and function.owner not in self._kinds.module_classes else "needs-host"
-        if sounds_like_data(function) and function.owner not in self._kinds.module_classes:
+        outside = function not in self._copying and function.owner not in self._kinds.module_classes
+        if outside and sounds_like_data(function):
             yield "read-in-data"
         if any(map(sounds_like_host, chain(value))) or any(map(speaks_of_host, _called_as(function))):
             yield "read-for-host"
@@ -203,6 +204,12 @@ class Readers:
             yield "copy-discarded"  # which another rule tells
         if call.statement in self._written:
             yield "written-through"
+
+    @cached_property
+    def _copying(self) -> set[Function]:
+        """The functions that copy to the host what numpy reads: others that they read are where those were."""
+        copies = set(self._copies)
+        return {call.function for value, call in self._wanted if not copies.isdisjoint(chain(value))}
 
     @cached_property
     def _written(self) -> set[ast.stmt | None]:
@@ -248,7 +255,10 @@ class Readers:
                 for atom, holds in guard:
                     if _asks_about_tensor(atom):
                         continue
-                    if any((atom, not holds) in one for one in copied.get(origin, ())):
+                    here, there = (
+                        any((atom, each) in one for one in copied.get(origin, ())) for each in (holds, not holds)
+                    )
+                    if there and not here:
                         self._graph.host_only.add((atom, holds))
 
     def _trained(self) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Set
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import calls_builtin
@@ -93,7 +94,6 @@ class Roots:
         return found
 
 
-_CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool", "detach"})
 _VIEWS = frozenset({"unsqueeze", "squeeze", "view", "contiguous"})
-_CHAINED = _CONVERSIONS | _VIEWS | {"requires_grad_", "eval", "train"}
+_CHAINED = rows.CONVERSIONS | _VIEWS | {"detach", "requires_grad_", "eval", "train"}
 """Methods that give what they are called on, converted or seen in another shape."""

@@ -76,6 +76,12 @@ def is_typed_cuda(call: Node) -> bool:
     return call.args[0].extra == "type" and len(call.args) > 1 and _names_cuda(call.args[1])
 
 
+def is_typed_host(call: Node) -> bool:
+    """`x.type(torch.FloatTensor)`, a type of tensors on the host."""
+    given = names(call.args[1]) if call.args[0].extra == "type" and len(call.args) == 2 else ()
+    return any(one.startswith("torch.") and one.endswith("Tensor") and one.count(".") == 1 for one in given)
+
+
 def is_cast(call: Node) -> bool:
     """`net.type(torch.float16)`, whose type is known, and is none of CUDA."""
     if call.args[0].extra != "type" or len(call.args) != 2 or is_typed_cuda(call):

@@ -1,12 +1,14 @@
 """Which parts of batches are surely tensors, which have `.to`."""
 
 from devfix_codemods.catalogue import Kind, libraries
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.elements import is_given
 from devfix_codemods.repairs.siblings import count_moved, is_container
@@ -20,11 +22,8 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
     if left or _is_converted(node) or _is_computed_twin(conflict):
         return True
-    alike = ("loop-", "twin-")
-    if any(one.link.startswith(alike) for one in analysis.graph.edges[node]) and not any(
-        one.startswith(alike) for one in conflict.links
-    ):
-        return True  # others of its name, or its making, are moved, and it is needed there
+    if any(one.link.startswith(_ALIKE) for one in analysis.graph.edges[node]) and _is_needed(analysis, conflict):
+        return True  # others of its name, or its making, are moved
     if meeting is None or (meeting.before is None and node not in meeting.node.args):
         return False
     operand = meeting.before.node if meeting.before is not None else node
@@ -47,6 +46,16 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     return first or analysis.is_loss(operation)
 
 
+def _is_needed(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether a value meets another one, whatever others of its name say; in a loop, one that is surely on a device."""
+    looped = any(link.startswith("loop-") for link in conflict.links)
+    others = [one for one in analysis.ends(conflict.birth) if one.end.place.where is Where.DEVICE] if looped else []
+    return any(not any(link.startswith(_ALIKE) for link in one.links) for one in (conflict, *others))
+
+
+_ALIKE = ("loop-", "twin-")
+
+
 def _is_computed_twin(conflict: Conflict) -> bool:
     """`mask.repeat(2)` beside `ids.repeat(2).to(device)`: a method that gives tensors there gives one here."""
     node = conflict.birth.node
@@ -56,13 +65,8 @@ def _is_computed_twin(conflict: Conflict) -> bool:
 
 def _is_converted(node: Node) -> bool:
     """`x.float()`: of what loaders give, a tensor alone has that method."""
-    calls = (one for one in node.function.nodes if one.op is Op.CALL and len(one.args) == 1)
-    return any(
-        one.args[0].op is Op.ATTR and one.args[0].args[0] is node and one.args[0].extra in _CONVERSIONS for one in calls
-    )
-
-
-_CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool"})
+    callees = (one.args[0] for one in node.function.nodes if one.op is Op.CALL and len(one.args) == 1)
+    return any(one.op is Op.ATTR and one.args[0] is node and one.extra in rows.CONVERSIONS for one in callees)
 
 
 def _is_unpacked(operand: Node, call: Node) -> bool:
