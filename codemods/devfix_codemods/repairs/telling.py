@@ -7,7 +7,7 @@ from itertools import islice
 from devfix_codemods.catalogue import Effect
 from devfix_codemods.catalogue.torch import FUNCTIONS
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement, ReplaceExpression
-from devfix_codemods.findings import Finding, Fix, Step
+from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
@@ -80,13 +80,16 @@ def findings(
 
 
 def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conflict, Fix] | None:
-    """The repair of a conflict, or of the next that its value has: another end may be one that names a device."""
+    """The repair of a conflict, or of the next that its value has, where that may be trusted more: another end may be
+    one that names a device, or a tensor at hand that the value surely meets."""
     others = (one for one in analysis.ends(conflict.birth) if one.end.place.where is not Where.HOST)
+    best: tuple[Conflict, Fix] | None = None
     for one in (conflict, *islice((each for each in others if each is not conflict), MOST_ENDS)):
         fix = repair(analysis, source, one) if one.confidence >= SUGGESTION else None
-        if fix is not None:
+        if fix is not None and fix.safety is not Safety.SUGGESTION:
             return one, fix
-    return None
+        best = best or ((one, fix) if fix is not None else None)
+    return best
 
 
 MOST_ENDS = 4
