@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Set
+from functools import partial
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
@@ -204,10 +205,14 @@ class Constraints:
     def _stays(self, field: Node) -> bool:
         """Whether an attribute is on the host whatever method sets it: each makes it there, or adds to what it held."""
         stored = self.births.attributes.stored.get(field, ())
-        return bool(stored) and all(
-            any(one.place.where is Where.HOST for one in self.graph.sources.get(value, ()))
-            or self.births.attributes.is_joined(field, value)
-            for value in stored
+        return bool(stored) and all(map(partial(self._adds_to, field), stored))
+
+    def _adds_to(self, field: Node, value: Node) -> bool:
+        """Whether a value is made on the host, or of what an attribute held, whatever it is converted to."""
+        return any(
+            any(source.place.where is Where.HOST for source in self.graph.sources.get(one, ()))
+            or self.births.attributes.is_joined(field, one)
+            for one in (value, *self.births.roots(value))
         )
 
     def _is_kept(self, owner: Class, attribute: str, function: Function) -> bool:

@@ -21,6 +21,8 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
     found = kind(qualified)
     if found is not None:
         kinds.say(call, found, 3)
+    if qualified in libraries.NUMBERS:
+        kinds.say(call, Kind.NUMBER)
     if canonical(qualified) in rows.RECURRENT:
         kinds.recurrent.append(call)
     if canonical(qualified) in rows.LOSSES:

@@ -26,6 +26,11 @@ class Fitting:
         for node in births.module.nodes():
             for one in node.args:
                 self._users.setdefault(one, []).append(node)
+        self._held: dict[Node, list[Node]] = {}
+        """The containers that each value is put into."""
+        for store in (one for function in births.module.functions for one in function.stores):
+            if not store.is_attribute and store.base.op in {Op.MAPPING, Op.SEQUENCE}:
+                self._held.setdefault(store.value, []).append(store.base)
         self._given_away = {value for function in births.module.functions for value, _ in function.returns}
 
     def all(self) -> None:
@@ -116,6 +121,9 @@ class Fitting:
         seen, pending = {made}, [made]
         for one in pending:  # grows
             yield one
+            held = [each for each in self._held.get(one, ()) if each not in seen]
+            seen.update(held)
+            pending += held
             for user in self._users.get(one, ()):
                 if user not in seen and self._shows(user, one):
                     seen.add(user)

@@ -16,6 +16,7 @@ from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor, of_api, of_item, of_method, of_tokenizer
+from devfix_codemods.placement.filled import say_filled
 from devfix_codemods.placement.naming import sounds_like_pipeline
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.same_class import made_by_one_class
@@ -54,6 +55,8 @@ class Kinds:
                 self._call_of_module(node)
             elif node.op is Op.ITEM and isinstance(node.syntax, ast.Name):
                 self._named_as(node, node.syntax.id)
+        for function in module.functions:
+            say_filled(self, function)
         self._given_to_modules()
         self._moved_callables()
         made_by_one_class(self)
