@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Set
-from functools import partial
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
@@ -20,7 +19,7 @@ from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_loss
 from devfix_codemods.placement.outside import Outside
-from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.places import Where, sounds_like_device
 from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
 from devfix_codemods.placement.unpacked import returned_at
@@ -122,7 +121,7 @@ class Constraints:
         if owner is not None and not self.births.is_encoding(base):
             if owner.sets(str(node.extra)) and not self._is_constructing(node, owner):
                 field = owner.field_of(str(node.extra))
-                once = self.births.attributes.is_of_constructor(field) or self._stays(field)
+                once = self.births.attributes.is_of_constructor(field) or self._stays(owner, field)
                 steady = once and self.kinds.of(node) is Kind.TENSOR
                 link = "field-of-constructor" if steady else "field"
                 self.graph.same(field, node, link, node.guard)
@@ -195,24 +194,27 @@ class Constraints:
             if not self._is_kept(owner, attribute, function):
                 continue
             others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
-            link = "field-rewritten" if others and not self._stays(field) else "certain"
+            link = "field-rewritten" if others and not self._stays(owner, field) else "certain"
             if self.carried.holds(owner, attribute):
                 link = "field-carried"
             self.graph.flows(value, field, link, value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
 
-    def _stays(self, field: Node) -> bool:
+    def _stays(self, owner: Class, field: Node) -> bool:
         """Whether an attribute is on the host whatever method sets it: each makes it there, or adds to what it held."""
         stored = self.births.attributes.stored.get(field, ())
-        return bool(stored) and all(map(partial(self._adds_to, field), stored))
+        return bool(stored) and all(self._adds_to(owner, field, value) for value in stored)
 
-    def _adds_to(self, field: Node, value: Node) -> bool:
-        """Whether a value is made on the host, or of what an attribute held, whatever it is converted to."""
+    def _adds_to(self, owner: Class, field: Node, value: Node) -> bool:
+        """Whether a value is made on the host, or of what an attribute held; and be it converted, in a class that is told
+        of a device, and so computes elsewhere."""
+        made = owner.methods.get("__init__")
+        told = made is not None and any(map(sounds_like_device, made.parameters))
         return any(
             any(source.place.where is Where.HOST for source in self.graph.sources.get(one, ()))
             or self.births.attributes.is_joined(field, one)
-            for one in (value, *self.births.roots(value))
+            for one in (value, *(self.births.roots(value) if told else ()))
         )
 
     def _is_kept(self, owner: Class, attribute: str, function: Function) -> bool:

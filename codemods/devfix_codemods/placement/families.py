@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
-from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_optional, reads_key
+from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
-from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
+from devfix_codemods.placement.told import Told
 from devfix_codemods.placement.twins import Twins
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class Families:
         self._fields()
         self._twin_loops()
         Together(self._births).all()
-        self._factories_together()
-        self._unused_devices()
+        Told(self._births).all()
         PlainAttributes(self._births).all()
         self._copied_to_host()
 
@@ -220,68 +219,6 @@ class Families:
                     link = "copied-beside" if near.statement is node.statement else count
                     self._graph.supports(node, near, link, node.guard)
 
-    # Factories
-
-    def _unused_devices(self) -> None:
-        """A function that is told a device, and does not use it, forgot what it makes."""
-        births = self._births
-        for function in self._module.functions:
-            told = [
-                one
-                for one in function.parameters.values()
-                if "device" in str(one.extra)
-                and one not in births.used
-                and self._kinds.of(one) in {None, Kind.DEVICE, Kind.NUMBER}
-                and not is_optional(one)
-            ]
-            if len(told) != 1 or isinstance(function.syntax, ast.Lambda):
-                continue
-            made = [one for one in self._graph.sources if one.function is function and self._is_made(one)]
-            if any(self._is_handed_on(one) for one in made):
-                continue  # what it makes is for others to place, and what meets that as well
-            for node in made:
-                if node not in births.exchanged and not births.moves_of(node):
-                    births.wanted_at(told[0])
-                    self._graph.supports(node, told[0], "unused-device", node.guard)
-
-    def _is_made(self, node: Node) -> bool:
-        return any(one.birth in _TENSORS for one in self._graph.sources[node])
-
-    def _is_handed_on(self, made: Node) -> bool:
-        """Whether a call that is not read gets a value, or what holds it, or the value is filled part by part."""
-        users = list(self._users[made])
-        for one in users:  # grows
-            if one.op in _HOLDING:
-                users += (each for each in self._users[one] if each not in users)
-        itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
-        filled = any(store.base in itself for store in made.function.stores if not store.is_attribute)
-        return filled or any(
-            one.op is Op.CALL
-            and one not in self._births.calls
-            and not any(effect(canonical(each)) is not None for each in names(one.args[0]))
-            and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
-            and one.args[0] is not made
-            for one in users
-        )
-
-    def _factories_together(self) -> None:
-        """Factories of one function, some of which are told a device."""
-        told: dict[Function, list[Node]] = defaultdict(list)
-        bare: dict[Function, list[Node]] = defaultdict(list)
-        for node, sources in self._graph.sources.items():
-            if any(one.birth is Birth.FACTORY for one in sources) and not self._births.moves_of(node):
-                bare[node.function].append(node)
-        for node, place in self._births.moves.items():
-            if self._births.has_device(node) and place.where is not Where.HOST:
-                told[node.function].append(node)
-        for function, members in bare.items():
-            beside = told.get(function)
-            for one in members if beside else ():
-                supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
-
-
-_HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
-
 
 def _is_measure(node: Node) -> bool:
     """`x.shape`, `x.size`"""
@@ -317,5 +254,4 @@ def _callee(node: Node) -> str | None:
     return names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
 
 
-_TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})

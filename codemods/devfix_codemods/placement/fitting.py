@@ -61,6 +61,7 @@ class Fitting:
             if (found := self._measured(one)) is not None:
                 return found
             pending += one.args if one.op in _CARRYING else ()
+            pending += one.args[1:] if calls_builtin(one, "list", "tuple") else ()
         return None
 
     def _measured(self, size: Node) -> Node | None:

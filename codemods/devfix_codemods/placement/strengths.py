@@ -125,6 +125,7 @@ STRENGTHS: dict[str, float] = {
     "loop-two": 0.8,
     "loop-many": 0.85,
     "unused-device": 0.7,
+    "typed-beside-device": 0.75,
     "plain-attribute": 0.5,
     "met-in-base": 0.8,
     "beside-buffers": 0.6,

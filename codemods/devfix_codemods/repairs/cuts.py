@@ -192,8 +192,8 @@ def _attribute(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
         moved = moved_at_uses(analysis, source, found, conflict)
         if moved is not None:
             edits, device = moved
-            follows = found.owner in analysis.kinds.module_classes or device.endswith(".device")
-            yield Cut(edits, f"Move `{found.name}` to `{device}` where it is used", harmless=follows)
+            of_module = found.owner in analysis.kinds.module_classes
+            yield Cut(edits, f"Move `{found.name}` to `{device}` where it is used", harmless=of_module)
 
 
 def _begun_often(analysis: Analysis, source: Source, attribute: Kept, conflict: Conflict) -> Iterator[Cut]:
