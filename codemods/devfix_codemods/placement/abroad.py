@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import has_device, is_none, keyword
+from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.outside import Outside
 
@@ -19,9 +19,7 @@ MOST_STEPS = 20
 def is_of_host(births: "Births", call: Node) -> bool:
     """Whether a call gives a tensor of the host, by what the file says that defines what is called."""
     called = _called(births, call)
-    device = keyword(call, "device")
-    told = has_device(call) and (device is None or not is_none(device))
-    if called is None or called.module is births.module or told:
+    if called is None or called.module is births.module or has_device(call):
         return False
     given = [_choices(value) for value, _ in called.returns]
     return gives_host(called) or (bool(given) and all(any(map(_stays, choices)) for choices in given))

@@ -107,13 +107,23 @@ class Constraints:
             if not self.dimensions.is_element(node):
                 self.graph.same(base, node, "view", node.guard)
             for index in indices(node):
-                if self.kinds.of(index) is Kind.TENSOR:
+                if self.kinds.of(index) is None and self._is_part_of_input(index):
+                    self.graph.only_from(node, index, "index-of-input", node.guard)
+                elif self.kinds.of(index) is Kind.TENSOR:
                     moved = self.births.moves_of(node)  # what is brought there only now was not indexed there
                     link = "index-maybe-scalar" if is_item(index) else "index-before-move" if moved else "index"
                     self.graph.only_from(node, index, link, node.guard)
         else:
             link = "element" if self.kinds.is_row(base) else "part"
             self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else link)
+
+    def _is_part_of_input(self, node: Node) -> bool:
+        """`graph.x["kind"]`, of what a module gets: more often a tensor than a number."""
+        while node.op is Op.ATTR or (node.op is Op.ITEM and isinstance(node.extra, str)):
+            node = node.args[0]
+            if node.op is Op.PARAM and node is not node.function.self_node:
+                return node.function.name == "forward" and node.function.owner in self.kinds.module_classes
+        return False
 
     def _attr(self, node: Node) -> None:
         base = node.args[0]

@@ -97,6 +97,7 @@ STRENGTHS: dict[str, float] = {
     "method-out-of-sight": 0.5,
     "index": 0.9,
     "index-before-move": 0.6,
+    "index-of-input": 0.75,
     "index-maybe-scalar": 0.35,
     # flow
     "field": 0.93,

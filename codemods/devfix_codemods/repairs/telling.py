@@ -84,7 +84,7 @@ def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conf
     made here, one with a tensor at hand that it surely meets, so that the repair may be trusted more."""
     others = (one for one in analysis.ends(conflict.birth) if one.end.place.where is not Where.HOST)
     best: tuple[Conflict, Fix] | None = None
-    for one in (conflict, *islice((each for each in others if each is not conflict), MOST_ENDS)):
+    for one in (conflict, *islice((each for each in others if each.end is not conflict.end), MOST_ENDS)):
         fix = repair(analysis, source, one) if one.confidence >= SUGGESTION else None
         if fix is not None and (best is None or _TRUST.index(fix.safety) < _TRUST.index(best[1].safety)):
             best = one, fix
