@@ -32,6 +32,13 @@ def test_weak_paths_together_are_no_strong_one(placed) -> None:
     assert placed(BESIDE.format(use="states = rows.to(device) + states")).of("torch.zeros(3)").confidence > 0.9
 
 
+def test_what_callers_give_is_in_one_place(placed) -> None:
+    program = (
+        "def f(x: torch.Tensor, y: torch.Tensor):\n    rows = torch.ones(x.size(0))\n    return unread(rows, y), rows\n"
+    )
+    assert all(one.confidence < 0.6 for one in placed(program).conflicts)
+
+
 GROWN = """
     class Picker:
         def __init__(self, score{given}):
@@ -67,7 +74,7 @@ PICKED = """
 @pytest.mark.parametrize("index", ['graph.x["kind"]', "graph.kinds"])
 def test_what_a_part_of_an_input_picks(placed, index: str) -> None:
     found = placed(PICKED.format(method="forward", index=index)).of("torch.eye(n)")
-    assert found.confidence > 0.6
+    assert found.confidence > 0.5
 
 
 @pytest.mark.parametrize(("method", "index"), [("forward", "i"), ("forward", "self.row"), ("pick", "graph.kinds")])

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.strengths import STRENGTHS
 
@@ -13,11 +14,11 @@ SUREST = 0.85
 
 def accumulated(found: list[Conflict]) -> Conflict:
     """The first conflict of a value, which is the strongest, with the weight of the next that has no weak link in
-    common with it: both would have to be wrong."""
+    common with it: both would have to be wrong. Where all callers are on the host, all that they give is."""
     strongest = found[0]
     own = _weak(strongest)
     other = next((one for one in found[1:] if own.isdisjoint(_weak(one))), None)
-    if other is None or not own:
+    if other is None or not own or Where.DEVICE not in {one.end.place.where for one in (strongest, other)}:
         return strongest
     both = 1 - (1 - strongest.confidence) * (1 - other.confidence)
     return replace(strongest, confidence=max(strongest.confidence, min(both, SUREST)))

@@ -217,8 +217,8 @@ class Constraints:
         return bool(stored) and all(self._adds_to(owner, field, value) for value in stored)
 
     def _adds_to(self, owner: Class, field: Node, value: Node) -> bool:
-        """Whether a value is made on the host, or of what an attribute held; and be it converted, in a class that is told
-        of a device, and so computes elsewhere."""
+        """Whether a value is made on the host, or of what an attribute held; and be it converted, in a class that is
+        told of a device, and so computes elsewhere."""
         made = owner.methods.get("__init__")
         told = made is not None and any(map(sounds_like_device, made.parameters))
         return any(

@@ -126,8 +126,10 @@ class Told:
         """Factories of one function, some of which are told a device."""
         told: dict[Function, list[Node]] = defaultdict(list)
         bare: dict[Function, list[Node]] = defaultdict(list)
+        placed = set(self._placed_again())
         for node, sources in self._graph.sources.items():
-            if any(one.birth is Birth.FACTORY for one in sources) and not self._births.moves_of(node):
+            made = any(one.birth is Birth.FACTORY for one in sources)
+            if made and node not in placed and not self._births.moves_of(node):
                 bare[node.function].append(node)
         for node, place in self._births.moves.items():
             if self._births.has_device(node) and place.where is not Where.HOST:
@@ -136,6 +138,13 @@ class Told:
             beside = told.get(function)
             for one in members if beside else ():
                 supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
+
+    def _placed_again(self) -> Iterator[Node]:
+        """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
+        for node in self._births.moves:
+            if node.op is Op.CALL and self._births.has_device(node):
+                for one in node.args[1:2]:
+                    yield from self._births.roots(one)
 
     def _is_moved_further(self, made: Node) -> bool:
         """Whether a value is moved, or what is computed of it."""
