@@ -84,6 +84,14 @@ KINDS: dict[str, Kind] = {
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,
 }
 
+NUMBERS = (
+    frozenset(f"builtins.{one}" for one in "float int len ord".split())
+    | frozenset(f"random.{one}" for one in "random randint randrange uniform gauss normalvariate getrandbits".split())
+    | frozenset(f"math.{one}" for one in "ceil floor sqrt exp log log2 log10 pow sin cos tan".split())
+    | frozenset({"time.time", "time.perf_counter"})
+)
+"""Functions that give numbers of Python, whatever they get."""
+
 MANAGING = frozenset(
     {
         "accelerate",

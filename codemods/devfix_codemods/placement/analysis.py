@@ -7,6 +7,7 @@ from functools import cached_property
 
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.ir.nodes import forget
+from devfix_codemods.placement.accumulated import accumulated
 from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.constraints import Constraints
@@ -148,6 +149,8 @@ class Analysis:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
             return witnessed(elsewhere)
+        if birth.birth in {Birth.FACTORY, Birth.ARRAY} and elsewhere:
+            return accumulated(elsewhere)
         return elsewhere[0] if elsewhere else None
 
     def _is_read_as_it_is(self, birth: Source) -> bool:

@@ -18,7 +18,7 @@ from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.naming import is_called_length, sounds_like_loss
-from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.places import Where, sounds_like_device
 from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
 from devfix_codemods.placement.unpacked import returned_at
@@ -106,7 +106,9 @@ class Constraints:
             if not self.dimensions.is_element(node):
                 self.graph.same(base, node, "view", node.guard)
             for index in indices(node):
-                if self.kinds.of(index) is Kind.TENSOR:
+                if self.kinds.of(index) is None and self._is_part_of_input(index):
+                    self.graph.only_from(node, index, "index-of-input", node.guard)
+                elif self.kinds.of(index) is Kind.TENSOR:
                     moved = self.births.moves_of(node)  # what is brought there only now was not indexed there
                     link = "index-maybe-scalar" if is_item(index) else "index-before-move" if moved else "index"
                     self.graph.only_from(node, index, link, node.guard)
@@ -114,13 +116,21 @@ class Constraints:
             link = "element" if self.kinds.is_row(base) else "part"
             self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else link)
 
+    def _is_part_of_input(self, node: Node) -> bool:
+        """`graph.x["kind"]`, of what a module gets: more often a tensor than a number."""
+        while node.op is Op.ATTR or (node.op is Op.ITEM and isinstance(node.extra, str)):
+            node = node.args[0]
+            if node.op is Op.PARAM and node is not node.function.self_node:
+                return node.function.name == "forward" and node.function.owner in self.kinds.module_classes
+        return False
+
     def _attr(self, node: Node) -> None:
         base = node.args[0]
         owner = self.births.class_of(base)
         if owner is not None and not self.births.is_encoding(base):
             if owner.sets(str(node.extra)) and not self._is_constructing(node, owner):
                 field = owner.field_of(str(node.extra))
-                once = self.births.attributes.is_of_constructor(field) or self._stays(field)
+                once = self.births.attributes.is_of_constructor(field) or self._stays(owner, field)
                 steady = once and self.kinds.of(node) is Kind.TENSOR
                 link = "field-of-constructor" if steady else "field"
                 self.graph.same(field, node, link, node.guard)
@@ -193,20 +203,27 @@ class Constraints:
             if not self._is_kept(owner, attribute, function):
                 continue
             others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
-            link = "field-rewritten" if others and not self._stays(field) else "certain"
+            link = "field-rewritten" if others and not self._stays(owner, field) else "certain"
             if self.carried.holds(owner, attribute):
                 link = "field-carried"
             self.graph.flows(value, field, link, value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
 
-    def _stays(self, field: Node) -> bool:
+    def _stays(self, owner: Class, field: Node) -> bool:
         """Whether an attribute is on the host whatever method sets it: each makes it there, or adds to what it held."""
         stored = self.births.attributes.stored.get(field, ())
-        return bool(stored) and all(
-            any(one.place.where is Where.HOST for one in self.graph.sources.get(value, ()))
-            or self.births.attributes.is_joined(field, value)
-            for value in stored
+        return bool(stored) and all(self._adds_to(owner, field, value) for value in stored)
+
+    def _adds_to(self, owner: Class, field: Node, value: Node) -> bool:
+        """Whether a value is made on the host, or of what an attribute held; and be it converted, in a class that is
+        told of a device, and so computes elsewhere."""
+        made = owner.methods.get("__init__")
+        told = made is not None and any(map(sounds_like_device, made.parameters))
+        return any(
+            any(source.place.where is Where.HOST for source in self.graph.sources.get(one, ()))
+            or self.births.attributes.is_joined(field, one)
+            for one in (value, *(self.births.roots(value) if told else ()))
         )
 
     def _is_kept(self, owner: Class, attribute: str, function: Function) -> bool:

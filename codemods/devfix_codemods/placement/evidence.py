@@ -21,6 +21,8 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
     found = kind(qualified)
     if found is not None:
         kinds.say(call, found, 3)
+    if qualified in libraries.NUMBERS:
+        kinds.say(call, Kind.NUMBER)
     if canonical(qualified) in rows.RECURRENT:
         kinds.recurrent.append(call)
     if canonical(qualified) in rows.LOSSES:
@@ -155,8 +157,8 @@ def of_tokenizer(kinds: "Kinds", call: Node) -> None:
 def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     if method in _SELF_METHODS or (method == "type" and len(call.args) > 1):
         kinds.unify(call, base)
-    if method in rows.TENSOR_ONLY or (method == "size" and len(call.args) > 1):  # of arrays, it is no method
-        kinds.say(base, Kind.TENSOR)
+    if method in rows.TENSOR_ONLY or method == "size":  # of arrays, it is no method
+        kinds.say(base, Kind.TENSOR, 2 if method != "size" or len(call.args) > 1 else 1)
     if method == "eval" and _is_part_of_module(kinds, base):
         kinds.say(base, Kind.MODULE)
     if method in rows.MODULE_ONLY:

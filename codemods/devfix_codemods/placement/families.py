@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
-from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
-from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
+from devfix_codemods.placement.told import Told
 from devfix_codemods.placement.twins import Twins
 from devfix_codemods.placement.unused import UnusedDevices
 
@@ -45,8 +45,8 @@ class Families:
         self._fields()
         self._twin_loops()
         Together(self._births).all()
-        self._factories_together()
         UnusedDevices(self._births, self._users).all()
+        Told(self._births).all()
         PlainAttributes(self._births).all()
         self._copied_to_host()
 
@@ -219,23 +219,6 @@ class Families:
                     self._births.was_elsewhere(near)
                     link = "copied-beside" if near.statement is node.statement else count
                     self._graph.supports(node, near, link, node.guard)
-
-    # Factories
-
-    def _factories_together(self) -> None:
-        """Factories of one function, some of which are told a device."""
-        told: dict[Function, list[Node]] = defaultdict(list)
-        bare: dict[Function, list[Node]] = defaultdict(list)
-        for node, sources in self._graph.sources.items():
-            if any(one.birth is Birth.FACTORY for one in sources) and not self._births.moves_of(node):
-                bare[node.function].append(node)
-        for node, place in self._births.moves.items():
-            if self._births.has_device(node) and place.where is not Where.HOST:
-                told[node.function].append(node)
-        for function, members in bare.items():
-            beside = told.get(function)
-            for one in members if beside else ():
-                supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
 
 
 def _is_measure(node: Node) -> bool:

@@ -18,6 +18,7 @@ from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
 from devfix_codemods.placement.encoded import called_with_encodings
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor, of_api, of_item, of_method, of_tokenizer
+from devfix_codemods.placement.filled import say_filled
 from devfix_codemods.placement.naming import bound_name, sounds_like_class, sounds_like_pipeline
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.same_class import made_by_one_class
@@ -62,6 +63,8 @@ class Kinds:
                 self._call_of_module(node)
             elif node.op is Op.ITEM and isinstance(node.syntax, ast.Name):
                 self._named_as(node, node.syntax.id)
+        for function in module.functions:
+            say_filled(self, function)
         self._given_to_modules()
         self._moved_callables()
         self._moved_operands()

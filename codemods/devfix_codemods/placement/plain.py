@@ -47,7 +47,10 @@ class PlainAttributes:
             self._graph.supports(field, self._births.place_of_module(owner), link, field.guard)
 
     def _is_plain_tensor(self, value: Node) -> bool:
-        if value.op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
+        whole = value
+        while whole.op is Op.ITEM:
+            whole = whole.args[0]
+        if whole.op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
             return False
         return not self._births.is_registered(value) and not self._births.is_move(value)
 

@@ -119,7 +119,7 @@ class Conflict:
 
 _SUPPORTING = (
     *("family", "twin", "loop-", "factories", "filled-with"),
-    *("made-beside", "made-anew", "other-path", "unused", "fits", "modules", "forward-output"),
+    *("made-beside", "made-anew", "other-path", "unused", "typed", "fits", "modules", "forward-output"),
 )
 """Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}

@@ -101,6 +101,7 @@ STRENGTHS: dict[str, float] = {
     "method-out-of-sight": 0.5,
     "index": 0.9,
     "index-before-move": 0.6,
+    "index-of-input": 0.75,
     "index-maybe-scalar": 0.35,
     # flow
     "field": 0.93,
@@ -129,6 +130,7 @@ STRENGTHS: dict[str, float] = {
     "loop-two": 0.8,
     "loop-many": 0.85,
     "unused-device": 0.74,
+    "typed-beside-device": 0.75,
     "plain-attribute": 0.5,
     "plain-attribute-met": 0.68,
     "met-in-base": 0.8,

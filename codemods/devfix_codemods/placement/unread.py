@@ -42,7 +42,8 @@ def _is_unread(node: Node, births: "Births") -> bool:
     owner = kinds.class_of(base)
     if node.op is Op.ATTR and (name(node) is not None or (owner is not None and owner.sets(str(node.extra)))):
         return False
-    return kinds.of(base) is None
+    unpacked = node.op is Op.ITEM and base.op is Op.PARAM and kinds.of(base) is Kind.SEQUENCE
+    return unpacked or kinds.of(base) is None
 
 
 def _is_made_of_picture(node: Node, births: "Births") -> bool:

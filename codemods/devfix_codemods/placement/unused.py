@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
 
+_MOST_STEPS = 20
+
+
 class UnusedDevices:
     """Says of what functions make that it belongs on the one device that they know and do not use."""
 
@@ -93,14 +96,26 @@ class UnusedDevices:
                 self._births.wanted_at(device)
                 self._graph.supports(node, device, "unused-device", node.guard)
 
+    def _is_number(self, node: Node, depth: int = 0) -> bool:
+        """Whether a value is computed of numbers, and of parameters of which nothing is known."""
+        if self._births.kinds.of(node) is Kind.NUMBER:
+            return True
+        if node.op is Op.OPERATION and depth < _MOST_STEPS:
+            return all(self._is_number(one, depth + 1) for one in node.args)
+        return node.op is Op.PARAM and depth > 0 and self._births.kinds.of(node) is None
+
     def _is_handed_on(self, made: Node) -> bool:
-        """Whether a call that is not read gets a value, or what holds it, or the value is filled part by part."""
+        """Whether a call that is not read gets a value, or what holds it, or tensors are put into it."""
         users = list(self._users.get(made, ()))
         for one in users:  # grows
             if one.op in _HOLDING:
                 users += (each for each in self._users.get(one, ()) if each not in users)
         itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
-        filled = any(store.base in itself for store in made.function.stores if not store.is_attribute)
+        filled = any(
+            store.base in itself and not self._is_number(store.value)
+            for store in made.function.stores
+            if not store.is_attribute
+        )
         return filled or any(
             one.op is Op.CALL
             and one not in self._births.calls

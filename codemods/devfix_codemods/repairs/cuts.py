@@ -118,7 +118,10 @@ def _is_asked_by_unread(conflict: Conflict) -> bool:
 
 
 def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
-    """Whether the moved value would meet what needs it on the host: then the cut breaks what works."""
+    """Whether the moved value would meet what needs it on the host: then the cut breaks what works.
+
+    An index there suits what is indexed, wherever that is.
+    """
     read = conflict.birth.birth is not Birth.READER and _is_read(analysis, conflict.birth.node)
     return (
         read
@@ -126,6 +129,7 @@ def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
         or any(
             one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
             for one in analysis.ends(conflict.birth)
+            if not any(step.edge.link.startswith("index") for step in one.path)
         )
     )
 
