@@ -41,12 +41,10 @@ class Defaults:
 
     @cached_property
     def are_set(self) -> bool:
-        """Whether the file changes where factories make tensors."""
-        return any(
-            one.op is Op.CALL
-            and (name(one.args[0]) or "").startswith("torch.set_default_")
-            and (name(one.args[0]) or "") != "torch.set_default_dtype"
-            for one in self._module.nodes()
+        """Whether the file changes, or asks, where factories make tensors."""
+        called = {name(one.args[0]) or "" for one in self._module.nodes() if one.op is Op.CALL}
+        return "torch.get_default_device" in called or any(
+            one.startswith("torch.set_default_") and one != "torch.set_default_dtype" for one in called
         )
 
     @cached_property
