@@ -16,7 +16,7 @@ def test_two_weak_paths_are_surer_than_one(placed) -> None:
     alone = placed(BESIDE.format(use="keep(states)")).of("torch.zeros(3)")
     both = placed(BESIDE.format(use="states = step(rows.to(device), states)")).of("torch.zeros(3)")
     assert alone.confidence == pytest.approx(0.5)
-    assert both.confidence == pytest.approx(0.75)
+    assert alone.confidence < both.confidence < 0.9
 
 
 def test_paths_with_the_same_weak_link_count_once(placed) -> None:

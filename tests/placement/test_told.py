@@ -16,7 +16,7 @@ UNUSED = "def f(x: torch.Tensor{given}):\n    {first}\n    rows = torch.zeros(3)
 )
 def test_a_device_that_nothing_uses(placed, given: str, first: str) -> None:
     found = placed(UNUSED.format(given=given, first=first, then="rows[0] = 3 * 0.5"))
-    assert found.of("torch.zeros(3)").links == ("unused-device",)
+    assert "unused-device" in found.of("torch.zeros(3)").links
 
 
 @pytest.mark.parametrize(

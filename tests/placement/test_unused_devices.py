@@ -3,8 +3,8 @@
 import pytest
 
 FORGOTTEN = {
-    "a tensor of an array, for a device that may be left out": (
-        "def f(rows, device=None):\n    return torch.from_numpy(rows)\n",
+    "a tensor of an array": (
+        "def f(rows, device):\n    return torch.from_numpy(rows)\n",
         "torch.from_numpy(rows)",
     ),
     "a module that is given back": (
@@ -35,6 +35,7 @@ FORGOTTEN = {
 }
 FINE = {
     "used": "def f(rows, device=None):\n    x = torch.from_numpy(rows)\n    return put(x, device)\n",
+    "a device that may be left out": "def f(rows, device=None):\n    return torch.from_numpy(rows)\n",
     "used on one path": """
         def f(model, opt):
             if model is None:
@@ -68,16 +69,3 @@ def test_what_is_made_belongs_there(placed, program: str, birth: str) -> None:
 @pytest.mark.parametrize("program", FINE.values(), ids=FINE)
 def test_devices_that_are_used_and_what_others_place(placed, program: str) -> None:
     assert placed(program).births == []
-
-
-LOADED = """
-    def train(net, loader, optimizer, device):
-        for x, path in loader:
-            loss = net({given}).sum()
-            loss.backward()
-"""
-
-
-@pytest.mark.parametrize(("given", "births"), [("x", ["x"]), ("x.to(device)", [])])
-def test_what_a_loader_gives_belongs_there(placed, given: str, births: list[str]) -> None:
-    assert placed(LOADED.format(given=given)).births == births

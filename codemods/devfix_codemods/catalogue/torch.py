@@ -266,7 +266,7 @@ CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool"})
 """Methods of tensors that convert them, and that little else has."""
 
 SHAPING = CONVERSIONS | frozenset(
-    "view reshape permute transpose unsqueeze squeeze flatten contiguous expand repeat detach clone".split()
+    "view reshape permute transpose unsqueeze squeeze flatten contiguous detach clone".split()
 )
 """Methods of tensors that give the same numbers: of whatever else has them, they give no tensors."""
 

@@ -41,10 +41,10 @@ class Defaults:
 
     @cached_property
     def are_set(self) -> bool:
-        """Whether the file changes where factories make tensors."""
-        return any(
-            called.startswith("torch.set_default_") and called != "torch.set_default_dtype"
-            for called in (name(one.args[0]) or "" for one in self._module.of(Op.CALL))
+        """Whether the file changes, or asks, where factories make tensors."""
+        called = {name(one.args[0]) or "" for one in self._module.of(Op.CALL)}
+        return "torch.get_default_device" in called or any(
+            one.startswith("torch.set_default_") and one != "torch.set_default_dtype" for one in called
         )
 
     @cached_property

@@ -452,7 +452,8 @@ class Kinds:
     def _iterated(self, iterable: Node) -> None:
         named = iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM}
         maker = iterable.args[0] if iterable.op is Op.ITEM else iterable
-        built = maker.op is Op.CALL and not sounds_like_class(maker.args[0])  # loaders of libraries may place batches
+        unread = maker.op is Op.CALL and maker not in self.calls
+        built = unread and not sounds_like_class(maker.args[0])  # loaders of libraries may place batches
         if (named and _LOADER.search(str(iterable.extra))) or (built and _LOADER.search(bound_name(iterable))):
             self.say(iterable, Kind.LOADER, 1)
 

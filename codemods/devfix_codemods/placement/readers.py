@@ -24,6 +24,8 @@ from devfix_codemods.placement.written import Written
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
+NEAR = 2
+"""How many lines apart what numpy reads is probably in one place."""
 _DEVICE = re.compile(r"(?i)^(to|cuda|\w*device\w*|\w*gpus?)$")
 _AXES = re.compile(r"(?i)^(ax|axs|axes|axis|plt|fig|figure)\d*$|^(subplots?|add_subplot|gca|subplot_mosaic)$")
 
@@ -195,8 +197,8 @@ class Readers:
         """How surely what a call reads should be copied for it."""
         function = value.function
         yield "plotted" if call in self._plots and function.owner not in self._kinds.module_classes else "needs-host"
-        outside = function not in self._copying and function.owner not in self._kinds.module_classes
-        if outside and sounds_like_data(function):
+        outside = function.owner not in self._kinds.module_classes
+        if outside and sounds_like_data(function) and not self._stands_beside_copies(call):
             yield "read-in-data"
         if any(map(sounds_like_host, chain(value))) or any(map(speaks_of_host, _called_as(function))):
             yield "read-for-host"
@@ -205,11 +207,13 @@ class Readers:
         if call.statement in self._written:
             yield "written-through"
 
-    @cached_property
-    def _copying(self) -> set[Function]:
-        """The functions that copy to the host what numpy reads: others that they read are where those were."""
-        copies = set(self._copies)
-        return {call.function for value, call in self._wanted if not copies.isdisjoint(chain(value))}
+    def _stands_beside_copies(self, call: Node) -> bool:
+        """Whether the lines around copy to the host what numpy reads: what it reads here is where that was."""
+        return any(
+            one.function is call.function and abs(one.line - call.line) <= NEAR and one in chain(value)
+            for value, _ in self._wanted
+            for one in self._copies
+        )
 
     @cached_property
     def _written(self) -> set[ast.stmt | None]:

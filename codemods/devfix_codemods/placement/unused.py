@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import is_optional
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where, place_of
 
@@ -42,12 +43,8 @@ class UnusedDevices:
                 self._forgotten(devices[0], values)
 
     def _is_made(self, node: Node) -> bool:
-        """Whether a value is a tensor that is made, or loaded, here, or a module for others, or for an object."""
+        """Whether a value is a tensor that is made here, or a module for others, or for an object."""
         births = {one.birth for one in self._graph.sources[node]}
-        if Birth.LOADER in births:
-            unpacked = all(one.op is Op.ITEM for one in self._users.get(node, ()))
-            named = any("named-otherwise" in one.links for one in self._graph.sources[node])
-            return not unpacked and not named and not self._births.is_sent_to_host(node)
         if Birth.MODULE not in births:
             return not births.isdisjoint(_TENSORS)
         return node.op is Op.CALL and self._is_for_others(node)
@@ -68,8 +65,8 @@ class UnusedDevices:
         for name, one in {**function.parameters, **_names(function)}.items():
             place = place_of(one, self._births.kinds) if one.op is not Op.PARAM else None
             known = self._may_be_device(one) if place is None else place.where in _ELSEWHERE and "devices" not in name
-            if "device" in name and known and not self._is_used(one):
-                yield one  # where it is None, because nobody gave it, a move to it changes nothing
+            if "device" in name and known and not is_optional(one) and not self._is_used(one):
+                yield one
 
     def _may_be_device(self, parameter: Node) -> bool:
         word, kind = str(parameter.extra), self._births.kinds.of(parameter)
@@ -85,9 +82,8 @@ class UnusedDevices:
         return row.op is Op.SEQUENCE and row not in self._births.used and isinstance(row.statement, ast.Assign)
 
     def _forgotten(self, device: Node, values: list[Node]) -> None:
-        loaded = [one for one in values if any(each.birth is Birth.LOADER for each in self._graph.sources[one])]
-        if device.op is Op.PARAM and any(self._is_handed_on(one) for one in values if one not in loaded):
-            values = loaded  # what it makes is for others to place, and what meets that as well
+        if device.op is Op.PARAM and any(map(self._is_handed_on, values)):
+            return  # what it makes is for others to place, and what meets that as well
         place = place_of(device, self._births.kinds)
         for node in values:
             if place is not None and place.where is Where.FOLLOWS and place.node is not None:

@@ -179,7 +179,7 @@ def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     for text in sorted(names, key=lambda one: (one != "device", "device" not in one, len(one))):
         if guarded and is_accelerator(analysis, names[text]):
             continue  # it fails where the program moves nothing
-        if is_optional(names[text]) and names[text] is not conflict.end.node:
+        if is_optional(names[text]):
             continue
         if "device" in text and "devices" not in text and _is_device(analysis, text, names[text]):
             yield Suffix(f".to({text})", text)

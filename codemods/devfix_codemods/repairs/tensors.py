@@ -8,7 +8,6 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
-from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.elements import is_given
 from devfix_codemods.repairs.siblings import count_moved, is_container
@@ -22,7 +21,7 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
     if left or _is_converted(node) or _is_computed_twin(conflict):
         return True
-    if any(one.link.startswith(_ALIKE) for one in analysis.graph.edges[node]) and _is_needed(analysis, conflict):
+    if any(one.link.startswith(_ALIKE) for one in analysis.graph.edges[node]) and _is_needed(conflict):
         return True  # others of its name, or its making, are moved
     if meeting is None or (meeting.before is None and node not in meeting.node.args):
         return False
@@ -46,11 +45,9 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     return first or analysis.is_loss(operation)
 
 
-def _is_needed(analysis: Analysis, conflict: Conflict) -> bool:
-    """Whether a value meets another one, whatever others of its name say; in a loop, one that is surely on a device."""
-    looped = any(link.startswith("loop-") for link in conflict.links)
-    others = [one for one in analysis.ends(conflict.birth) if one.end.place.where is Where.DEVICE] if looped else []
-    return any(not any(link.startswith(_ALIKE) for link in one.links) for one in (conflict, *others))
+def _is_needed(conflict: Conflict) -> bool:
+    """Whether a value meets another one, whatever others of its name say."""
+    return not any(link.startswith(_ALIKE) for link in conflict.links)
 
 
 _ALIKE = ("loop-", "twin-")
