@@ -38,13 +38,16 @@ def test_users_have_a_value_as_often_as_they_use_it() -> None:
 
 def test_what_is_forgotten_is_found_no_more() -> None:
     module = lower(ast.parse(PROGRAM))
-    assert module.of(Op.CALL) and module.users
+    assert module.of(Op.CALL)
+    assert module.users
     forget(module)
-    assert not module.of(Op.CALL) and not module.users
+    assert not module.of(Op.CALL)
+    assert not module.users
 
 
 def test_members_are_singletons_with_names() -> None:
-    assert Op.CALL.name == "CALL" and Op.CALL is not Op.ATTR
+    assert Op.CALL.name == "CALL"
+    assert Op.CALL is not Op.ATTR
     assert pickle.loads(pickle.dumps(Op.CALL)) is Op.CALL
 
 
