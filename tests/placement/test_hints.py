@@ -34,9 +34,9 @@ def test_what_gets_the_parts_of_an_encoding_is_a_model(placed, moved: str, given
 RESULTS = """
     from audio import cut
     def detect(model, sound):
-        return model.detect(cut(sound, 3).to(torch.float16))
+        return model.detect(cut(sound, 3).unsqueeze(0))
     def decode(model, sound, device):
-        part = cut(sound, 3){moved}.to(torch.float16)
+        part = cut(sound, 3){moved}.unsqueeze(0)
         return model.decode(part)
 """
 
