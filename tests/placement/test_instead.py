@@ -108,3 +108,42 @@ def test_a_size_that_is_listed(placed, size: str) -> None:
 def test_a_size_of_something_else_that_is_listed(placed, size: str) -> None:
     found = placed(FITTED.format(size=size))
     assert all(not one.startswith("fits") for each in found.conflicts for one in each.links)
+
+
+RETURNED = """
+    def checked(rows: list, x: torch.Tensor):
+        return rows, {second}
+    def f(rows, x):
+        rows, other = checked(rows, x)
+        return torch.zeros(3) + other
+"""
+
+
+def test_what_a_function_returns_at_a_position_is_of_its_kind(placed, told) -> None:
+    found = placed(RETURNED.format(second="x"))
+    (other,) = [one for one in found.analysis.module.nodes() if one.op.name == "ITEM" and one.extra == 1]
+    assert found.analysis.kinds.of(other) is Kind.TENSOR
+
+
+def test_what_it_returns_at_another_position_is_not(placed, told) -> None:
+    found = placed(RETURNED.format(second="3"))
+    (other,) = [one for one in found.analysis.module.nodes() if one.op.name == "ITEM" and one.extra == 1]
+    assert found.analysis.kinds.of(other) is Kind.NUMBER
+
+
+ASKED = """
+    def f(x, normalize):
+        if normalize:
+            x = {other}
+        total = torch.zeros(3, device=x.device)
+        return torch.ones(3) * x + total
+"""
+
+
+def test_a_choice_of_what_is_computed_of_itself_is_asked_for_its_device(placed) -> None:
+    assert placed(ASKED.format(other="F.normalize(x)")).of("torch.ones(3)").links[-1] == "asked-for-device"
+
+
+def test_a_choice_of_what_is_made_is_not(placed) -> None:
+    found = placed(ASKED.format(other="torch.eye(3)"))
+    assert all("asked-for-device" not in one.links for one in found.conflicts)

@@ -15,9 +15,7 @@ class Expecting:
     def __init__(self, module: Module, kinds: Kinds, roots: Roots) -> None:
         self._kinds = kinds
         read = [one for node in module.of(Op.CALL) for one in _devices_given(node)]
-        self._asked: Set[Node] = {
-            root for one in read if one.args[0].op is not Op.PHI for root in roots.of(one.args[0])
-        }  # a choice may be what is made on the other path
+        self._asked: Set[Node] = {root for one in read for root in _asked(one.args[0], roots)}
         self._asking: Set[Function] = {one.function for one in read}
 
     def link(self, parameter: Node, otherwise: str) -> str:
@@ -26,6 +24,13 @@ class Expecting:
             return "asked-for-device"
         beside = parameter.function in self._asking and self._kinds.of(parameter) is Kind.TENSOR
         return "beside-asked" if beside else otherwise
+
+
+def _asked(node: Node, roots: Roots) -> Set[Node]:
+    """What is asked where it is: of a choice, what is computed of itself on the other path, and not made there."""
+    if node.op is not Op.PHI:
+        return roots.of(node)
+    return {one for one in node.args if one.op is Op.PARAM and all(one is way or one in way.args for way in node.args)}
 
 
 def _devices_given(call: Node) -> list[Node]:

@@ -22,6 +22,7 @@ from devfix_codemods.placement.filled import say_filled
 from devfix_codemods.placement.naming import bound_name, sounds_like_class, sounds_like_pipeline
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.same_class import made_by_one_class
+from devfix_codemods.placement.unpacked import returned_at
 
 
 class Kinds:
@@ -63,6 +64,9 @@ class Kinds:
                 self._call_of_module(node)
             elif node.op is Op.ITEM and isinstance(node.syntax, ast.Name):
                 self._named_as(node, node.syntax.id)
+        for node in module.nodes():
+            if node.op is Op.ITEM:
+                self._unpacked(node)
         for function in module.functions:
             say_filled(self, function)
         self._given_to_modules()
@@ -494,6 +498,13 @@ class Kinds:
         for value, _ in called.returns:
             if not is_none(value) and not called.yields:
                 self.unify(node, value)
+
+    def _unpacked(self, part: Node) -> None:
+        """What a function of this file returns at a position is what is unpacked there."""
+        called = self.calls.get(part.args[0])
+        for value, _ in (returned_at(part, called) or ()) if called is not None else ():
+            if not is_none(value):
+                self.unify(part, value)
 
     def _call_of_module(self, call: Node) -> None:
         """A module gives what it gets to its `forward`."""
