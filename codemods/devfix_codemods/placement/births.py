@@ -254,7 +254,7 @@ class Births:
         """`x.pin_memory()`, of what is on the host, and `x.type(torch.FloatTensor)`, of whatever."""
         pinned = method == "pin_memory" and self.kinds.of(base) is Kind.TENSOR
         if pinned:
-            self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",)))
+            self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",), by=node))
         copied = pinned or (is_typed_host(node) and not self.kinds.is_module(base))
         if copied:
             self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))

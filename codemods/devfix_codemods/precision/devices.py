@@ -115,8 +115,9 @@ class Devices:
         if node.extra == "device" and (self._kinds.of(base) is catalogue.Kind.TENSOR or _is_parameter(base)):
             return Kind.DEVICE
         values = values_of(node)
-        if values != [node]:
-            return self._common(values)
+        properties = [one for one in values if one.op is Op.FUNCTION]  # which may say what they return
+        if properties or values != [node]:
+            return self._common(properties or values)
         kept = base.function.finals.get((base, str(node.extra))) if base.function is not node.function else None
         return self.kind(kept) if kept is not None else self._option(str(node.extra))
 
