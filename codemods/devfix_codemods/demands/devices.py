@@ -52,8 +52,7 @@ def _asked(index: Index, device: Node | None) -> Node | None:
 
 def _tells(said: Conflict, by: Node) -> bool:
     """Whether something says more than what is demanded: data sets, and what the reader gives, are held to it."""
-    demanded = said.end.links == ("kept-in-dataset",) or said.end.by is by
-    return not demanded and all(step.node is not by for step in said.path)
+    return said.end.links != ("kept-in-dataset",) and all(step.node is not by for step in said.path)
 
 
 def words(index: Index, place: Place, at: Node) -> str:

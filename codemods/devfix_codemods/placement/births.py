@@ -251,10 +251,8 @@ class Births:
             self._modules.of_maker(node)
 
     def _copied_on_host(self, node: Node, base: Node, method: str) -> bool:
-        """`x.pin_memory()`, of what is on the host, and `x.type(torch.FloatTensor)`, of whatever."""
+        """`x.pin_memory()`, which is a copy as well, and `x.type(torch.FloatTensor)`."""
         pinned = method == "pin_memory" and self.kinds.of(base) is Kind.TENSOR
-        if pinned:
-            self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",), by=node))
         copied = pinned or (is_typed_host(node) and not self.kinds.is_module(base))
         if copied:
             self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
