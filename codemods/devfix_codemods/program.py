@@ -9,8 +9,6 @@ from typing import TypeVar
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.classes import ClassTable
-from devfix_codemods.flow.facts import Facts
-from devfix_codemods.flow.interpreter import interpret
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.project import Project
 from devfix_codemods.flow.units import Unit
@@ -26,8 +24,8 @@ OfCall = TypeVar("OfCall", Call, Plain)
 class Program:
     """The view of one file that rules get.
 
-    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `facts`. `target` is the oldest
-    torch (major, minor) that the code must run on, or None where nothing says it.
+    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `placement`. `target` is the
+    oldest torch (major, minor) that the code must run on, or None where nothing says it.
     """
 
     def __init__(
@@ -40,7 +38,6 @@ class Program:
         self.source = source
         self.project = project
         self.target = target
-        self._undone: frozenset[ast.Call] = frozenset()
         self._readings: list[Analysis] = []
 
     @property
@@ -55,7 +52,7 @@ class Program:
 
     @cached_property
     def unit(self) -> Unit:
-        """The file as the interpreter knows it; the project shares it with the files around."""
+        """The file and what is read off its syntax; the project shares it with the files around."""
         return self.project.root(self.source) if self.project is not None else Unit(self.source)
 
     @property
@@ -67,11 +64,6 @@ class Program:
     def bindings(self) -> Bindings:
         """What gives each name and attribute its value, in every scope of the file."""
         return self.unit.bindings
-
-    @cached_property
-    def facts(self) -> Facts:
-        """What the abstract interpreter saw: meetings, moves, calls."""
-        return interpret(self.unit, self.project, self._undone)
 
     @cached_property
     def placement(self) -> Analysis:
@@ -187,13 +179,6 @@ class Program:
             return self
         other = Program(unit.source)
         other.unit = unit
-        return other
-
-    def undoing(self, calls: frozenset[ast.Call]) -> "Program":
-        """The file read as if `calls`, which move or make tensors, left them on the host: what would these meet?"""
-        other = Program(self.source, self.project, target=self.target)
-        other.unit = self.unit
-        other._undone = calls
         return other
 
 

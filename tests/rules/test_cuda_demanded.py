@@ -10,7 +10,7 @@ from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, Options
 from devfix_codemods.source import Source
 
-from ..flow.conftest import InMemory
+from ..project.conftest import InMemory
 
 CALL = "nearest(points)"
 SCRIPT = """

@@ -6,7 +6,7 @@ from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
 
-from ..flow.conftest import InMemory
+from ..project.conftest import InMemory
 
 CODE = "DVF104"
 

@@ -9,7 +9,7 @@ from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
 
-from ..flow.conftest import InMemory
+from ..project.conftest import InMemory
 
 LEFT = {
     "a size of a factory, said to be a tensor": """

@@ -9,7 +9,7 @@ from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, Clean, Options
 from devfix_codemods.source import Source
 
-from ..flow.conftest import InMemory
+from ..project.conftest import InMemory
 
 SELECT = frozenset({"DVF302"})
 SCALER = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"

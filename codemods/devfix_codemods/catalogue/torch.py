@@ -153,6 +153,7 @@ for _effect, _prefix, _words in (
 ):
     FUNCTIONS.update(dict.fromkeys(_named(_prefix, _words), _effect))
 
+FACTORIES = frozenset(one for one, row in FUNCTIONS.items() if row in {Effect.FACTORY, Effect.CONVERSION})
 COLLECTIVES = frozenset(_named("torch.distributed.", "all_reduce all_gather broadcast reduce reduce_scatter"))
 """What NCCL does with tensors of devices alone."""
 
@@ -326,6 +327,8 @@ HOST_SAMPLING = LOADERS | frozenset(
     )
 )
 """Samplers and splits: they draw indices on the host, unless the program changes the default device."""
+DATASET_BASES = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torch.utils.data.dataset.")
+"""How the names of the classes begin that datasets are derived from."""
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})
 
 KINDS: dict[str, Kind] = {

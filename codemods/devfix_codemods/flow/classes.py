@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from devfix_codemods.flow import tables
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.catalogue import canonical, libraries
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tree import walk
+from devfix_codemods.flow.tree import dotted, walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -26,7 +26,6 @@ class ClassTable:
         self._ancestors: dict[ast.ClassDef, list[ast.ClassDef]] = {}
         self._named_bases: dict[ast.ClassDef, tuple[str, ...]] = {}
         self._attributes: dict[ast.ClassDef, frozenset[str]] = {}
-        self._assigned: dict[ast.ClassDef, frozenset[str] | None] = {}
         self._classes: dict[str, ast.ClassDef | None] = {}
         self.elsewhere: Elsewhere = lambda base: None
         self.tables: Mapping[ast.ClassDef, ClassTable] = {}
@@ -42,7 +41,7 @@ class ClassTable:
     def is_module(self, definition: ast.ClassDef) -> bool:
         """Derived from `torch.nn.Module`; or, where a base is unknown, built like one."""
         bases = self.bases(definition)
-        if any(base in tables.MODULE_BASES or _is_torch_module(base) for base in bases):
+        if any(_is_torch_module(base) for base in bases):
             return True
         return "forward" in self.methods(definition) and any(base != "object" for base in bases)
 
@@ -57,12 +56,12 @@ class ClassTable:
         """Derived from a framework class that places values itself; or from an unknown one, with Lightning's hooks."""
         bases = self.bases(definition)
         if any(
-            base.startswith(tables.MANAGED_BASES) or base.endswith(("LightningModule", "LightningDataModule"))
+            base.startswith(libraries.MANAGED_BASES) or base.endswith(("LightningModule", "LightningDataModule"))
             for base in self.named_bases(definition)
         ):
             return True
         foreign = any(base not in _PLAIN_BASES and not base.startswith("torch.") for base in bases)
-        return foreign and len(tables.LIGHTNING_HOOKS.intersection(self.methods(definition))) > 1
+        return foreign and len(libraries.LIGHTNING_HOOKS.intersection(self.methods(definition))) > 1
 
     def named_bases(self, definition: ast.ClassDef) -> tuple[str, ...]:
         """`bases`, and the names under which bases of the project's other files are imported.
@@ -75,7 +74,7 @@ class ClassTable:
                 for one in (definition, *self.ancestors(definition))
                 for base in _bases(one)
             )
-            names = (tables.canonical(name) for name in imported if name is not None)
+            names = (canonical(name) for name in imported if name is not None)
             self._named_bases[definition] = (*self.bases(definition), *names)
         return self._named_bases[definition]
 
@@ -98,31 +97,13 @@ class ClassTable:
             self._attributes[definition] = frozenset(text for text in texts if text is not None)
         return self._attributes[definition]
 
-    def assigned(self, definition: ast.ClassDef) -> frozenset[str] | None:
-        """The attributes that methods of a class assign; None where it may get tensors or parts otherwise."""
-        if (table := self._table(definition)) is not self:
-            return table.assigned(definition)
-        if definition not in self._assigned:
-            nodes = [one for each in self.methods(definition).values() for one in walk(each)]
-            named = {one.id for one in nodes if isinstance(one, ast.Name)}
-            attributes = [one for one in nodes if isinstance(one, ast.Attribute)]
-            adds = not _ADDING.isdisjoint(named | {one.attr for one in attributes})
-            kept = frozenset(one.attr for one in attributes if isinstance(one.ctx, ast.Store))
-            self._assigned[definition] = None if adds else kept
-        return self._assigned[definition]
-
     def is_dataset(self, definition: ast.ClassDef) -> bool:
         if any(
-            base.startswith(tables.DATASET_BASES) or base.endswith("Dataset") for base in self.named_bases(definition)
+            base.startswith(rows.DATASET_BASES) or base.endswith("Dataset") for base in self.named_bases(definition)
         ):
             return True
         methods = self.methods(definition)
         return "__getitem__" in methods and "__len__" in methods and not self.is_module(definition)
-
-    def prepares_data(self, definition: ast.ClassDef) -> bool:
-        """Whether a class works on the host before anything is moved: a collator, a tokenizer, a feature extractor."""
-        names = (definition.name, *(base.rpartition(".")[2] for base in self.named_bases(definition)))
-        return any(map(tables.PREPARES_DATA.search, names)) and not self.is_module(definition)
 
     def methods(self, definition: ast.ClassDef) -> dict[str, Function]:
         """Methods by name, inherited ones of the project included."""
@@ -150,7 +131,7 @@ class ClassTable:
                 found.extend(self._table(parent)._walk(parent, seen))
             else:
                 qualified = self._names.qualified(base)
-                found.append(tables.canonical(qualified) if qualified else ast.unparse(base))
+                found.append(canonical(qualified) if qualified else ast.unparse(base))
         return found
 
     def named(self, node: ast.expr) -> ast.ClassDef | None:
@@ -158,28 +139,12 @@ class ClassTable:
         own = self._classes.get(node.id) if isinstance(node, ast.Name) else None
         return own if own is not None else self.elsewhere(node)
 
-    def built_for(self, definition: ast.ClassDef, attribute: str) -> ast.ClassDef | None:
-        """The class of the project that is built for an attribute: `Head` of `self.head = Head()`."""
-        built = (
-            one.value.func
-            for method in self.methods(definition).values()
-            for one in walk(method)
-            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
-            if any(dotted(target) == f"self.{attribute}" for target in one.targets)
-        )
-        function = next(built, None)
-        return self._table(definition).named(function) if function is not None else None
-
     def _table(self, definition: ast.ClassDef) -> "ClassTable":
         return self.tables.get(definition, self)
 
 
 Elsewhere = Callable[[ast.expr], ast.ClassDef | None]
 _PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "NamedTuple", "dict", "list", "Exception"})
-_ADDING = frozenset(
-    {"register_buffer", "register_parameter", "register_module", "add_module", "Parameter", "setattr", "__dict__"}
-)
-"""Names by which modules get tensors and parts otherwise than by an assignment."""
 
 
 def _bases(definition: ast.ClassDef) -> list[ast.expr]:
@@ -201,7 +166,7 @@ class FileTraits:
     @cached_property
     def managed(self) -> bool:
         """Whether a placement framework is imported at all."""
-        return any(top in tables.MANAGING_PACKAGES for top in self._imported())
+        return any(top in libraries.MANAGING for top in self._imported())
 
     def _imported(self) -> set[str]:
         found: set[str] = set()

@@ -6,7 +6,7 @@ A file is parsed when something that it defines is used, once for all files of a
 import ast
 import posixpath
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -14,9 +14,7 @@ from typing import Any, TypeVar
 from devfix_codemods.flow import imports
 from devfix_codemods.flow.classes import ClassTable
 from devfix_codemods.flow.imports import Files
-from devfix_codemods.flow.state import State
-from devfix_codemods.flow.units import Definition, Unit, tag_of
-from devfix_codemods.flow.values import Object, Value
+from devfix_codemods.flow.units import Definition, Unit
 from devfix_codemods.source import Source, SourceError
 
 MOST_BYTES = 600_000
@@ -44,20 +42,6 @@ class Found:
     definition: Definition | None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A call of a function of the file `path` from another one: the values that its parameters get, and the objects.
-
-    `owner` is the name of the class whose method it is.
-    """
-
-    path: str
-    owner: str | None
-    definition: ast.FunctionDef | ast.AsyncFunctionDef
-    env: dict[str, Value]
-    objects: dict[str, Object]
-
-
 class Project:
     """The files that the analysis of one of them may read. Answers are kept: files must not change meanwhile.
 
@@ -67,11 +51,8 @@ class Project:
     def __init__(self, files: Files, room: int = ROOM) -> None:
         self.files = files
         self._room = room
-        self._running: set[str] = set()
         self._units: dict[str, Unit | None] = {}  # those asked for last come last
         self._older: list[Unit] = []  # texts that were rewritten meanwhile
-        self._states: dict[str, State | None] = {}
-        self._calls: dict[str, tuple[Entry, ...]] = {}
         self._summaries: dict[str, dict[str, Any]] = {}
         self._tables: dict[ast.ClassDef, ClassTable] = {}
         self._places: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
@@ -113,7 +94,7 @@ class Project:
                 del self._tables[one]
         self._older.clear()
         self._places.clear()
-        for known in (self._units, self._states, self._calls, self._summaries):
+        for known in (self._units, self._summaries):
             for path in known.keys() - kept:
                 del known[path]
 
@@ -164,35 +145,6 @@ class Project:
         """The file that `node` is part of: mostly one that was asked for just now."""
         return next((unit for unit in reversed(self._units.values()) if unit is not None and unit.holds(node)), None)
 
-    def state(self, unit: Unit, run: Callable[[Unit], State | None]) -> State | None:
-        """What holds after the top level of `unit` has run, as `run` finds out; None where it cannot be told.
-
-        A file that is just being run, because two files import each other, has no state yet.
-        """
-        if unit.path in self._running:
-            return None
-        if unit.path not in self._states:
-            self._running.add(unit.path)
-            try:
-                self._states[unit.path] = run(unit)
-            finally:
-                self._running.discard(unit.path)
-        return self._states[unit.path]
-
-    def entries(self, unit: Unit, run: Callable[[Unit], Iterable[Entry]]) -> tuple[Entry, ...]:
-        """How the files that import `unit` call it, as `run` finds out for each of them.
-
-        Files that leave it to a framework where values live are not asked.
-        """
-        found: list[Entry] = []
-        for other in self.importing(unit):
-            if other.traits.managed:
-                continue
-            if other.path not in self._calls:
-                self._calls[other.path] = tuple(run(other))
-            found += [one for one in self._calls[other.path] if one.path == unit.path]
-        return tuple(found)
-
     def summary(self, unit: Unit, sort: str, make: Callable[[Unit], Kept], meanwhile: Kept) -> Kept:
         """What a file says to those around it, one summary of each `sort`, as `make` finds out.
 
@@ -242,15 +194,6 @@ class Project:
             found.update(dict.fromkeys(more))
             pending += dict.fromkeys(more)
 
-    def _matters(self, unit: Unit, dotted: str) -> bool:
-        """Whether a call of what is imported can matter for where values live."""
-        found = self.lookup(unit, dotted)
-        if found is None or found.definition is None:
-            return False
-        if isinstance(found.definition, ast.ClassDef):
-            return found.unit.classes.is_module(found.definition) or found.unit.classes.is_dataset(found.definition)
-        return found.unit.interest.seeds(found.definition)
-
     def _member(self, unit: Unit, name: str, chain: int) -> Found | None:
         bindings = unit.top_level.get(name, [])
         imported = [one.imported for one in bindings if one.imported is not None]
@@ -272,9 +215,8 @@ class Project:
             return None
 
     def _new(self, source: Source) -> Unit:
-        unit = Unit(source, tag=tag_of(source.path))
+        unit = Unit(source)
         itself = weakref.proxy(unit)  # so that nothing but the project keeps a file
-        unit.elsewhere = partial(self._matters, itself)
         unit.classes.elsewhere, unit.classes.tables = partial(self.parent, itself), self._tables
         self._tables.update(dict.fromkeys(unit.names.classes, unit.classes))
         self._bytes += len(source.data)

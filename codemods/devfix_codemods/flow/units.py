@@ -1,15 +1,12 @@
-"""One file as the interpreter needs it: its names, its classes, what its top level binds."""
+"""One file: its names, its classes, what its top level binds."""
 
 import ast
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from devfix_codemods.flow.bindings import Bindings
 from devfix_codemods.flow.classes import ClassTable, FileTraits
-from devfix_codemods.flow.evidence import Evidence, gather
-from devfix_codemods.flow.interest import Interest
 from devfix_codemods.flow.names import Names
 from devfix_codemods.flow.tree import stored
 from devfix_codemods.source import Source
@@ -26,42 +23,22 @@ class TopLevelBinding:
 
 
 class Unit:
-    """One file and what is read off its syntax. `tag` tells its positions from those of other files.
+    """One file and what is read off its syntax.
 
     `asked` says that it was asked what an import means here, `uses` which files the answers came from.
     """
 
-    def __init__(self, source: Source, tag: str = "") -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.names = Names(source.tree)
         self.classes = ClassTable(self.names)
         self.traits = FileTraits(self.names)
-        self.tag = tag
-        self.elsewhere: Callable[[str], bool] = lambda dotted: False
         self.asked = False
         self.uses: set[str] = set()
 
     @property
     def path(self) -> str:
         return self.source.path
-
-    @cached_property
-    def evidence(self) -> dict[ast.AST, Evidence]:
-        return gather(self.source.tree, self.names)
-
-    @cached_property
-    def interest(self) -> Interest:
-        return Interest(self.source.tree, self.names, self.evidence, self.classes, elsewhere=self.elsewhere)
-
-    @cached_property
-    def owners(self) -> dict[ast.AST, ast.ClassDef]:
-        """The class of each method."""
-        return {
-            method: one
-            for one in self.names.classes
-            for method in one.body
-            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
-        }
 
     @cached_property
     def top_level(self) -> dict[str, list[TopLevelBinding]]:
@@ -89,11 +66,6 @@ class Unit:
     def holds(self, node: ast.AST) -> bool:
         """Whether `node` is part of this file's tree."""
         return node is self.source.tree or self.names.parent(node) is not None
-
-
-def tag_of(path: str) -> str:
-    """A short name for a file, to stand in front of positions."""
-    return f"{zlib.crc32(path.encode('utf-8', 'surrogateescape')):x}!"
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[tuple[str, TopLevelBinding]]:

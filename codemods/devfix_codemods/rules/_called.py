@@ -4,8 +4,8 @@ import ast
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import dotted
 from devfix_codemods.flow.project import Project
+from devfix_codemods.flow.tree import dotted
 from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
 

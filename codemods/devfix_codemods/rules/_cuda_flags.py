@@ -4,8 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.tree import walk
+from devfix_codemods.flow.tree import dotted, walk
 from devfix_codemods.program import Program
 from devfix_codemods.scope import Function, class_around, function_around
 

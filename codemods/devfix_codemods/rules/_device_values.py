@@ -8,7 +8,7 @@ from functools import cached_property
 
 from devfix_codemods import scope
 from devfix_codemods.flow.bindings import Binding, Scope
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
 
 _ACCELERATOR = re.compile(r"(?:cuda|mps|xpu|npu|hpu|mlu|musa|xla|vulkan|hip)(?::\d*)?$")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from devfix_codemods import scope
 from devfix_codemods.flow.bindings import initializers
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules import _amp_devices
 from devfix_codemods.rules._called import home_of

@@ -3,7 +3,7 @@
 import ast
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import last_name
+from devfix_codemods.flow.tree import last_name
 from devfix_codemods.program import Program
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
 from devfix_codemods.rules._loaded_meetings import Partners, in_call, of_method
 from devfix_codemods.rules._taken_to_host import sets_dtype

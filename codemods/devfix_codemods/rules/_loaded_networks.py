@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import dotted
+from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
 
 _NETWORK = re.compile(

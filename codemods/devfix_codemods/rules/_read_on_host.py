@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.tree import walk
+from devfix_codemods.flow.tree import dotted, walk
 from devfix_codemods.program import Program
 
 _DATA = frozenset({"torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset"})

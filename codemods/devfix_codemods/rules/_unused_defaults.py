@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from devfix_codemods import scope
-from devfix_codemods.flow.evidence import dotted, last_name
+from devfix_codemods.flow.tree import dotted, last_name
 from devfix_codemods.program import Program
 
 _CUDA = re.compile(r"cuda(?::\d+)?")

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from devfix_codemods.flow.tree import statements, walk
+from devfix_codemods.flow.tree import walk
 
 CODE = """
 @decorated(1)
@@ -50,10 +50,3 @@ def holds_code(node: ast.AST) -> bool:
 def test_walk_leaves_out_nothing_that_holds_code(code: str) -> None:
     tree = ast.parse(code)
     assert list(walk(tree)) == [one for one in ast.walk(tree) if holds_code(one)]
-
-
-@pytest.mark.parametrize("code", [CODE, MORE])
-def test_statements_are_those_of_the_walk(code: str) -> None:
-    tree = ast.parse(code)
-    assert list(statements(tree)) == [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
-    assert next(statements(tree.body[0])) is tree.body[0]

@@ -1,24 +1,9 @@
-"""Programs as text, and what the analysis says of them."""
+"""Files of a project that exist in a test only."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import dedent
 
-import pytest
-from devfix_codemods.flow.facts import Facts
 from devfix_codemods.flow.imports import find, mentioned
-from devfix_codemods.flow.interpreter import interpret
-from devfix_codemods.flow.units import Unit
-from devfix_codemods.source import Source
-
-
-def _facts(program: str) -> Facts:
-    source = Source("train.py", dedent(program).encode())
-    return interpret(Unit(source))
-
-
-@pytest.fixture
-def facts() -> Callable[[str], Facts]:
-    return _facts
 
 
 class InMemory:
