@@ -7,15 +7,15 @@ from functools import cached_property
 from typing import TypeVar
 
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.flow.bindings import Bindings
-from devfix_codemods.flow.classes import ClassTable
-from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.project import Project
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.summaries import NOTHING, Call, Plain, Summary
 from devfix_codemods.placement.summarizing import plain_arguments, summarize
+from devfix_codemods.project.bindings import Bindings
+from devfix_codemods.project.classes import ClassTable
+from devfix_codemods.project.files import Project
+from devfix_codemods.project.names import Names
+from devfix_codemods.project.units import Unit
 from devfix_codemods.source import Source
 
 OfCall = TypeVar("OfCall", Call, Plain)

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 
-from devfix_codemods.flow.tree import declared as declared
-from devfix_codemods.flow.tree import given_to as given_to
-from devfix_codemods.flow.tree import stored as stored
-from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import declared as declared
+from devfix_codemods.project.tree import given_to as given_to
+from devfix_codemods.project.tree import stored as stored
+from devfix_codemods.project.tree import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)

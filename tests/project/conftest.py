@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from textwrap import dedent
 
-from devfix_codemods.flow.imports import find, mentioned
+from devfix_codemods.project.imports import find, mentioned
 
 
 class InMemory:

@@ -1,7 +1,7 @@
 """Which file an import means."""
 
 import pytest
-from devfix_codemods.flow.imports import find, mentioned
+from devfix_codemods.project.imports import find, mentioned
 
 from .conftest import InMemory
 

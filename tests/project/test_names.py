@@ -4,7 +4,7 @@ import ast
 from textwrap import dedent
 
 import pytest
-from devfix_codemods.flow.names import Names
+from devfix_codemods.project.names import Names
 
 
 def resolved(program: str) -> str | None:

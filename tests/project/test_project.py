@@ -6,8 +6,8 @@ from textwrap import dedent
 
 import pytest
 from devfix_codemods.engine import check, rewrite
-from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Options
+from devfix_codemods.project.files import Project
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
 

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from devfix_codemods.flow.tree import walk
+from devfix_codemods.project.tree import walk
 
 CODE = """
 @decorated(1)

@@ -7,8 +7,8 @@ import ast
 import re
 from enum import Enum
 
-from devfix_codemods.flow.bindings import Binding, Scope
 from devfix_codemods.program import Program
+from devfix_codemods.project.bindings import Binding, Scope
 
 
 class Kind(Enum):

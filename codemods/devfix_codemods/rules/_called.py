@@ -4,10 +4,10 @@ import ast
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.flow.project import Project
-from devfix_codemods.flow.tree import dotted
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.program import Program
+from devfix_codemods.project.files import Project
+from devfix_codemods.project.tree import dotted
+from devfix_codemods.project.units import Unit
 
 
 def called_function(program: Program, call: ast.Call) -> tuple[Program, scope.Function] | None:

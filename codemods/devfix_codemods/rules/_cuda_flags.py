@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from devfix_codemods.flow.tree import dotted, walk
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, walk
 from devfix_codemods.scope import Function, class_around, function_around
 
 _ANSWERS = re.compile(r"(^|\.)(is_\w+|startswith|bool|any|all)$")

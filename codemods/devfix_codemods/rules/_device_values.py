@@ -7,9 +7,9 @@ from enum import Enum
 from functools import cached_property
 
 from devfix_codemods import scope
-from devfix_codemods.flow.bindings import Binding, Scope
-from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.project.bindings import Binding, Scope
+from devfix_codemods.project.tree import dotted
 
 _ACCELERATOR = re.compile(r"(?:cuda|mps|xpu|npu|hpu|mlu|musa|xla|vulkan|hip)(?::\d*)?$")
 _DEVICE_NAMES = frozenset({"device", "torch_device", "target_device", "model_device", "compute_device"})

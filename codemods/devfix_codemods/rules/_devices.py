@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods import scope
-from devfix_codemods.flow.bindings import initializers
-from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.project.bindings import initializers
+from devfix_codemods.project.tree import dotted
 from devfix_codemods.rules import _amp_devices
 from devfix_codemods.rules._called import home_of
 from devfix_codemods.rules._device_values import EMPTY, DeviceValues, Verdict, sounds_like_device

@@ -3,8 +3,8 @@
 import ast
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import last_name
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import last_name
 
 
 def is_host_literal(node: ast.expr) -> bool:

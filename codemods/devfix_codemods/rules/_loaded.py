@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted
 from devfix_codemods.rules._loaded_meetings import Partners, in_call, of_method
 from devfix_codemods.rules._taken_to_host import sets_dtype
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import dotted, last_name
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, last_name
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
 _DATASET = re.compile(r"(?i)(?:^|_)data_?sets?$")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.catalogue.torch import FACTORIES
-from devfix_codemods.flow.bindings import Scope
-from devfix_codemods.flow.tree import dotted, last_name
 from devfix_codemods.program import Program
+from devfix_codemods.project.bindings import Scope
+from devfix_codemods.project.tree import dotted, last_name
 from devfix_codemods.rules._taken_to_host import moves_to_host
 
 _COMPARISONS = (

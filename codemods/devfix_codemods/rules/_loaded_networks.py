@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted
 
 _NETWORK = re.compile(
     r"(?i)(?:.*_)?(?:model|net|network|encoder|decoder|generator|discriminator|critic|actor|policy|backbone|classifier)"

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import dotted, walk
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, walk
 
 _DATA = frozenset({"torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset"})
 

@@ -3,9 +3,9 @@
 import ast
 
 from devfix_codemods import scope
-from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tree import dotted
 from devfix_codemods.program import Program
+from devfix_codemods.project.names import Names
+from devfix_codemods.project.tree import dotted
 from devfix_codemods.rules._called import called_function
 from devfix_codemods.rules._texts import parameters_of
 

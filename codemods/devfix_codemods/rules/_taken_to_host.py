@@ -5,8 +5,8 @@ import re
 from operator import attrgetter
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import dotted, walk
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, walk
 from devfix_codemods.rules._host_literals import is_host_literal
 
 _MOVES = frozenset({"to", "cuda", "cpu"})

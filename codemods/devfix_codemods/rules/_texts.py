@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import dotted
+from devfix_codemods.project.tree import dotted
 
 
 def parameters_of(function: scope.Function, call: ast.Call, name: str) -> Iterator[str]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from devfix_codemods import scope
-from devfix_codemods.flow.tree import dotted, last_name
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, last_name
 
 _CUDA = re.compile(r"cuda(?::\d+)?")
 _READERS = frozenset(

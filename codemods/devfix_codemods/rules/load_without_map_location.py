@@ -48,8 +48,8 @@ from devfix_codemods import scope
 from devfix_codemods.catalogue.torch import DATASET_BASES, FACTORIES
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Finding, Fix, Safety
-from devfix_codemods.flow.tree import dotted, last_name
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, last_name
 from devfix_codemods.rules import Rule
 from devfix_codemods.rules._arguments import is_switched_on, with_argument
 from devfix_codemods.rules._devices import Devices

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.findings import Fix
-from devfix_codemods.flow.tree import dotted, walk
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, walk
 from devfix_codemods.source import Span
 from devfix_codemods.tenable.names import parsed
 

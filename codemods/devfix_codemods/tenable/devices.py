@@ -7,11 +7,11 @@ from collections.abc import Hashable, Iterator
 from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.edits.operations import Edit
 from devfix_codemods.findings import Fix
-from devfix_codemods.flow.tree import dotted, walk
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, walk
 from devfix_codemods.tenable.names import parsed
 from devfix_codemods.tenable.points import node_at, point_at
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from devfix_codemods.flow.tree import children, declared, walk
+from devfix_codemods.project.tree import children, declared, walk
 
 Import = ast.Import | ast.ImportFrom
 

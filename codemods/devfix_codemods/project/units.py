@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from devfix_codemods.flow.bindings import Bindings
-from devfix_codemods.flow.classes import ClassTable, FileTraits
-from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tree import stored
+from devfix_codemods.project.bindings import Bindings
+from devfix_codemods.project.classes import ClassTable, FileTraits
+from devfix_codemods.project.names import Names
+from devfix_codemods.project.tree import stored
 from devfix_codemods.source import Source
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

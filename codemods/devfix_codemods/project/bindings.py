@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tree import dotted, walk
+from devfix_codemods.project.names import Names
+from devfix_codemods.project.tree import dotted, walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Scope = ast.Module | ast.ClassDef | Function

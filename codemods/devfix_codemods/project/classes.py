@@ -6,8 +6,8 @@ from functools import cached_property
 
 from devfix_codemods.catalogue import canonical, libraries
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.tree import dotted, walk
+from devfix_codemods.project.names import Names
+from devfix_codemods.project.tree import dotted, walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

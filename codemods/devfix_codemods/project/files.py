@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from devfix_codemods.flow import imports
-from devfix_codemods.flow.classes import ClassTable
-from devfix_codemods.flow.imports import Files
-from devfix_codemods.flow.units import Definition, Unit
+from devfix_codemods.project import imports
+from devfix_codemods.project.classes import ClassTable
+from devfix_codemods.project.imports import Files
+from devfix_codemods.project.units import Definition, Unit
 from devfix_codemods.source import Source, SourceError
 
 MOST_BYTES = 600_000
