@@ -29,11 +29,6 @@ def parameters(function: Function) -> list[str]:
     return [one.arg for one in declared(function)]
 
 
-def annotation(function: Function, name: str) -> ast.expr | None:
-    """The annotation of the parameter `name`; None where it has none, or there is no such parameter."""
-    return next((one.annotation for one in declared(function) if one.arg == name), None)
-
-
 def packages(program: Program) -> set[str]:
     """The top-level packages that the file imports."""
     found: set[str] = set()

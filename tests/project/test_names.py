@@ -128,14 +128,6 @@ def test_parents_lead_to_the_statement() -> None:
     assert list(names.ancestors(attribute))[-1] is tree
 
 
-def test_bound_in_module() -> None:
-    names = Names(ast.parse("import torch\nx = 1\ndef f():\n    y = 2\n"))
-    assert names.bound_in_module("torch")
-    assert names.bound_in_module("x")
-    assert names.bound_in_module("f")
-    assert not names.bound_in_module("y")
-
-
 def test_what_was_seen_on_the_way() -> None:
     names = Names(ast.parse("import a\nclass B: pass\ndef f():\n    from c import d\n    d(e())\n"))
     assert [one.name for one in names.classes] == ["B"]

@@ -81,16 +81,6 @@ class Bindings:
         blocks = [block for _, block in ast.iter_fields(parent) if isinstance(block, list)]
         return any(binding.node in block[: block.index(one)] for one in around for block in blocks if one in block)
 
-    def is_bound(self, key: str, at: ast.AST) -> bool:
-        """Whether the dotted `key` has a value on every path to `at`."""
-        if key.startswith("self."):
-            return self._is_bound_attribute(key, at)
-        scope = self.owner(key, at)
-        found = self.of(scope, key) if scope else []
-        if isinstance(scope, ast.Module) and self.scope(at) is not scope:
-            return any(one.node in scope.body for one in found)
-        return any(self.dominates(one, at) for one in found)
-
     def class_of(self, at: ast.AST) -> ast.ClassDef | None:
         return next((one for one in self._names.ancestors(at) if isinstance(one, ast.ClassDef)), None)
 
@@ -104,14 +94,6 @@ class Bindings:
                 return outer
             inner = outer
         return self._tree
-
-    def _is_bound_attribute(self, key: str, at: ast.AST) -> bool:
-        owner, scope = self.class_of(at), self.scope(at)
-        if owner is None or not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
-            return False
-        if scope.name == "__init__":
-            return any(self.dominates(one, at) for one in self.of(scope, key))
-        return any(one.node in method.body for method in initializers(owner) for one in self.of(method, key))
 
     @cached_property
     def _keys(self) -> dict[Scope, list[str]]:

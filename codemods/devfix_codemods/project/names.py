@@ -130,14 +130,6 @@ class Names:
                     break
                 outermost = outermost.value
 
-    def bound_in_module(self, name: str) -> bool:
-        """Whether anything at module level binds `name`."""
-        return self.module.binds(name)
-
-    def is_bound(self, node: ast.Name) -> bool:
-        """Whether the scope in which a name is read, or one around it, binds it, wherever that is."""
-        return _owner(node.id, self._scopes.get(node)) is not None
-
     def is_foreign(self, name: str) -> bool:
         """Whether the file reads a `name` that it never binds: something that is not seen does."""
         return any(node.id == name and not scope.sees(name) for node, scope in self._scopes.items())
