@@ -15,7 +15,7 @@ from devfix_codemods.project.tree import dotted, walk
 from devfix_codemods.tenable.names import parsed
 from devfix_codemods.tenable.points import node_at, point_at
 
-_PLAIN = frozenset({Kind.NUMBER, Kind.TEXT, Kind.ARRAY, Kind.SEQUENCE, Kind.MAPPING, Kind.DTYPE, Kind.FUNCTION})
+_PLAIN = frozenset({Kind.NUMBER, Kind.TEXT, Kind.ARRAY, Kind.DTYPE, Kind.FUNCTION})
 _SIZED = frozenset(f"torch.{one}" for one in ("zeros", "ones", "empty", "rand", "randn"))
 """What takes nothing but sizes."""
 _TENSORS = re.compile(r"\b(?:Tensor|Variable)\b")
@@ -57,7 +57,9 @@ def _is_plain(analysis: Analysis, value: Node) -> bool:
     if owner is not None:
         methods = (one.methods.get("device") for one in analysis.constraints.births.outside.lineage(owner))
         return any(one is not None and not one.decorators for one in methods)
-    return analysis.kinds.of(value) in _PLAIN or any(value in _counts(one) for one in value.function.nodes)
+    if analysis.kinds.of(value) in _PLAIN or analysis.kinds.is_container(value):
+        return True
+    return any(value in _counts(one) for one in value.function.nodes)
 
 
 def _counts(call: Node) -> Iterator[Node]:
