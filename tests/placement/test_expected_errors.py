@@ -67,18 +67,3 @@ def test_a_test_that_is_marked_as_failing(mark: str) -> None:
 @pytest.mark.parametrize("kind", MEETING)
 def test_no_error_is_expected(kind: str) -> None:
     assert codes(PROGRAM.format(mark="", lines=MEETING[kind])) == ["DVF104"]
-
-
-@pytest.mark.parametrize(
-    ("around", "found"), [("with pytest.raises(TypeError)", []), ("with torch.no_grad()", ["DVF402"])]
-)
-def test_what_numpy_reads(around: str, found: list[str]) -> None:
-    program = f"""
-        import pytest
-        import torch
-        def test_reads():
-            points = torch.zeros(3, device="cuda")
-            {around}:
-                points.numpy()
-    """
-    assert codes(program) == found
