@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.edits.operations import Edit
@@ -64,12 +64,12 @@ def _is_plain(analysis: Analysis, value: Node) -> bool:
 
 def _counts(call: Node) -> Iterator[Node]:
     """`range(n)`, `torch.zeros(n, m)`, `torch.zeros((n, m))`, whatever an annotation says of `n`."""
-    asked = name(call.args[0]) if call.op is Op.CALL and len(call.args) > 1 else None
-    if asked == "builtins.range":
-        yield from call.args[1:]
-    elif asked is not None and canonical(asked) in _SIZED:
-        sizes = call.args[1]
-        yield from sizes.args if sizes.op is Op.SEQUENCE else call.args[1:]
+    asked = name(call.args[0]) if call.op is Op.CALL and isinstance(call.extra, tuple) else None
+    if asked is None or not (asked == "builtins.range" or canonical(asked) in _SIZED):
+        return
+    for one, word in zip(call.args[1:], call.extra):
+        if word is None:
+            yield from one.args if one.op is Op.SEQUENCE else (one,)
 
 
 def _may_be_plain(value: Node, guard: Guard) -> bool:
@@ -88,12 +88,14 @@ def _answers(value: Node, guard: Guard) -> Iterator[bool]:
             case ("isinstance", asked, types) if asked == key(value):
                 said = _is_of_tensors(str(types))
                 yield from () if said is None else (said is holds,)
-            case _ if _mentions(atom, key(value)) and "hasattr" in str(atom):
+            case ("call", ("REF", "builtins.hasattr"), asked, _) if asked == key(value):
                 yield holds
+            case ("call", ("REF", "numpy.isscalar"), asked) if asked == key(value):
+                yield not holds
 
 
 def _asks(call: Node, value: Node) -> bool:
-    """`isinstance(x, torch.Tensor)`, `hasattr(x, "device")`, `torch.is_tensor(x)`, `type(x)`."""
+    """`isinstance(x, torch.Tensor)`, `hasattr(x, "device")`, `torch.is_tensor(x)`."""
     if call.op is not Op.CALL or len(call.args) < 2 or key(call.args[1]) != key(value):
         return False
     asked = name(call.args[0])
@@ -109,10 +111,6 @@ def _is_of_tensors(types: str) -> bool | None:
     """Whether types are tensors alone, or none of them is one; None for others and for a mixture."""
     tensors, others = _TENSORS.search(types) is not None, _OTHERS.search(types) is not None
     return None if tensors is others else tensors
-
-
-def _mentions(atom: Hashable, wanted: Hashable) -> bool:
-    return atom == wanted or (isinstance(atom, tuple) and any(_mentions(one, wanted) for one in atom))
 
 
 _OF_TENSORS = frozenset({"device", "to", "cuda", "cpu", "is_cuda", "detach", "dim", "requires_grad"})

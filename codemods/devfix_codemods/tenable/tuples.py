@@ -11,7 +11,7 @@ from devfix_codemods.tenable.names import parsed
 from devfix_codemods.tenable.points import node_at
 
 _MOVES = frozenset({"to", "cuda", "cpu"})
-_ONE_TENSOR = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.SEQUENCE})
+_ONE_TENSOR = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.SEQUENCE})
 """What gives one tensor, which may be taken apart along its first dimension."""
 
 
@@ -55,7 +55,8 @@ def _is_several(target: ast.expr) -> bool:
 
 
 def _is_tensor(program: Program, node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and effect(canonical(program.names.qualified(node.func) or "")) in _ONE_TENSOR
+    made = canonical(program.names.qualified(node.func) or "") if isinstance(node, ast.Call) else ""
+    return effect(made) in _ONE_TENSOR or made == "torch.from_numpy"
 
 
 def _gives_tuple(program: Program, node: ast.AST) -> bool:
