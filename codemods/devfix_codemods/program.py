@@ -11,7 +11,6 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.summaries import NOTHING, Call, Plain, Summary
 from devfix_codemods.placement.summarizing import plain_arguments, summarize
-from devfix_codemods.project.bindings import Bindings
 from devfix_codemods.project.classes import ClassTable
 from devfix_codemods.project.files import Project
 from devfix_codemods.project.names import Names
@@ -60,28 +59,9 @@ class Program:
         """The classes of this file, with what the project says of their bases."""
         return self.unit.classes
 
-    @property
-    def bindings(self) -> Bindings:
-        """What gives each name and attribute its value, in every scope of the file."""
-        return self.unit.bindings
-
     @cached_property
     def placement(self) -> Analysis:
         """Where values live, as constraints that the whole file says, and the conflicts between them."""
-        return self._placement(frozenset())
-
-    @cached_property
-    def index(self) -> Index:
-        """The values of that analysis by syntax and by use. A rule asks for it when it may find something."""
-        return Index(self.placement, self.source)
-
-    def placement_without(self, calls: frozenset[ast.AST]) -> Analysis:
-        """The same, as if `calls`, which move or make values, left them where they were: what would these meet?"""
-        found = self._placement(calls)
-        self._readings.append(found)
-        return found
-
-    def _placement(self, undone: frozenset[ast.AST]) -> Analysis:
         outside = Outside(
             self.unit,
             self._defined,
@@ -91,7 +71,18 @@ class Program:
             self._called,
             self._plainly_called,
         )
-        return Analysis(self.tree, outside, self.source, undone)
+        return Analysis(self.tree, outside, self.source)
+
+    @cached_property
+    def index(self) -> Index:
+        """The values of that analysis by syntax and by use. A rule asks for it when it may find something."""
+        return Index(self.placement, self.source)
+
+    def placement_without(self, calls: frozenset[ast.AST]) -> Analysis:
+        """The same, as if `calls`, which move or make values, left them where they were: what would these meet?"""
+        found = self.placement.without(calls)
+        self._readings.append(found)
+        return found
 
     def _summary(self, home: Hashable) -> Summary:
         """What another file says of its functions and its calls."""

@@ -19,11 +19,6 @@ def function_around(program: Program, node: ast.AST) -> Function | None:
     return next((one for one in program.names.ancestors(node) if isinstance(one, Function)), None)
 
 
-def class_around(program: Program, node: ast.AST) -> ast.ClassDef | None:
-    """The class whose method `node` stands in."""
-    return next((one for one in program.names.ancestors(node) if isinstance(one, ast.ClassDef)), None)
-
-
 def parameters(function: Function) -> list[str]:
     """The names of the parameters that are no stars, in order."""
     return [one.arg for one in declared(function)]
@@ -57,24 +52,6 @@ def stores(node: ast.AST, name: str) -> Iterator[ast.Name]:
     for one in walk(node):
         if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
             yield one
-
-
-def last_assignment(around: ast.AST, name: str, line: int) -> ast.Assign | ast.AnnAssign | None:
-    """The last assignment inside `around` that starts above `line` and gives `name` a value, maybe beside others."""
-    above = (
-        one
-        for one in walk(around)
-        if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None and one.lineno < line
-    )
-    return max((one for one in above if name in stored(one)), key=lambda one: one.lineno, default=None)
-
-
-def given_last(around: ast.AST, name: str, line: int) -> ast.expr | None:
-    """What the last assignment above `line` gives `name` alone; None where there is none, or it takes a value apart."""
-    found = last_assignment(around, name, line)
-    targets = found.targets if isinstance(found, ast.Assign) else [found.target] if found is not None else []
-    alone = any(isinstance(one, ast.Name) and one.id == name for one in targets)
-    return found.value if found is not None and alone else None
 
 
 def statements_at(program: Program, line: int) -> list[ast.stmt]:

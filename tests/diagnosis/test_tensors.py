@@ -392,3 +392,34 @@ def test_two_states_that_one_line_makes_go_together(crash: Build) -> None:
     device = "device=next(self.parameters()).device"
     assert case.results()[0] == f"return torch.zeros(1, size, 8, {device}), torch.zeros(1, size, 8, {device})"
     assert not any("shape" in result and ".to(" not in result for result in case.results())
+
+
+def test_either_value_of_a_choice_is_followed(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def run(model, x, device, fast):
+            if fast:
+                mask = torch.ones(3)
+            else:
+                mask = torch.zeros(3)
+            return model(x) * mask
+        """)
+    results = build.at("model(x) * mask", tensor("model(x)", GPU), tensor("mask")).results()
+    assert "mask = torch.ones(3, device=device)" in results
+    assert "mask = torch.zeros(3, device=device)" in results
+
+
+def test_what_a_name_meant_before_is_not_followed(crash: Build) -> None:
+    build = crash("""
+        import torch
+
+        def run(model, x, device, given):
+            mask = torch.ones(3)
+            print(mask.sum())
+            mask = given
+            return model(x) * mask
+        """)
+    results = build.at("model(x) * mask", tensor("model(x)", GPU), tensor("mask")).results()
+    assert results
+    assert not any("torch.ones" in one for one in results)

@@ -60,6 +60,9 @@ MEET = {
     "from numpy": "a = torch.from_numpy(n)\na * a.cuda()\n",
     "derived on the host": "a = torch.zeros(3).float().view(-1).t()\na * a.cuda()\n",
     "like": "b = torch.ones(3)\na = torch.zeros_like(b)\na * b.cuda()\n",
+    "a recursion": (
+        "def f(a, n):\n    return a if n == 0 else f(a, n - 1)\nf(torch.zeros(3), 9) * torch.ones(3).cuda()\n"
+    ),
 }
 APART = {
     "both on the host": "a = torch.zeros(3)\nb = torch.ones(3)\na * b\n",
@@ -84,9 +87,6 @@ APART = {
     "deleted": "a = torch.zeros(3)\ndel a\na * torch.ones(3).cuda()\n",
     "imported": "a = torch.zeros(3)\nfrom x import a\na * torch.ones(3).cuda()\n",
     "another scope": "def f():\n    a = torch.zeros(3)\ndef g(a):\n    return a * torch.ones(3).cuda()\n",
-    "too deep to follow": (
-        "def f(a, n):\n    return a if n == 0 else f(a, n - 1)\nf(torch.zeros(3), 9) * torch.ones(3).cuda()\n"
-    ),
     "a parameter": "def f(a, b):\n    return a * b.cuda()\n",
     "shadowed torch": "def f(torch):\n    return torch.zeros(3) * torch.ones(3).cuda()\n",
     "after a return": "def f():\n    a = torch.zeros(3)\n    return a\n    a * a.cuda()\n",

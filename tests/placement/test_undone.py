@@ -27,7 +27,7 @@ def callers_met(body: str) -> bool:
     tree = ast.parse(f"import torch\ndef f(x: torch.Tensor):\n    {body}\n")
     moves = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and "cuda" in ast.unparse(one).lower()]
     call = min(moves, key=lambda one: (one.lineno, one.col_offset, -(one.end_col_offset or 0)))
-    analysis = Analysis(tree, undone=frozenset({call}))
+    analysis = Analysis(tree).without({call})
     node = next(one for one in analysis.module.nodes() if one.syntax is call and one.op is Op.CALL)
     found = analysis.ends(Source(node, CUDA, Birth.MOVE, ("certain",)))
     return any(one.end.place.where is Where.CALLER for one in found)

@@ -304,12 +304,12 @@ def test_a_dataset_of_another_file_says_what_its_items_are() -> None:
     assert found(texts) == ["DVF101:11"]
 
 
-def test_nothing_is_said_of_lines_of_other_files() -> None:
+def test_what_meets_in_another_file_is_told_of_a_line_of_this_one() -> None:
     texts = {
         "train.py": "import torch\nfrom utils import both\nboth(torch.zeros(2), torch.zeros(2).to('cuda'))\n",
         "utils.py": "\n\n\n\n\nimport torch\n\ndef both(a, b):\n    for x in a:\n        x.cuda()\n    return a + b\n",
     }
-    assert found(texts) == []
+    assert found(texts) == ["DVF104:3"]  # where it is given what meets there
 
 
 def test_the_project_outlives_an_edit() -> None:

@@ -67,3 +67,23 @@ def test_a_list_of_what_a_helper_makes_is_not_moved_as_one(repairs) -> None:
     """
     assert ").to(" not in repairs.written(program.format(made="torch.zeros(n)", used="rows(3)"), Safety.SUGGESTION)
     assert "self.inner(x, " in repairs.written(program.format(made="n", used="torch.zeros(3)"), Safety.SUGGESTION)
+
+
+JOINED = """
+    def observed(system, rows: torch.Tensor):
+        loss = energy(system, rows)
+        {other}
+        return torch.autograd.grad(loss, [rows], [torch.ones(1)])
+"""
+
+
+def test_a_value_that_hardly_joins_is_no_other_half(repairs) -> None:
+    program = JOINED.format(other="print(unread(other(torch.tensor([1.0]), system), 3))")
+    assert any("torch.ones(1, device=" in one for one in repairs.added(program, Safety.SAFE))
+
+
+def test_a_value_that_surely_joins_is_one(repairs) -> None:
+    program = JOINED.format(other="table = TABLE * rows").replace(
+        "    def observed", "    TABLE = torch.zeros(3)\n    def observed"
+    )
+    assert not any("torch.ones(1, device=" in one for one in repairs.added(program, Safety.SAFE))

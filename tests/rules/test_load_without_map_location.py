@@ -5,9 +5,9 @@ from textwrap import dedent
 
 import pytest
 from devfix.neighbours import DiskFiles
-from devfix_codemods.engine import check
+from devfix_codemods.engine import check, rewrite
 from devfix_codemods.findings import Safety
-from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.outcomes import Changed, Checked, Options
 from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
@@ -88,6 +88,30 @@ SILENT = {
                 model.load_state_dict(torch.load(path, map_location="cpu"))
             except:
                 model.load_state_dict(torch.load(path))
+    """,
+    "options that may say a place": """
+        import torch
+        def fill(model, path, place):
+            options = {"map_location": place} if place else {}
+            model.load_state_dict(torch.load(path, **options))
+    """,
+    "saved before, through the same name of a file": """
+        import torch
+        def best(model, path):
+            with open(path, "wb") as f:
+                torch.save(model, f)
+            with open(path, "rb") as f:
+                model = torch.load(f)
+            return model
+    """,
+    "a model with a place on the other branch": """
+        import torch
+        def fill(path, quick):
+            if quick:
+                model = torch.load(path)
+            else:
+                model = torch.load(path, map_location="cpu")
+            return model
     """,
     "numbers": """
         import torch
@@ -300,6 +324,50 @@ SAFE = {
         model.load_state_dict(own)
         """,
     ),
+    "with options that say no place": (
+        """
+        options = {"weights_only": True} if torch.__version__ >= "1.13" else {}
+        model.load_state_dict(torch.load(path, **options))
+        """,
+        """
+        options = {"weights_only": True} if torch.__version__ >= "1.13" else {}
+        model.load_state_dict(torch.load(path, **options, map_location="cpu"))
+        """,
+    ),
+    "the same file, with a place, elsewhere": (
+        """
+        def fill(model, other, path):
+            if model is not None:
+                model.load_state_dict(torch.load(path))
+            if other is not None:
+                other.load_state_dict(torch.load(path, map_location="cpu"))
+        """,
+        """
+        def fill(model, other, path):
+            if model is not None:
+                model.load_state_dict(torch.load(path, map_location="cpu"))
+            if other is not None:
+                other.load_state_dict(torch.load(path, map_location="cpu"))
+        """,
+    ),
+    "a number beside the tensors": (
+        """
+        steps = 0
+        if path is not None:
+            state, steps = torch.load(path)
+            model.load_state_dict(state)
+        """,
+        """
+        steps = 0
+        if path is not None:
+            state, steps = torch.load(path, map_location="cpu")
+            model.load_state_dict(state)
+        """,
+    ),
+    "moved to a card by its number": (
+        "x = torch.load(path).to(args.gpu)",
+        'x = torch.load(path, map_location="cpu").to(args.gpu)',
+    ),
     "only the options are read": (
         'options = torch.load(path)["hyper_parameters"]',
         'options = torch.load(path, map_location="cpu")["hyper_parameters"]',
@@ -334,6 +402,8 @@ def _file(text):
         ("import torch.utils.model_zoo as model_zoo", "model_zoo.load_url(url, progress=False"),
         ("from torch.hub import load_state_dict_from_url", "load_state_dict_from_url(url"),
         ("import torch", "torch.hub.load_state_dict_from_url(url, folder"),
+        ("import torch", "torch.serialization.load(path"),
+        ("from torchvision.models.utils import load_state_dict_from_url", "load_state_dict_from_url(url"),
     ],
 )
 def test_all_that_loads(rule, loader, call):
@@ -686,9 +756,15 @@ def test_what_is_copied_to_the_host_is_loaded_there(rule):
 
 
 @pytest.mark.parametrize(
-    ("back", "place"), [("train, test", '"cpu"'), ('{"train": train}', '"cpu"'), ("None", "device"), ("rows", "device")]
+    ("read", "place"),
+    [
+        ("torch.utils.data.DataLoader(Chains(rows))", '"cpu"'),
+        ("torch.utils.data.DataLoader(rows, pin_memory=True)", '"cpu"'),
+        ("Chains(rows)", "device"),
+        ("Chains(rows), torch.utils.data.DataLoader(Chains(path))", "device"),
+    ],
 )
-def test_what_loaders_read_stays_on_the_host(rule, back: str, place: str) -> None:
+def test_what_loaders_read_stays_on_the_host(rule, read: str, place: str) -> None:
     program = f"""
         import torch
         from data import Chains
@@ -697,10 +773,7 @@ def test_what_loaders_read_stays_on_the_host(rule, back: str, place: str) -> Non
             known = torch.load(path)
             for key in names:
                 rows[key] = known[key]
-            loader_class = pick()
-            train = loader_class(Chains(rows), pin_memory=True)
-            test = torch.utils.data.DataLoader(Chains(rows))
-            return {back}
+            return {read}
     """
     assert f"torch.load(path, map_location={place})" in rule.fixed(program, unsafe=True)
 
@@ -1205,3 +1278,112 @@ def export(module, path, best):
 def test_a_program_is_loaded_to_no_place_of_a_state(rule, loader: str, shared: bool) -> None:
     after = rule.findings(EXPORTED.format(loader=loader))
     assert any("say this place" in (one.fix.title if one.fix else "") for one in after) is shared
+
+
+WRAPPED = """
+import torch
+from nets import Net, score
+{wrapper}
+def run(path, device, x):
+    model = Net().to(device)
+    {use}
+"""
+
+READS = """
+def load_file(path, map_location=None):
+    return torch.load(path, map_location=map_location)
+"""
+FILLS = """
+def load_into(model, path, *, strict=True, map_location=None):
+    state = torch.load(path, map_location)
+    model.load_state_dict(state["model"], strict=strict)
+    return state["epoch"]
+"""
+AGAIN = (
+    READS
+    + """
+class Store:
+    def get(self, path, device=None):
+        return load_file(path, map_location=device)
+store = Store()
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "use", "after", "safety"),
+    [
+        (READS, "model.load_state_dict(load_file(path))", 'load_file(path, map_location="cpu")', Safety.SAFE),
+        (READS, "model.load_state_dict(load_file(path)['net'])", "load_file(path, map_location='cpu')", Safety.SAFE),
+        (READS, "return score(load_file(path), x)", "load_file(path, map_location=device)", Safety.UNSAFE),
+        (FILLS, "start = load_into(model, path)", 'load_into(model, path, map_location="cpu")', Safety.SAFE),
+        (FILLS, "load_into(model, path, strict=False)", 'strict=False, map_location="cpu")', Safety.SAFE),
+        (AGAIN, "model.load_state_dict(store.get(path))", 'store.get(path, device="cpu")', Safety.SAFE),
+    ],
+)
+def test_a_wrapper_is_told_the_place_that_it_hands_on(rule, wrapper, use, after, safety) -> None:
+    program = WRAPPED.format(wrapper=wrapper, use=use)
+    assert rule.safeties(program) == [safety]
+    assert after in rule.fixed(program, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "use"),
+    [
+        (READS, "model.load_state_dict(load_file(path, device))"),
+        (READS, "model.load_state_dict(load_file(path, map_location='cpu'))"),
+        (READS, "model.load_state_dict(load_file(*path))"),
+        (READS.replace("map_location=None", "map_location='cpu'"), "model.load_state_dict(load_file(path))"),
+        (READS.replace("map_location=map_location", "map_location='cpu'"), "model.load_state_dict(load_file(path))"),
+        (READS.replace("torch.load", "score"), "model.load_state_dict(load_file(path))"),
+        (FILLS, "load_into(model, path, map_location=device)"),
+        (AGAIN, "model.load_state_dict(store.get(path, device))"),
+        (AGAIN.replace("return load", "place(device); return load"), "model.load_state_dict(store.get(path))"),
+    ],
+)
+def test_one_that_is_told_or_says_it_itself_is_not(rule, wrapper: str, use: str) -> None:
+    assert rule.findings(WRAPPED.format(wrapper=wrapper, use=use)) == ()
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "use", "after"),
+    [
+        (READS, "model.load_state_dict(load_file(path))", "load_file(path, "),
+        (FILLS, "load_into(model, path)", "load_into(model, path, "),
+    ],
+)
+def test_wrappers_of_other_files(tmp_path: Path, wrapper: str, use: str, after: str) -> None:
+    (tmp_path / "files.py").write_text("import torch\n" + wrapper)
+    program = WRAPPED.format(wrapper=f"from files import {after.partition('(')[0]}", use=use)
+    source, project = Source(str(tmp_path / "run.py"), program.encode()), Project(DiskFiles(str(tmp_path)))
+    outcome = rewrite(source, Options(frozenset({CODE})), project=project)
+    assert isinstance(outcome, Changed)
+    assert f'{after}map_location="cpu")' in outcome.data.decode()
+
+
+LIGHTNING = """
+import torch
+from systems import Tagger, show
+def run(path, device, x):
+    tagger = Tagger.load_from_checkpoint(path{place})
+    {use}
+"""
+
+
+@pytest.mark.parametrize("use", ["return tagger(x)", "tagger.eval()\n    return tagger(x.to(device))"])
+def test_a_module_of_lightning_is_loaded_to_where_it_is_run(rule, use: str) -> None:
+    after = rule.unchanged_unless_unsafe(LIGHTNING.format(place="", use=use))
+    assert "load_from_checkpoint(path, map_location=device)" in after
+
+
+@pytest.mark.parametrize(
+    ("place", "use"),
+    [
+        (", map_location=device", "return tagger(x)"),
+        ("", "tagger.to(device)\n    return tagger(x)"),
+        ("", "return tagger.cuda()(x)"),
+        ("", "return show(tagger)"),
+    ],
+)
+def test_nor_where_a_trainer_or_the_program_moves_it(rule, place: str, use: str) -> None:
+    assert rule.findings(LIGHTNING.format(place=place, use=use)) == ()

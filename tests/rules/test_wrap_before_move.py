@@ -77,6 +77,16 @@ class Small(Large):
         "model = EncoderNet(args.local_rank)\nmodel = DDP(model, device_ids=[args.local_rank])",
         "from nets import EncoderNet\n" + HEAD,
     ),
+    "of a module that lightning places": "import lightning as L\n"
+    + HEAD
+    + """
+class Task(L.LightningModule):
+    def setup(self, stage):
+        self.net = DDP(Net(), device_ids=[self.local_rank])
+""",
+    "accelerate is at work": worker(
+        "model = Net()\nmodel = DDP(model, device_ids=[rank])", "from accelerate import Accelerator\n" + HEAD
+    ),
     "moved by a method of the class": HEAD
     + """
 class Runner:
@@ -196,6 +206,11 @@ FIXED = {
 @pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED.keys())
 def test_fixed(rule, before, after):
     assert rule.fixed(worker(before)) == worker(after)
+
+
+def test_what_a_function_wraps_itself_beside_lightning(rule):
+    before = worker("model = Net()\nmodel = DDP(model, device_ids=[rank]).to(device)", "import lightning as L\n" + HEAD)
+    assert "model = DDP(model.to(device), device_ids=[rank])" in rule.fixed(before)
 
 
 def test_what_a_function_of_the_file_makes_is_on_the_host(rule):

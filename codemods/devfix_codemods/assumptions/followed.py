@@ -2,8 +2,9 @@
 
 import ast
 import re
-from collections.abc import Hashable, Iterator, Set
+from collections.abc import Callable, Hashable, Iterator, Set
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp
 
 from devfix_codemods.assumptions.index import extras
@@ -44,13 +45,27 @@ class Followed:
 class Followings:
     """What the sites of one file could follow, in a reading of the file in which none of them moves anything."""
 
-    def __init__(self, undone: Analysis, moving: Set[ast.AST]) -> None:
-        self._undone = undone
-        self._nodes: dict[ast.AST, Node] = {
-            one.syntax: one for one in undone.module.nodes() if one.op is Op.CALL and one.syntax is not None
-        }
-        self._models = _add_models(undone)
+    def __init__(self, undone: Callable[[], Analysis], moving: Set[ast.AST]) -> None:
+        self._read = undone
         self._moving = moving
+
+    @cached_property
+    def _reading(self) -> tuple[Analysis, set[Node]]:
+        """The file without the moves, read when a site is first asked about, and the models that are added to it."""
+        undone = self._read()
+        return undone, _add_models(undone)
+
+    @property
+    def _undone(self) -> Analysis:
+        return self._reading[0]
+
+    @property
+    def _models(self) -> set[Node]:
+        return self._reading[1]
+
+    @cached_property
+    def _nodes(self) -> dict[ast.AST, Node]:
+        return {one.syntax: one for one in self._undone.module.of(Op.CALL) if one.syntax is not None}
 
     def of(self, site: Spelled) -> Followed | None:
         """The best of them; None where nothing is at hand."""
@@ -76,14 +91,14 @@ class Followings:
     def _point(self, node: Node) -> Point | None:
         """The point before a value; a lambda runs as if where it is made."""
         point, function = before(node), node.function
-        made = (one for one in self._undone.module.nodes() if one.op is Op.FUNCTION and one.extra is function)
+        made = (one for one in self._undone.module.of(Op.FUNCTION) if one.extra is function)
         maker = next(made, None) if point is None and isinstance(function.syntax, ast.Lambda) else None
         return before(maker) if maker is not None else point
 
     def _of_first(self, here: Node, point: Point) -> Followed | None:
         """`torch.stack([norm(g).cuda() for g in grads])`: all go where the first one of a list is."""
-        for row in self._undone.module.nodes():
-            if row.op is Op.COMPREHENSION and row.args[0] is here and isinstance(row.syntax, ast.ListComp):
+        for row in self._undone.module.of(Op.COMPREHENSION):
+            if row.args[0] is here and isinstance(row.syntax, ast.ListComp):
                 over = row.syntax.generators[0].iter
                 listed = point.environment.get(over.id) if isinstance(over, ast.Name) else None
                 made = (
@@ -251,8 +266,8 @@ def _add_models(analysis: Analysis) -> set[Node]:
     for model in found:
         place = Place(Where.CALLER, model)
         analysis.graph.add(Source(model, place, Birth.PARAMETER, ("parameter",)))
-    for call in analysis.module.nodes():
-        if call.op is Op.CALL and call.args[0] in found and not analysis.kinds.is_module(call.args[0]):
+    for call in analysis.module.of(Op.CALL):
+        if call.args[0] in found and not analysis.kinds.is_module(call.args[0]):
             analysis.graph.meets(call.args[0], call, "module-call-by-use", call.guard)
     for store in (one for function in analysis.module.functions for one in function.stores):
         if not store.is_attribute and analysis.kinds.of(store.base) is Kind.TENSOR:  # what fills a tensor

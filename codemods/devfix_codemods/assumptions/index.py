@@ -5,36 +5,47 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 
-from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir import Function, Module, Node, Op
+from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.ir.nodes import Store, walk
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.source import Source, Span
 
 
-class Index:
+class Users:
+    """Who uses the values of one file: other values, reads of names of the module, stores, functions that return."""
+
+    def __init__(self, module: Module) -> None:
+        self.users: dict[Node, list[Node]] = defaultdict(list)
+        self.reads: dict[Node, list[Node]] = defaultdict(list)
+        self.stores: dict[Node, list[Store]] = defaultdict(list)
+        self.returned: dict[Node, list[Function]] = defaultdict(list)
+        for node in module.nodes():
+            for one in dict.fromkeys(node.args):
+                self.users[one].append(node)
+            if node.op is Op.GLOBAL:
+                self.reads[resolved(node)].append(node)
+        for function in module.functions:
+            for store in function.stores:
+                self.stores[store.value].append(store)
+            for value, _ in function.returns:
+                self.returned[value].append(function)
+
+
+class Index(Users):
     """One file: its values, by syntax and by use."""
 
     def __init__(self, analysis: Analysis, source: Source) -> None:
+        super().__init__(analysis.module)
         self.analysis = analysis
         self.source = source
         self.origins = analysis.constraints.births.origins
         self.nodes: dict[ast.AST, Node] = {}
         self.numbered: dict[int, Node] = {}
-        self.users: dict[Node, list[Node]] = defaultdict(list)
-        self.stores: dict[Node, list[Store]] = defaultdict(list)
-        self.returned: dict[Node, list[Function]] = defaultdict(list)
         for node in analysis.module.nodes():
             self.numbered[node.index] = node
             if node.syntax is not None and node.op is not Op.PHI:
                 self.nodes.setdefault(node.syntax, node)
-            for one in dict.fromkeys(node.args):
-                self.users[one].append(node)
-        for function in analysis.module.functions:
-            for store in function.stores:
-                self.stores[store.value].append(store)
-            for value, _ in function.returns:
-                self.returned[value].append(function)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -44,7 +55,7 @@ class Index:
     @cached_property
     def calls(self) -> list[Node]:
         """The calls of the file, in the order of the source."""
-        found = [one for one in self.analysis.module.nodes() if one.op is Op.CALL and isinstance(one.syntax, ast.Call)]
+        found = [one for one in self.analysis.module.of(Op.CALL) if isinstance(one.syntax, ast.Call)]
         return sorted(found, key=lambda one: (one.line, getattr(one.syntax, "col_offset", 0)))
 
     def ancestors(self, syntax: ast.AST) -> Iterator[ast.AST]:

@@ -10,6 +10,7 @@ from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, 
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.targets import loaded_to
 
 _FIRST = re.compile(r"cuda(:0)?$")
 _LEGACY = re.compile(r"torch\.cuda\.([A-Z]\w*)Tensor$")
@@ -174,7 +175,7 @@ def storage_function(index: Index, site: Spelled) -> Function | None:
         return None
     for call in index.calls:
         if effect(canonical(name(call.args[0]) or "")) is Effect.LOAD:
-            given = keyword(call, "map_location") or (call.args[2] if len(call.args) > 2 else None)
+            given = loaded_to(call)
             if given is not None and index.analysis.constraints.births.function_of(given) is function:
                 return function
     return None

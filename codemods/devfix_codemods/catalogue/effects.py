@@ -1,6 +1,6 @@
 """The vocabulary of the catalogue: what a call does to places, and what sort of thing it gives."""
 
-from enum import Enum, auto
+from devfix_codemods.members import Enum, auto
 
 
 class Effect(Enum):

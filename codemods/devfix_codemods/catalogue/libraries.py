@@ -84,6 +84,14 @@ KINDS: dict[str, Kind] = {
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,
 }
 
+NUMBERS = (
+    frozenset(f"builtins.{one}" for one in "float int len ord".split())
+    | frozenset(f"random.{one}" for one in "random randint randrange uniform gauss normalvariate getrandbits".split())
+    | frozenset(f"math.{one}" for one in "ceil floor sqrt exp log log2 log10 pow sin cos tan".split())
+    | frozenset({"time.time", "time.perf_counter"})
+)
+"""Functions that give numbers of Python, whatever they get."""
+
 MANAGING = frozenset(
     {
         "accelerate",
@@ -122,6 +130,9 @@ LAZY = frozenset({"gguf"})
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 
+LOADING = frozenset({"load_from_checkpoint"})
+"""Those of them that take `map_location`, without which the module is where it was saved, if that is there."""
+
 COMPUTING = frozenset("forward generate get_image_features get_text_features encode_image encode_text".split())
 """Methods of modules of many libraries that compute with their parameters, and move nothing that they get."""
 
@@ -159,6 +170,9 @@ AROUND_TORCH = frozenset(
     "sentence_transformers timm monai kornia fastai dgl pyro gpytorch botorch".split()
 )
 """Packages whose import says that the tensors of a file are those of torch."""
+
+PICTURES = frozenset({"PIL.Image.open", "PIL.Image.fromarray", "cv2.imread", "imageio.imread", "skimage.io.imread"})
+"""What gives pictures, of which tensors are made on the host."""
 
 ON_DEVICE = ("sentence_transformers.util.",)
 """Functions that work where their models are, which choose CUDA by themselves."""

@@ -19,6 +19,9 @@ _ALIASES = {
     "torch.nn.modules.module.Module": "torch.nn.Module",
     "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "torch.concat": "torch.cat",
+    "torch.serialization.load": "torch.load",
+    "torchvision.models.utils.load_state_dict_from_url": "torch.hub.load_state_dict_from_url",
+    "torchvision._internally_replaced_utils.load_state_dict_from_url": "torch.hub.load_state_dict_from_url",
 }
 _NOT_MODULES = frozenset({"Parameter", "ParameterList", "ParameterDict", "Buffer", "Module"})
 

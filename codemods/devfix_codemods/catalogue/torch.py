@@ -139,7 +139,6 @@ for _effect, _prefix, _words in (
     ),
     (Effect.DRAW, "torch.", "normal"),
     (Effect.PASS, "torch.", "autograd.Variable jit.script compile utils.data.Subset utils.data.ConcatDataset"),
-    (Effect.LOAD, "torch.", "load hub.load_state_dict_from_url utils.model_zoo.load_url jit.load"),
     (Effect.MEET, "torch.autograd.", "grad"),
     (
         Effect.WRAP,
@@ -153,7 +152,15 @@ for _effect, _prefix, _words in (
 ):
     FUNCTIONS.update(dict.fromkeys(_named(_prefix, _words), _effect))
 
-FACTORIES = frozenset(one for one, row in FUNCTIONS.items() if row in {Effect.FACTORY, Effect.CONVERSION})
+MAP_LOCATION: dict[str, int] = {
+    "torch.load": 1,
+    "torch.jit.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+}
+"""What loads a file to where `map_location` says, and the position of that: without it, to where it was saved."""
+FUNCTIONS.update(dict.fromkeys(MAP_LOCATION, Effect.LOAD))
+
 COLLECTIVES = frozenset(_named("torch.distributed.", "all_reduce all_gather broadcast reduce reduce_scatter"))
 """What NCCL does with tensors of devices alone."""
 
@@ -255,6 +262,14 @@ STATES = frozenset("parameters named_parameters buffers named_buffers state_dict
 REDUCTIONS = frozenset("sum mean std var prod norm max min any all median item argmax argmin".split())
 """Functions and methods that give a 0-dim tensor where they are told no dimension."""
 
+CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool"})
+"""Methods of tensors that convert them, and that little else has."""
+
+SHAPING = CONVERSIONS | frozenset(
+    "view reshape permute transpose unsqueeze squeeze flatten contiguous detach clone".split()
+)
+"""Methods of tensors that give the same numbers: of whatever else has them, they give no tensors."""
+
 PLAIN_ATTRIBUTES = frozenset(
     "shape ndim dtype layout requires_grad is_cuda is_leaf names device batch_size sampler dataset training config "
     "weight_shape is_floating_point in_features out_features in_channels out_channels num_features num_embeddings "
@@ -327,8 +342,6 @@ HOST_SAMPLING = LOADERS | frozenset(
     )
 )
 """Samplers and splits: they draw indices on the host, unless the program changes the default device."""
-DATASET_BASES = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torch.utils.data.dataset.")
-"""How the names of the classes begin that datasets are derived from."""
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})
 
 KINDS: dict[str, Kind] = {

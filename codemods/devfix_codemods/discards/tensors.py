@@ -76,7 +76,7 @@ class Tensors:
         if receiver.op is not Op.PARAM or receiver is receiver.function.self_node:
             return False
         named = [one.parameters[word] for one in self._index.analysis.module.functions if word in one.parameters]
-        if any(self._kinds.says(one, other) for one in named for other in Kind if other is not Kind.TENSOR):
+        if any(self._kinds.says_other(one, Kind.TENSOR) for one in named):
             return False
         others = [one for one in named if one is not receiver]
         return any(self._kinds.of(one) is Kind.TENSOR or self._is_used_as_one(one) for one in others)

@@ -22,6 +22,10 @@ STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tens
 """What a name that nothing binds is taken for where `from … import *` may have bound it."""
 
 
+VALUE = "value"
+"""What marks an element as a value of a mapping, as against a key."""
+
+
 def item_key(index: Node) -> str | None:
     """How an environment calls an item under a constant: `['x']`."""
     return f"[{index.extra!r}]" if index.op is Op.CONST and isinstance(index.extra, (str, int)) else None
@@ -232,6 +236,7 @@ class Expressions:
         return self.node(Op.PHI, one, tuple(values), tuple(guards))
 
     def _choice(self, one: ast.IfExp) -> Node:
+        self.function.choices.append(one)
         self.test(one.test)
         before = self.guard
         self.guard = yes = joined(before, self.tests.guard(one.test, True))
@@ -297,9 +302,9 @@ class Expressions:
                     return self.element(args[0], target)
             if callee.op is Op.ATTR and callee.extra == "items" and not args:
                 name = self.node(Op.UNKNOWN, None, (), "key")
-                return self.node(Op.SEQUENCE, target, (name, self.node(Op.ITER, target, callee.args)), "tuple")
+                return self.node(Op.SEQUENCE, target, (name, self.node(Op.ITER, target, callee.args, VALUE)), "tuple")
             if callee.op is Op.ATTR and callee.extra == "values" and not args:
-                return self.node(Op.ITER, target, callee.args)
+                return self.node(Op.ITER, target, callee.args, VALUE)
         return self.node(Op.ITER, target, (iterable,))
 
     def _lambda(self, one: ast.Lambda) -> Node:

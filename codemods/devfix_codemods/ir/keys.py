@@ -53,17 +53,25 @@ def resolved(node: Node) -> Node:
 
 def names(node: Node) -> tuple[str, ...]:
     """The qualified names that a value may have: one of an import, several where `try` chooses between two."""
+    found = node.named
+    if found is not None:
+        return found
     base = node
     while base.op is Op.ATTR:
         base = base.args[0]
-    if base.op is Op.REF:
-        return (f"{base.extra}{_behind(node)}",)
-    if base.op is Op.PHI and base.args:
-        imported = [_imported(one) for one in base.args]
-        if None not in imported:
-            behind = _behind(node)
-            return tuple(dict.fromkeys(f"{one}{behind}" for one in imported))
-    return ()
+    if base.op is Op.PHI:  # which may yet grow
+        return _names_of_choice(base, node)
+    found = node.named = (f"{base.extra}{_behind(node)}",) if base.op is Op.REF else ()
+    return found
+
+
+def _names_of_choice(choice: Node, node: Node) -> tuple[str, ...]:
+    """The names of a node by each of the imports that its base is chosen from."""
+    imported = [_imported(one) for one in choice.args]
+    if None in imported:
+        return ()
+    behind = _behind(node)
+    return tuple(dict.fromkeys(f"{one}{behind}" for one in imported))
 
 
 def _behind(node: Node) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from devfix_codemods.ir.expressions import Expressions, item_key, unkeyed
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind, is_marked
@@ -127,9 +128,9 @@ class Lowering(Expressions):
             self.statement = one
             self.function.before[one] = self.snapshot()
             self.function.guards[one] = self.guard
-            handler = getattr(self, f"_{type(one).__name__.lower()}", None)
+            handler = _HANDLERS.get(type(one))
             if handler is not None:
-                handler(one)
+                handler(self, one)
             self.function.after[one] = self.snapshot()
 
     def _branch(self, body: Sequence[ast.stmt], start: Environment, guard: Guard) -> tuple[Environment, Guard] | None:
@@ -158,15 +159,12 @@ class Lowering(Expressions):
         first, *others = (one for one, _ in ends)
         if all(one == first for one in others):
             return first
-        result: Environment = {}
-        for name, known in _first_bound(ends).items():
-            if all(one.get(name) is known for one in others) and first.get(name) is known:
-                result[name] = known
-                continue
+        result = _first_bound(ends)
+        unlike = {name for one in others for name, known in result.items() if one.get(name) is not known}
+        unlike |= result.keys() - first.keys()
+        for name in [one for one in result if one in unlike] if unlike else ():
             values = [one.get(name) for one, _ in ends]
-            if all(one is None or _is_read(one, name) for one in values):
-                result[name] = known
-            else:
+            if not all(one is None or _is_read(one, name) for one in values):
                 result[name] = self._phi(name, values, [guard for _, guard in ends])
         return result
 
@@ -184,6 +182,7 @@ class Lowering(Expressions):
     # Control flow
 
     def _if(self, one: ast.If) -> None:
+        self.function.choices.append(one)
         self.test(one.test)
         start, guard = self.environment, self.guard
         yes = self._branch(one.body, start, joined(guard, self.tests.guard(one.test, True)))
@@ -194,8 +193,6 @@ class Lowering(Expressions):
         iterable = self.value(one.iter)
         self._loop(one, lambda: self.bind(one.target, self.element(iterable, one.target)))
         self._moved_in_turn(one, iterable)
-
-    _asyncfor = _for
 
     def _while(self, one: ast.While) -> None:
         self._loop(one, lambda: self.test(one.test))
@@ -260,8 +257,6 @@ class Lowering(Expressions):
             (breaks if isinstance(one, ast.Break) else turns).append((self.environment, self.guard))
         self.live = False
 
-    _continue = _break
-
     def _return(self, one: ast.Return) -> None:
         if one.value is not None:
             self.function.returns.append((self.value(one.value), self.guard))
@@ -312,8 +307,6 @@ class Lowering(Expressions):
         if live:
             self.block(one.finalbody)
 
-    _trystar = _try
-
     def _with(self, one: ast.With | ast.AsyncWith) -> None:
         depth, guard = len(self.managers), self.guard
         for item in one.items:
@@ -327,8 +320,6 @@ class Lowering(Expressions):
         if fails:
             self.guard, self.live = guard, True
         del self.managers[depth:]
-
-    _asyncwith = _with
 
     def _match(self, one: ast.Match) -> None:
         subject = self.value(one.subject)
@@ -405,15 +396,11 @@ class Lowering(Expressions):
             if name in self.outer:
                 self.environment.setdefault(name, self.outer[name])
 
-    _nonlocal = _global
-
     # Definitions
 
     def _functiondef(self, one: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         function = self.define(one, one.name)
         self.assign(one.name, self.node(Op.FUNCTION, one, (), function))
-
-    _asyncfunctiondef = _functiondef
 
     def define(self, syntax: Definition, name: str) -> Function:
         """A function inside, whose body is lowered when this one is done."""
@@ -492,6 +479,36 @@ class Lowering(Expressions):
             self.bind(element, self.node(Op.ITEM, element, (value,), index))
 
 
+_HANDLERS: dict[type[ast.stmt], Callable[[Lowering, Any], None]] = {
+    ast.If: Lowering._if,
+    ast.For: Lowering._for,
+    ast.AsyncFor: Lowering._for,
+    ast.While: Lowering._while,
+    ast.Break: Lowering._break,
+    ast.Continue: Lowering._break,
+    ast.Return: Lowering._return,
+    ast.Raise: Lowering._raise,
+    ast.Assert: Lowering._assert,
+    ast.Try: Lowering._try,
+    ast.TryStar: Lowering._try,
+    ast.With: Lowering._with,
+    ast.AsyncWith: Lowering._with,
+    ast.Match: Lowering._match,
+    ast.Expr: Lowering._expr,
+    ast.Assign: Lowering._assign,
+    ast.AnnAssign: Lowering._annassign,
+    ast.AugAssign: Lowering._augassign,
+    ast.Delete: Lowering._delete,
+    ast.Import: Lowering._import,
+    ast.ImportFrom: Lowering._importfrom,
+    ast.Global: Lowering._global,
+    ast.Nonlocal: Lowering._global,
+    ast.FunctionDef: Lowering._functiondef,
+    ast.AsyncFunctionDef: Lowering._functiondef,
+    ast.ClassDef: Lowering._classdef,
+}
+
+
 class _Chained(dict[Key, Node]):
     """A mapping behind another one; the first may still grow."""
 
@@ -517,7 +534,10 @@ def _first_bound(ends: list[tuple[Environment, Guard]]) -> Environment:
     """All that any of the environments binds, as the first one does that binds it."""
     bound: Environment = {}
     for one, _ in ends:
-        bound = {**bound, **one, **bound} if bound else dict(one)
+        if not bound:
+            bound = dict(one)
+        elif not one.keys() <= bound.keys():
+            bound = {**bound, **one, **bound}
     return bound
 
 

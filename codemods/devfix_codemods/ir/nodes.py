@@ -5,9 +5,10 @@ stores have no `repr` of their parts: these refer to each other, without end.
 """
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
+
+from devfix_codemods.members import Enum, auto
 
 Literal = tuple[Hashable, bool]
 """An atom, the key of what is tested, and whether it holds."""
@@ -40,7 +41,7 @@ class Op(Enum):
     ITEM = auto()
     """`args[0]` is the container, `args[1]` the index where it is no constant; `extra` the constant."""
     ITER = auto()
-    """An element of what `args[0]` yields."""
+    """An element of what `args[0]` yields; `extra` says so where that is a mapping, and this one of its values."""
     OPERATION = auto()
     """Arithmetic of `args`; `extra` is the operator's class name, `inplace` in `syntax` being an `ast.AugAssign`."""
     COMPARE = auto()
@@ -69,7 +70,7 @@ class Op(Enum):
 class Node:
     """One value. Nodes are compared by identity; `index` counts them in the order of their making."""
 
-    __slots__ = ("args", "extra", "function", "guard", "index", "op", "statement", "syntax")
+    __slots__ = ("args", "extra", "function", "guard", "index", "named", "op", "statement", "syntax")
 
     def __init__(
         self,
@@ -88,6 +89,7 @@ class Node:
         self.guard = guard
         self.function = function
         self.statement = statement
+        self.named: tuple[str, ...] | None = None  # what `keys.names` has found
         self.index = function.module.count
         function.module.count += 1
         function.nodes.append(self)
@@ -132,18 +134,21 @@ class Class:
     members: dict[str, Node] = field(default_factory=dict)
     fields: dict[str, Node] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
+    _lineage: tuple["Class", ...] = ()
 
-    def lineage(self) -> Iterator["Class"]:
+    def lineage(self) -> Sequence["Class"]:
         """The class, and those that it is derived from in the same file."""
-        pending = [self]
-        for one in pending:  # grows by the bases of each
-            yield one
-            bases = (base.extra for base in one.bases if base.op is Op.CLASS)
-            pending += [base for base in bases if isinstance(base, Class) and base not in pending]
+        if not self._lineage:
+            found = [self]
+            for one in found:  # grows by the bases of each
+                bases = (base.extra for base in one.bases if base.op is Op.CLASS)
+                found += [base for base in bases if isinstance(base, Class) and base not in found]
+            self._lineage = tuple(found)
+        return self._lineage
 
     def sets(self, name: str) -> bool:
         """Whether a method of the class, or of one that it is derived from, stores the attribute."""
-        return any(name in one.stored for one in self.lineage())
+        return name in self.stored or any(name in one.stored for one in self.lineage()[1:])
 
     def field_of(self, name: str) -> Node:
         """The node of the attribute `name`, made when first asked for: that of the class which stores it first."""
@@ -176,6 +181,7 @@ class Function:
     before: dict[ast.stmt, Environment] = field(default_factory=dict)
     after: dict[ast.stmt, Environment] = field(default_factory=dict)
     guards: dict[ast.stmt, Guard] = field(default_factory=dict)
+    choices: list[ast.If | ast.IfExp] = field(default_factory=list)
     yields: bool = False
     decorators: tuple[str, ...] = ()
     """The last parts of the names of its decorators."""
@@ -202,6 +208,8 @@ class Module:
     count: int = 0
     starred: bool = False
     managed: dict[Node, tuple[Node, ...]] = field(default_factory=dict)
+    _by_op: dict[Op, list[Node]] = field(default_factory=dict)
+    _users: dict[Node, list[Node]] = field(default_factory=dict)
 
     @property
     def top(self) -> Function:
@@ -212,12 +220,34 @@ class Module:
         for function in self.functions:
             yield from function.nodes
 
+    def of(self, op: Op) -> Sequence[Node]:
+        """The values of one operation, as they were lowered, function after function."""
+        if not self._by_op:
+            self._indexed()
+        return self._by_op.get(op, ())
+
+    @property
+    def users(self) -> Mapping[Node, list[Node]]:
+        """The values that have each as an operand, one as often as it has it."""
+        if not self._by_op:
+            self._indexed()
+        return self._users
+
+    def _indexed(self) -> None:
+        """One walk for all who ask. Fields, made later, have no operands; nobody asks for them by operation."""
+        by_op, users = self._by_op, self._users
+        for node in self.nodes():
+            by_op.setdefault(node.op, []).append(node)
+            for one in node.args:
+                users.setdefault(one, []).append(node)
+
 
 def forget(module: Module) -> None:
     """Take apart what holds itself, so that all of it is freed at once where nothing collects cycles."""
     for node in module.nodes():
         node.args = ()
     for one in module.classes:
+        one._lineage = ()
         for table in (one.methods, one.members, one.fields):
             table.clear()
     for function in module.functions:
@@ -226,7 +256,7 @@ def forget(module: Module) -> None:
             part.clear()
         for environment in (function.parameters, function.defaults, function.finals, function.before, function.after):
             environment.clear()
-    for kept in (module.functions, module.classes, module.managed):
+    for kept in (module.functions, module.classes, module.managed, module._by_op, module._users):
         kept.clear()
 
 

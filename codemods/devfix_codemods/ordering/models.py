@@ -4,9 +4,10 @@ import ast
 from collections.abc import Iterator, Set
 
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.catalogue import canonical, effect
+from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.targets import moving_call
@@ -73,9 +74,18 @@ class Models:
                 and all(self.is_on_host(one, maker.nodes[-1], depth - 1) for one in returned)
             )
         sources = self._births.graph.sources.get(made, ())
-        return any(one.birth is Birth.MODULE and _UNSURE.isdisjoint(one.links) for one in sources) and not any(
-            map(self._places_itself, self._classes(made))
-        )
+        born = any(one.birth is Birth.MODULE and _UNSURE.isdisjoint(one.links) for one in sources)
+        return (born or self._is_made_by_hand(made)) and not any(map(self._places_itself, self._classes(made)))
+
+    def _is_made_by_hand(self, made: Node) -> bool:
+        """Whether code makes a module that no framework gets to see, though the file imports one which places them."""
+        defaults, owner = self._births.defaults, made.function.owner
+        if made.op is not Op.CALL or not defaults.managed or self._births.outside.is_managed(owner):
+            return False
+        if has_device(made) or defaults.are_set or defaults.is_under_device(made):
+            return False
+        known = any(effect(canonical(one)) is Effect.MODULE for one in names(made.args[0]))
+        return known or any(one in self._births.kinds.module_classes for one in self._classes(made))
 
     def _classes(self, made: Node) -> Iterator[Class]:
         owner = self._births.outside.class_of(made.args[0]) if made.op is Op.CALL else None

@@ -17,6 +17,8 @@ from devfix_codemods.placement.places import HOST, place_of
 
 _DEVICES = re.compile(r"cuda|device")
 _NAMES = frozenset({"DataParallel", "DistributedDataParallel"})
+_WRAPPING = frozenset({"accelerate", "deepspeed"})
+"""Packages that move what is wrapped as well."""
 _SENTINELS = frozenset({("GtE", 0), ("Lt", 0), ("Gt", -1), ("Eq", -1), ("NotEq", -1)})
 """Comparisons that ask whether a number is that of a card, where -1 stands for the host."""
 
@@ -66,7 +68,7 @@ class Wrappers:
         self._models = Models(index)
         self._kinds = index.analysis.kinds
         births = index.analysis.constraints.births
-        self.are_placed = births.defaults.managed or births.defaults.are_set
+        self.are_placed = births.defaults.are_set or births.defaults.imports(_WRAPPING)
         self._attributes = births.attributes
 
     def __iter__(self) -> Iterator[Wrapper]:

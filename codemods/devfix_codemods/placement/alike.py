@@ -4,10 +4,11 @@ function that encodes texts in the same way."""
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -24,11 +25,12 @@ class Alike:
     def all(self) -> None:
         self._other_paths()
         self._encodings()
+        self._results()
 
     def _other_paths(self) -> None:
         """`if not torch.is_tensor(x): x = torch.from_numpy(x).to(device)`: else it is a tensor, too."""
-        for node in list(self._module.nodes()):
-            if node.op is not Op.PHI or node.syntax is not None:
+        for node in self._module.of(Op.PHI):
+            if node.syntax is not None:
                 continue
             moves = [one for one in node.args if self._is_moved(one)]
             guards = node.extra if moves and isinstance(node.extra, tuple) else ()
@@ -59,6 +61,21 @@ class Alike:
                 for moves in moved.values():
                     if one not in moved and self._users(one) & set().union(*map(self._users, moves)):
                         graph.supports(one, moves[-1], "twin-one", one.guard)
+
+    def _results(self) -> None:
+        """What one function gives, that is not read, is moved behind some of its calls, and so belongs behind all."""
+        births = self._births
+        made: dict[object, list[Node]] = defaultdict(list)
+        for node in list(self._module.nodes()):
+            unread = node.op is Op.CALL and node not in births.calls and bool(names(node.args[0]))
+            if unread and self._kinds.of(node) is Kind.TENSOR and effect(canonical(names(node.args[0])[0])) is None:
+                made[key(node.args[0])].append(node)
+        for twins in made.values():
+            moved = {one: moves for one in twins if (moves := births.moves_of(one))}
+            for one in twins if moved else ():
+                if one not in moved:
+                    births.beside_moved(one, None)
+                    supports(births.graph, one, moved, "twin")
 
     def _users(self, value: Node) -> set[object]:
         """The functions that get a value."""

@@ -1,15 +1,18 @@
 """One file through the placement analysis: its values, its constraints, its conflicts."""
 
 import ast
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.ir.nodes import forget
+from devfix_codemods.placement.accumulated import accumulated
 from devfix_codemods.placement.around import is_plain
+from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import HOST, Where
@@ -20,25 +23,35 @@ from devfix_codemods.source import Source as File
 
 
 class Analysis:
-    """What is known of where the values of one file live.
+    """What is known of where the values of one file live."""
 
-    Calls that are `undone` are read as if what they move or make stayed where it was: what would it meet?
-    """
+    def __init__(self, tree: ast.Module, outside: Outside | None = None, file: File | None = None) -> None:
+        module = lower(tree)
+        calls = local_calls(module)
+        outside = outside or Outside()
+        self._read(file, Kinds(module, calls, outside), frozenset())
+        self._shared: tuple[object, ...] = ()
+        """What belongs to the reading that this one was derived from."""
 
-    def __init__(
-        self,
-        tree: ast.Module,
-        outside: Outside | None = None,
-        file: File | None = None,
-        undone: Set[ast.AST] = frozenset(),
-    ) -> None:
-        self.module = lower(tree)
+    def _read(self, file: File | None, kinds: Kinds, undone: Set[ast.AST]) -> None:
+        self.module = kinds.module
         self.file = file
-        path = file.path if file is not None else ""
-        self.constraints = Constraints(self.module, outside or Outside(), path, undone)
-        self.kinds = self.constraints.kinds
+        self.kinds = kinds
+        self.constraints = Constraints(kinds, file.path if file is not None else "", undone)
         self.graph = self.constraints.graph
         self._ends: dict[Source, list[Conflict]] = {}
+        self.written: dict[Conflict, bool] = {}
+        """Whether a conflict has a fix that is more than a suggestion, as far as that was asked."""
+
+    def without(self, calls: Set[ast.AST]) -> "Analysis":
+        """The same file, read as if what `calls` move or make stayed where it was: what would it meet?
+
+        It has the values and their kinds from this one, and has to be forgotten before it.
+        """
+        found = Analysis.__new__(Analysis)
+        found._read(self.file, self.kinds, calls)
+        found._shared = (self.kinds, self.kinds.outside)
+        return found
 
     def text(self, expression: ast.expr) -> str:
         """An expression as the file spells it, on one line."""
@@ -85,6 +98,27 @@ class Analysis:
         found = ends(self.graph, Source(node, HOST, Birth.READER, (), under=by.guard))
         return [one for one in found if one.end.birth is not Birth.COPIED and _is_told(one)]
 
+    def ending_at(self, end: Source) -> Sequence[tuple[Conflict, Conflict]]:
+        """The conflicts whose values meet what stands at `end`, each with the path there."""
+        return self._by_end.get(end, ())
+
+    @cached_property
+    def _by_end(self) -> dict[Source, list[tuple[Conflict, Conflict]]]:
+        found: dict[Source, list[tuple[Conflict, Conflict]]] = {}
+        for one in self.conflicts:
+            for each in self.ends(one.birth):
+                found.setdefault(each.end, []).append((one, each))
+        return found
+
+    @cached_property
+    def called(self) -> dict[str, list[Node]]:
+        """The values that are read, or bound, by a plain name, by that."""
+        found: dict[str, list[Node]] = {}
+        for node in self.module.nodes():
+            if isinstance(node.syntax, ast.Name):
+                found.setdefault(node.syntax.id, []).append(node)
+        return found
+
     def is_plain(self, parameter: Node) -> bool:
         """Whether callers in other files give a parameter what is surely no tensor."""
         return is_plain(self.constraints.births, parameter)
@@ -92,11 +126,11 @@ class Analysis:
     def forget(self) -> None:
         """Let go of all values, which hold one another. Nothing may be asked any more."""
         births = self.constraints.births
-        for module in (self.module, *births.outside.modules):
+        for module in (self.module, *births.outside.modules) if not self._shared else ():
             forget(module)
         parts = [*vars(births).values(), births, self.constraints]
         for part in (*parts, self.kinds, self.graph):
-            if type(part).__module__.startswith(__package__):
+            if type(part).__module__.startswith(__package__) and part not in self._shared:
                 vars(part).clear()
         vars(self).clear()
 
@@ -115,6 +149,8 @@ class Analysis:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
             return witnessed(elsewhere)
+        if birth.birth in {Birth.FACTORY, Birth.ARRAY} and elsewhere:
+            return accumulated(elsewhere)
         return elsewhere[0] if elsewhere else None
 
     def _is_read_as_it_is(self, birth: Source) -> bool:

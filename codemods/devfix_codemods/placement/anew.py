@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key
-from devfix_codemods.ir.nodes import walk
+from devfix_codemods.ir.nodes import Store, walk
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 def anew(births: "Births") -> None:
     """Add what the places of others say of those that take their place to the graph."""
-    nodes = list(births.module.nodes())
-    for node in nodes:
+    for node in births.module.nodes():
         if node.op is Op.PHI and isinstance(node.syntax, ast.For | ast.While | ast.AsyncFor):
             _in_next_turn(births, node)
+        elif node.op is Op.PHI and node.syntax is None:
+            _instead(births, node)
         elif node.op is Op.COMPARE and node.extra in _COMPARING:
             _rebuilt(births, node)
     for function in births.module.functions:
@@ -42,6 +43,16 @@ def _in_next_turn(births: "Births", turn: Node) -> None:
     for one in others:
         if any(_is_made(births, root) for root in births.roots(one)):
             births.graph.supports(one, before, "made-anew", one.guard)
+
+
+def _instead(births: "Births", choice: Node) -> None:
+    """`if isinstance(x, torch.Tensor) and x.isnan(): x = torch.tensor(0.0)`: the old one was a tensor, of any place."""
+    for old in choice.args if len(choice.args) == 2 else ():
+        was_tensor = ("isinstance", key(old), "torch.Tensor"), True
+        for new in choice.args:
+            made = any(one.birth in _MADE for one in births.graph.sources.get(new, ()))
+            if new is not old and was_tensor in new.guard and made and not births.moves_of(new):
+                births.graph.supports(new, old, "replaces", new.guard)
 
 
 def _is_placed(births: "Births", node: Node) -> bool:
@@ -63,7 +74,15 @@ def _rebuilt(births: "Births", test: Node) -> None:
         for store in test.function.stores if old.op is Op.ATTR and births.kinds.of(other) is Kind.TENSOR else ():
             same = store.is_attribute and store.key == old.extra and key(store.base) == key(old.args[0])
             if same and store.statement in bodies and not _is_moved(births, store.value):
-                births.graph.supports(store.value, other, "rebuilt-elsewhere", store.guard)
+                for one in (store.value, *_made_for(births, store)):
+                    births.graph.supports(one, other, "rebuilt-elsewhere", store.guard)
+
+
+def _made_for(births: "Births", store: Store) -> Iterator[Node]:
+    """What is made on the spot, where functions that are not read make the new value of it."""
+    for one in store.value.function.nodes:
+        if one is not store.value and one.statement is store.statement and _is_made(births, one):
+            yield one
 
 
 def _is_moved(births: "Births", value: Node) -> bool:

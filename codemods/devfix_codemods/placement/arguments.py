@@ -1,7 +1,8 @@
 """What calls are given, by keyword and otherwise, and what parameters are where a call says nothing."""
 
+from devfix_codemods.catalogue import libraries
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir.keys import names, resolved
 
 _PLACING = frozenset({"device", "out"})
 
@@ -37,6 +38,14 @@ def _leaves_place(options: Node) -> bool:
     )
 
 
+def is_encoding(node: Node) -> bool:
+    """`tokenizer(text, return_tensors="pt")`, whatever it is that is called, and `clip.tokenize(text)`."""
+    if node.op is Op.CALL and not libraries.ENCODERS.isdisjoint(names(node.args[0])):
+        return True
+    given = keyword(node, "return_tensors")
+    return given is not None and given.op is Op.CONST and given.extra == "pt"
+
+
 def is_none(node: Node) -> bool:
     """Whether a value is the constant None."""
     return node.op is Op.CONST and node.extra is None
@@ -52,8 +61,8 @@ def calls_builtin(node: Node, *called: str) -> bool:
     """Whether a value is the result of one of some builtins, which was given something."""
     if node.op is not Op.CALL or len(node.args) < 2:
         return False
-    package, _, last = (name(node.args[0]) or "").partition(".")
-    return package == "builtins" and last in called
+    found = names(node.args[0])
+    return bool(found) and found[0].startswith("builtins.") and found[0].removeprefix("builtins.") in called
 
 
 def reads_key(node: Node) -> bool:

@@ -20,8 +20,8 @@ def around(births: "Births") -> None:
     taking = [one for one in births.module.functions if takes_device(one)]
     for function in taking:
         _given_by_callers(births, function)
-    for call in births.module.nodes():
-        if call.op is Op.CALL and call not in births.calls:
+    for call in births.module.of(Op.CALL):
+        if call not in births.calls:
             _wanted_by_callee(births, call)
 
 

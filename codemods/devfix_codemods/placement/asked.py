@@ -12,10 +12,11 @@ from devfix_codemods.placement.places import HOST, place_of
 
 def host_tests(module: Module, kinds: Kinds) -> Iterator[Literal]:
     """The literals under which a value that the code asks for its place is on the host."""
-    for node in module.nodes():
-        if node.op is Op.ATTR and node.extra == "is_cpu":
+    for node in module.of(Op.ATTR):
+        if node.extra == "is_cpu":
             yield key(node), True
-        elif node.op is Op.COMPARE and len(node.args) == 2 and _asks_for_place(node.args[0], kinds):
+    for node in module.of(Op.COMPARE):
+        if len(node.args) == 2 and _asks_for_place(node.args[0], kinds):
             if place_of(node.args[1], kinds) == HOST:
                 yield comparison(node)[0], True
             elif node.args[1].op is Op.CONST and is_device_text(node.args[1].extra):

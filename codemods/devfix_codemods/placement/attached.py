@@ -286,19 +286,21 @@ class _Uses:
         births, function = self._births, self._function
         top = births.module.top
         known = set(self._names)
-        known |= {
-            one for one in births.module.nodes() if one.op is Op.GLOBAL and top.finals.get(str(one.extra)) in known
-        }
+        known |= {one for one in births.module.of(Op.GLOBAL) if top.finals.get(str(one.extra)) in known}
         for key, value in function.finals.items():
             owner = births.class_of(key[0]) if value in self._names and not isinstance(key, str) else None
             if owner in births.kinds.module_classes:
                 return None
             if owner is not None and not isinstance(key, str) and owner.sets(key[1]):
                 known |= set(births.attributes.reads.get(owner.field_of(key[1]), ()))
-        others = [node for node in births.module.nodes() if node.function is not function]
-        if any(one.op is Op.AFTER and one.args[0] in known and one in births.moved_in_place for one in others):
+        known_elsewhere = (
+            [one for one in births.module.of(op) if one.function is not function and one.args[0] in known]
+            for op in (Op.AFTER, Op.CALL)
+        )
+        moves, calls = known_elsewhere
+        if not births.moved_in_place.isdisjoint(moves):
             return None
-        return next((_Use(one, "module-call") for one in others if one.op is Op.CALL and one.args[0] in known), None)
+        return next((_Use(one, "module-call") for one in calls), None)
 
 
 def _wraps(call: Node) -> bool:

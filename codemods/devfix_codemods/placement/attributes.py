@@ -32,14 +32,13 @@ class Attributes:
                 owner = kinds.class_of(store.base) if store.is_attribute else None
                 if owner is not None and owner.sets(str(store.key)):
                     self.stored[owner.field_of(str(store.key))].append(store.value)
-        for node in module.nodes():
-            if node.op is Op.ATTR and (field := self.field(node)) is not None:
+        for node in module.of(Op.ATTR):
+            if (field := self.field(node)) is not None:
                 self.reads[field].append(node)
-            elif node.op is Op.CALL:
-                self.registered.update(self._registered(node))
-        for node in module.nodes():
-            if node.op is Op.COMPARE:
-                self.asked |= set(self._asked_in(node))
+        for node in module.of(Op.CALL):
+            self.registered.update(self._registered(node))
+        for node in module.of(Op.COMPARE):
+            self.asked |= set(self._asked_in(node))
         self.followed = set(self._followed(module)) - self.asked
 
     def field(self, read: Node) -> Node | None:
@@ -106,8 +105,8 @@ class Attributes:
                     yield field
 
     def _followed(self, module: Module) -> Iterator[Node]:
-        for node in module.nodes():
-            base = node.args[0] if node.op is Op.ATTR and node.extra == "device" else None
+        for node in module.of(Op.ATTR):
+            base = node.args[0] if node.extra == "device" else None
             if base is not None and base.op is Op.ATTR and self._kinds.of(base) is Kind.TENSOR:
                 field = self.field(base)
                 if field is not None and not isinstance(node.statement, ast.Expr):

@@ -29,7 +29,7 @@ def stray(analysis: Analysis) -> Iterator[Average]:
     births = analysis.constraints.births
     if births.defaults.managed:
         return
-    for node in analysis.module.nodes():
+    for node in analysis.module.of(Op.CALL):
         found = _average(node)
         if found is not None and _Homes(analysis).may_differ(found):
             yield found
@@ -151,7 +151,7 @@ class _Homes:
             values.add(self._module.top.finals[str(home.extra)])
         pending, seen = list(values), set[Node]()
         found: set[object] = set()
-        pending += [one for one in self._module.nodes() if one in births.moved_in_place and one.args[0] in values]
+        pending += [one for one in self._module.of(Op.AFTER) if one in births.moved_in_place and one.args[0] in values]
         while pending:
             one = pending.pop()
             if one in seen:

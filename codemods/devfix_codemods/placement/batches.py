@@ -83,8 +83,8 @@ class Batches:
     def _made(self) -> dict[Node, list[Node]]:
         """The calls of `DataLoader`, by what stands for all copies of their results."""
         found: dict[Node, list[Node]] = defaultdict(list)
-        for node in self._module.nodes():
-            if node.op is Op.CALL and any(canonical(one) in rows.LOADERS for one in names(node.args[0])):
+        for node in self._module.of(Op.CALL):
+            if any(canonical(one) in rows.LOADERS for one in names(node.args[0])):
                 found[self._kinds.find(node)].append(node)
         return found
 

@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.alike import Alike
 from devfix_codemods.placement.anew import anew
-from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
 from devfix_codemods.placement.around import around, wrapped_by_callers
 from devfix_codemods.placement.asked import host_tests
 from devfix_codemods.placement.attached import Attachment, attached
@@ -21,7 +21,7 @@ from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.elements import CALLER, Elements
 from devfix_codemods.placement.expecting import Expecting
-from devfix_codemods.placement.factories import ROWS, Factories, is_encoding
+from devfix_codemods.placement.factories import ROWS, Factories
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.fitting import Fitting
 from devfix_codemods.placement.flags import flags
@@ -36,14 +36,13 @@ from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted import omitted
 from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
 from devfix_codemods.placement.origins import Origins
-from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.summaries import Wanted
 from devfix_codemods.placement.sums import sums
-from devfix_codemods.placement.targets import Targets, is_typed_cuda
+from devfix_codemods.placement.targets import Targets, is_typed_cuda, is_typed_host
 from devfix_codemods.placement.unread import unread
 from devfix_codemods.placement.unregistered import Holder, unregistered
 from devfix_codemods.placement.whole import kept_on_host, whole_products
@@ -59,23 +58,20 @@ class Births:
 
     def __init__(
         self,
-        module: Module,
         kinds: Kinds,
         graph: Graph,
-        calls: dict[Node, Function],
-        outside: Outside,
         path: str,
         undone: Set[ast.AST] = frozenset(),
     ) -> None:
-        self.module = module
-        self.outside = outside
+        self.module = module = kinds.module
+        self.outside = outside = kinds.outside
         self.kinds = kinds
         self.graph = graph
-        self.calls = calls
+        self.calls = calls = kinds.calls
         self.used = _used(module)
         self.exchanged: set[Node] = set()
         """What collectives get that may work on the host."""
-        self.callees = {node.args[0] for node in module.nodes() if node.op is Op.CALL}
+        self.callees = {node.args[0] for node in module.of(Op.CALL)}
         self.wrapped = wrapped_by_callers(self)
         self.wanted: dict[tuple[Node, Node], Wanted] = {}
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
@@ -229,6 +225,8 @@ class Births:
 
     def _method(self, node: Node, base: Node, method: str) -> None:
         row = method_effect(method)
+        if self._copied_on_host(node, base, method):
+            return
         if row in {Effect.MOVE, Effect.CUDA}:
             self._moves.method(node, base)
         elif row is Effect.TO_HOST:
@@ -251,6 +249,16 @@ class Births:
             self._readers.plot(node, base)
         elif row is None and method in libraries.MODULE_MAKERS and self.kinds.is_module(node):
             self._modules.of_maker(node)
+
+    def _copied_on_host(self, node: Node, base: Node, method: str) -> bool:
+        """`x.pin_memory()`, of what is on the host, and `x.type(torch.FloatTensor)`, of whatever."""
+        pinned = method == "pin_memory" and self.kinds.of(base) is Kind.TENSOR
+        if pinned:
+            self.graph.add(Source(base, HOST, Birth.CHOSEN_HOST, ("certain",)))
+        copied = pinned or (is_typed_host(node) and not self.kinds.is_module(base))
+        if copied:
+            self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
+        return copied
 
     # Parameters
 
@@ -305,6 +313,6 @@ class Births:
 
 def _used(module: Module) -> set[Node]:
     """What a file does something with."""
-    found = {one for node in module.nodes() for one in node.args}
+    found = set(module.users)
     found |= {store.value for function in module.functions for store in function.stores}
     return found | {value for function in module.functions for value, _ in function.returns}

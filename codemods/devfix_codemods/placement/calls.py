@@ -9,8 +9,8 @@ def local_calls(module: Module) -> dict[Node, Function]:
     """The functions, methods and constructors that calls surely run. Calls of modules run `forward` by themselves."""
     instances = _instances(module)
     found: dict[Node, Function] = {}
-    for node in module.nodes():
-        if node.op is Op.CALL and (called := _called(node.args[0], instances)) is not None:
+    for node in module.of(Op.CALL):
+        if (called := _called(node.args[0], instances)) is not None:
             found[node] = called
     return found
 
@@ -22,8 +22,8 @@ def _instances(module: Module) -> dict[Node, Class]:
         itself = function.self_node
         if itself is not None and function.owner is not None:
             found[itself] = function.owner
-    for node in module.nodes():
-        if node.op is Op.CALL and (made := _class(node.args[0])) is not None:
+    for node in module.of(Op.CALL):
+        if (made := _class(node.args[0])) is not None:
             found[node] = made
     for function in module.functions:
         for store in function.stores:

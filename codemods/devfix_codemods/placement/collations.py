@@ -37,7 +37,7 @@ class Collations:
 
 def _collate_functions(module: Module) -> Iterator[Function]:
     """What is called so, the call of a class that is, and what a loader gets as its `collate_fn`."""
-    given = {collate_function(node) for node in module.nodes() if node.op is Op.CALL}
+    given = {collate_function(node) for node in module.of(Op.CALL)}
     for one in module.functions:
         called = one.owner is not None and one.name == "__call__" and _COLLATES.search(one.owner.name)
         if called or one in given or _COLLATES.search(one.name):

@@ -5,22 +5,21 @@ from collections.abc import Set
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.failing import MEANT_TO_FAIL
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import constructing, goes_through, local_calls, method
+from devfix_codemods.placement.calls import constructing, goes_through, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
-from devfix_codemods.placement.graph import Graph
+from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds, bound
 from devfix_codemods.placement.loaders import is_no_tensor
-from devfix_codemods.placement.naming import sounds_like_loss
-from devfix_codemods.placement.outside import Outside
-from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.naming import is_called_length, sounds_like_loss
+from devfix_codemods.placement.places import Where, sounds_like_device
 from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
 from devfix_codemods.placement.unpacked import returned_at
@@ -34,13 +33,13 @@ _PLACELESS = frozenset(
 class Constraints:
     """Builds the graph of one file."""
 
-    def __init__(self, module: Module, outside: Outside, path: str = "", undone: Set[ast.AST] = frozenset()) -> None:
-        self.module = module
-        self.calls = local_calls(module)
+    def __init__(self, kinds: Kinds, path: str = "", undone: Set[ast.AST] = frozenset()) -> None:
+        self.module = module = kinds.module
+        self.calls = kinds.calls
         self._constructing = constructing(self.calls)
-        self.kinds = Kinds(module, self.calls, outside)
+        self.kinds = kinds
         self.graph = Graph()
-        self.births = Births(module, self.kinds, self.graph, self.calls, outside, path, undone)
+        self.births = Births(kinds, self.graph, path, undone)
         self.births.all()
         self.graph.host_only |= MEANT_TO_FAIL
         self.carried = Carried(self.births)
@@ -109,7 +108,9 @@ class Constraints:
             if not self.dimensions.is_element(node):
                 self.graph.same(base, node, "view", node.guard)
             for index in indices(node):
-                if self.kinds.of(index) is Kind.TENSOR:
+                if self.kinds.of(index) is None and self._is_part_of_input(index):
+                    self.graph.only_from(node, index, "index-of-input", node.guard)
+                elif self.kinds.of(index) is Kind.TENSOR:
                     moved = self.births.moves_of(node)  # what is brought there only now was not indexed there
                     link = "index-maybe-scalar" if is_item(index) else "index-before-move" if moved else "index"
                     self.graph.only_from(node, index, link, node.guard)
@@ -117,13 +118,21 @@ class Constraints:
             link = "element" if self.kinds.is_row(base) else "part"
             self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else link)
 
+    def _is_part_of_input(self, node: Node) -> bool:
+        """`graph.x["kind"]`, of what a module gets: more often a tensor than a number."""
+        while node.op is Op.ATTR or (node.op is Op.ITEM and isinstance(node.extra, str)):
+            node = node.args[0]
+            if node.op is Op.PARAM and node is not node.function.self_node:
+                return node.function.name == "forward" and node.function.owner in self.kinds.module_classes
+        return False
+
     def _attr(self, node: Node) -> None:
         base = node.args[0]
         owner = self.births.class_of(base)
         if owner is not None and not self.births.is_encoding(base):
             if owner.sets(str(node.extra)) and not self._is_constructing(node, owner):
                 field = owner.field_of(str(node.extra))
-                once = self.births.attributes.is_of_constructor(field) or self._stays(field)
+                once = self.births.attributes.is_of_constructor(field) or self._stays(owner, field)
                 steady = once and self.kinds.of(node) is Kind.TENSOR
                 link = "field-of-constructor" if steady else "field"
                 self.graph.same(field, node, link, node.guard)
@@ -196,20 +205,27 @@ class Constraints:
             if not self._is_kept(owner, attribute, function):
                 continue
             others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
-            link = "field-rewritten" if others and not self._stays(field) else "certain"
+            link = "field-rewritten" if others and not self._stays(owner, field) else "certain"
             if self.carried.holds(owner, attribute):
                 link = "field-carried"
             self.graph.flows(value, field, link, value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
 
-    def _stays(self, field: Node) -> bool:
+    def _stays(self, owner: Class, field: Node) -> bool:
         """Whether an attribute is on the host whatever method sets it: each makes it there, or adds to what it held."""
         stored = self.births.attributes.stored.get(field, ())
-        return bool(stored) and all(
-            any(one.place.where is Where.HOST for one in self.graph.sources.get(value, ()))
-            or self.births.attributes.is_joined(field, value)
-            for value in stored
+        return bool(stored) and all(self._adds_to(owner, field, value) for value in stored)
+
+    def _adds_to(self, owner: Class, field: Node, value: Node) -> bool:
+        """Whether a value is made on the host, or of what an attribute held; and be it converted, in a class that is
+        told of a device, and so computes elsewhere."""
+        made = owner.methods.get("__init__")
+        told = made is not None and any(map(sounds_like_device, made.parameters))
+        return any(
+            any(source.place.where is Where.HOST for source in self.graph.sources.get(one, ()))
+            or self.births.attributes.is_joined(field, one)
+            for one in (value, *(self.births.roots(value) if told else ()))
         )
 
     def _is_kept(self, owner: Class, attribute: str, function: Function) -> bool:
@@ -245,7 +261,15 @@ class Constraints:
                 unsure = link == "operation" and self.kinds.of(one) is None and self.kinds.of(node) is not Kind.TENSOR
                 own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
                 own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
+                own = "given-as-length" if own in _CALLS_OF_MODULES and is_called_length(one) else own
+                own = "made-for-call" if own == "unknown-call" and self._is_made_for(one) else own
                 self.graph.meets(one, node, own, node.guard, scalars=scalars)
+
+    def _is_made_for(self, given: Node) -> bool:
+        """Whether a tensor is made here for a call that is not read: who gets it among others computes with it."""
+        births = self.births
+        made = (each for root in births.roots(given) for each in self.graph.sources.get(root, ()))
+        return not is_called_length(given) and any(one.birth in _MADE and not one.scalar for one in made)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
         """Arithmetic takes numbers as well, and attributes often are numbers."""
@@ -366,6 +390,8 @@ class Constraints:
         if kind in _PLACELESS:
             return
         row = method_effect(method)
+        if method == "pin_memory" and kind is Kind.TENSOR:
+            return  # a copy, in memory of the host
         if owner is not None and method not in owner.methods and (kind is not Kind.MODULE or owner.sets(method)):
             self._unknown(node, callee)
             return
@@ -374,25 +400,31 @@ class Constraints:
         elif kind is Kind.MODULE and row not in {Effect.MOVE, Effect.CUDA, Effect.TO_HOST, Effect.READ}:
             self._method_of_module(node, base, method, owner)
             return
+        if row is None:
+            self._unknown(node, callee)
+        else:
+            self._method_of_tensor(node, base, method)
+
+    def _method_of_tensor(self, node: Node, base: Node, method: str) -> None:
+        row, kind = method_effect(method), self.kinds.of(base)
         if row is Effect.BACKWARD:
             given = tuple(one for one in node.args[1:] if self.kinds.of(one) is Kind.TENSOR)
             self._operands(base, given, "operation", scalars=True)
         elif row in {Effect.SAME, Effect.LIKE, Effect.COPY_INTO}:
             if not self.births.has_device(node):
-                self.graph.same(base, node, "certain" if kind is Kind.TENSOR else "unknown-method", node.guard)
+                known = kind is Kind.TENSOR or (method in rows.CONVERSIONS and len(node.args) == 1)
+                self.graph.same(base, node, "certain" if known else "unknown-method", node.guard)
             if row is Effect.SAME and kind is Kind.TENSOR:
                 self._further(node, node.args[1:])
         elif row is Effect.ARITHMETIC and kind in {Kind.TENSOR, None}:
             self._operands(node, (base, *node.args[1:]), "operation", scalars=True)
         elif row is Effect.MEET and kind in {Kind.TENSOR, None}:
             self._operands(node, (base, *node.args[1:]), "operation", scalars=False)
-        elif row is None:
-            self._unknown(node, callee)
 
     def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
         if method in _GIVING_ITSELF or is_cast(node):
             self.graph.same(base, node, "certain", node.guard)
-        elif method not in _KEEPING:
+        elif method not in _KEEPING and not self.births.is_encoding(node):
             given = (base, *self.births.unmoved_arguments(node))
             self._operands(node, given, self._strength_of_method(node, owner), scalars=False)
 
@@ -456,11 +488,17 @@ class Constraints:
                 self.graph.meets(callee, node, link, node.guard)
             if self._only_transforms(node, callee):
                 link = "unread-function"
+            elif link == "unknown-call" and self._gets_module_and_tensor(given):
+                link = "called-together"
         self._operands(node, given, link, scalars=False)
 
+    def _gets_module_and_tensor(self, given: tuple[Node, ...]) -> bool:
+        """`infer(image, net)`: who is given both calls the one with the other."""
+        return {Kind.MODULE, Kind.TENSOR} <= {self.kinds.of(one) for one in given}
+
     def _shares_nothing(self, callee: Node) -> bool:
-        """Whether a callee is a loss without tensors, and nothing says by a move where its losses are computed."""
-        return self.kinds.is_bare_loss(callee) and not any(
+        """Whether a callee has no tensors, and nothing says by a move where it computes."""
+        return (self.kinds.is_bare_loss(callee) or self.kinds.is_other(callee)) and not any(
             self.births.moves_of(one) for one in (callee, *self.births.roots(callee))
         )
 
@@ -498,6 +536,9 @@ def _states(call: Node) -> tuple[Node, ...]:
     return call.args[2:]
 
 
+_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
+_CALLS_OF_MODULES = frozenset({"module-call", "module-call-by-use", "differentiable-call", "module-method"})
+"""Constraints of calls that may want lengths on the host, as packing does."""
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
 """Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
 

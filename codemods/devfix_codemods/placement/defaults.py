@@ -37,22 +37,20 @@ class Defaults:
 
     @cached_property
     def _imported(self) -> frozenset[str]:
-        return frozenset(str(one.extra).partition(".")[0] for one in self._module.nodes() if one.op is Op.REF)
+        return frozenset(str(one.extra).partition(".")[0] for one in self._module.of(Op.REF))
 
     @cached_property
     def are_set(self) -> bool:
-        """Whether the file changes where factories make tensors."""
-        return any(
-            one.op is Op.CALL
-            and (name(one.args[0]) or "").startswith("torch.set_default_")
-            and (name(one.args[0]) or "") != "torch.set_default_dtype"
-            for one in self._module.nodes()
+        """Whether the file changes, or asks, where factories make tensors."""
+        called = {name(one.args[0]) or "" for one in self._module.of(Op.CALL)}
+        return "torch.get_default_device" in called or any(
+            one.startswith("torch.set_default_") and one != "torch.set_default_dtype" for one in called
         )
 
     @cached_property
     def exchanges_on_host(self) -> bool:
         """Whether processes exchange tensors of the host: by gloo, and by nothing else that the file names."""
-        named = {one.extra for one in self._module.nodes() if one.op is Op.CONST and isinstance(one.extra, str)}
+        named = {one.extra for one in self._module.of(Op.CONST) if isinstance(one.extra, str)}
         return "gloo" in named and "nccl" not in named
 
     def is_under_device(self, node: Node) -> bool:

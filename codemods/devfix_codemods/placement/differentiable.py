@@ -9,13 +9,10 @@ def differentiable(module: Module, calls: dict[Node, Function]) -> set[Node]:
     found: set[Node] = set()
     pending = [
         node.args[0].args[0]
-        for node in module.nodes()
-        if node.op is Op.CALL
-        and node.args[0].op is Op.ATTR
-        and node.args[0].extra in {"backward", "detach"}
-        and name(node.args[0]) is None
+        for node in module.of(Op.CALL)
+        if node.args[0].op is Op.ATTR and node.args[0].extra in {"backward", "detach"} and name(node.args[0]) is None
     ]
-    pending += [node.args[1] for node in module.nodes() if _scales_loss(node)]
+    pending += [node.args[1] for node in module.of(Op.CALL) if _scales_loss(node)]
     while pending:
         node = pending.pop()
         if node in found:
@@ -36,6 +33,6 @@ def differentiable(module: Module, calls: dict[Node, Function]) -> set[Node]:
 
 def _scales_loss(node: Node) -> bool:
     """`scaler.scale(loss)`, `accelerator.backward(loss)`."""
-    if node.op is not Op.CALL or len(node.args) != 2 or node.args[0].op is not Op.ATTR:
+    if len(node.args) != 2 or node.args[0].op is not Op.ATTR:
         return False
     return node.args[0].extra in {"scale", "backward"} and name(node.args[0]) is None

@@ -79,8 +79,8 @@ def _of_display(call: Node) -> int | None:
 def shaped(module: Module, attributes: Attributes, kinds: Kinds) -> set[Node]:
     """Tensors that the program gives dimensions, or that have some: no numbers, whatever they are made of."""
     found: set[Node] = set()
-    pending = [one.args[0] for one in module.nodes() if one.op is Op.ITEM and one.args]
-    pending += [one.args[0].args[0] for one in module.nodes() if _shapes(one, kinds)]
+    pending = [one.args[0] for one in module.of(Op.ITEM) if one.args]
+    pending += [one.args[0].args[0] for one in module.of(Op.CALL) if _shapes(one, kinds)]
     for one in pending:  # grows
         if one in found:
             continue
@@ -95,7 +95,7 @@ def shaped(module: Module, attributes: Attributes, kinds: Kinds) -> set[Node]:
 
 def _shapes(call: Node, kinds: Kinds) -> bool:
     """`x.view(-1, 3)`, but not `x.view(torch.int32)`."""
-    if call.op is not Op.CALL or call.args[0].op is not Op.ATTR or len(call.args) < 2:
+    if call.args[0].op is not Op.ATTR or len(call.args) < 2:
         return False
     return call.args[0].extra in _SHAPING and kinds.of(call.args[1]) is not Kind.DTYPE
 

@@ -1,4 +1,4 @@
-"""Displays that move their values, but one: `x, y = x.cuda(), y`."""
+"""Displays that move their values, but one: `x, y = x.cuda(), y`, and `(tensor(a).cuda(), tensor(b))`."""
 
 import ast
 from collections.abc import Iterator
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.graph import Birth
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -15,18 +17,34 @@ LEFT = "left-in-display"
 
 def left_in_displays(births: "Births") -> None:
     """Who moves a row by one statement, and names a value in it, means to move that too."""
-    for row in births.module.nodes():
-        if row.op is Op.SEQUENCE and row.extra == "tuple":
-            moved = [one for one in row.args if births.is_move(one) and births.is_elsewhere(one)]
-            for one in _left(row) if moved else ():
-                for root in births.roots(one):
-                    if births.kinds.of(root) in {None, Kind.TENSOR} and not births.moves_of(root):
-                        births.beside_moved(root, root.args[0] if root.op is Op.ITEM else None)
-                        births.graph.supports(root, moved[-1], LEFT, moved[-1].guard)
+    for op in (Op.SEQUENCE, Op.MAPPING):
+        for row in births.module.of(op):
+            moved = list(moved_in(births, row)) if _is_row(row) else []
+            if moved:
+                _left_behind(births, row, moved)
 
 
-def _left(row: Node) -> Iterator[Node]:
-    """The values of a row that an assignment binds to their own names again."""
+def moved_in(births: "Births", row: Node) -> Iterator[Node]:
+    """What a row moves itself, as against what was moved before it."""
+    for one in row.args:
+        if one.statement is row.statement and births.is_move(one) and births.is_elsewhere(one):
+            yield one
+
+
+def _is_row(node: Node) -> bool:
+    return node.op is Op.MAPPING or (node.op is Op.SEQUENCE and node.extra == "tuple")
+
+
+def _left_behind(births: "Births", row: Node, moved: list[Node]) -> None:
+    for one in dict.fromkeys([*_left(births, row, moved), *_made_alike(births, row, moved)]):
+        for root in births.roots(one):
+            if births.kinds.of(root) in {None, Kind.TENSOR} and not births.moves_of(root):
+                births.beside_moved(root, root.args[0] if root.op is Op.ITEM else None)
+                births.graph.supports(root, moved[-1], LEFT, moved[-1].guard)
+
+
+def _left(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
+    """The values of a row that an assignment binds to their own names again; with two that are moved, all tensors."""
     match row.statement:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if row.syntax is not None:
             pass
@@ -34,5 +52,31 @@ def _left(row: Node) -> Iterator[Node]:
             return
     if len(targets) == len(values) == len(row.args) and row.syntax is row.statement.value:
         for target, value, one in zip(targets, values, row.args):
-            if isinstance(value, ast.Name) and ast.unparse(target) == value.id:
+            if one in moved or not isinstance(base := _named(value), ast.Name):
+                continue
+            beside = len(moved) > 1 and value is base and births.kinds.of(one) is Kind.TENSOR
+            if beside or ast.unparse(target) == base.id:
                 yield one
+
+
+def _named(value: ast.expr) -> ast.expr:
+    """`x` of `x.pin_memory()`"""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not value.args:
+        value = value.func.value
+    return value
+
+
+def _made_alike(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
+    """The tensors of a row that are made there as those are which it moves."""
+    makers = {_maker(births, root) for one in moved for root in births.roots(one)} - {None}
+    for one in row.args:
+        if one not in moved and any(_maker(births, root) in makers for root in births.roots(one)):
+            yield one
+
+
+def _maker(births: "Births", node: Node) -> str | None:
+    made = any(one.birth in _MADE for one in births.graph.sources.get(node, ()))
+    return next(iter(names(node.args[0])), None) if made and node.op is Op.CALL else None
+
+
+_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})

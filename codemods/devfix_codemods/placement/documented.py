@@ -26,8 +26,8 @@ _WORKS_ON_HOST = re.compile(
 
 def gives_host(function: Function) -> bool:
     """Whether its docstring says that a function gives tensors of the host, and speaks of no other place."""
-    text = _docstring(function.syntax)
-    return _OF_HOST.search(text) is not None and _ELSEWHERE.search(text) is None
+    text = _on_one_line(_docstring(function.syntax))
+    return _speaks_of_host(text) and _OF_HOST.search(text) is not None and _ELSEWHERE.search(text) is None
 
 
 def works_on_host(function: Function, *, moves: bool) -> bool:
@@ -37,12 +37,21 @@ def works_on_host(function: Function, *, moves: bool) -> bool:
     """
     if not moves and not {"cpu", "host"}.isdisjoint(function.name.lower().split("_")):
         return True
-    for text in _docstrings(function):
+    texts = list(_docstrings(function))
+    if not any(map(_speaks_of_host, texts)):
+        return False
+    for text in map(_on_one_line, texts):
         if _ELSEWHERE.search(text) is not None:
             return False
-        if _WORKS_ON_HOST.search(text) is not None:
+        if _speaks_of_host(text) and _WORKS_ON_HOST.search(text) is not None:
             return True
     return False
+
+
+def _speaks_of_host(text: str) -> bool:
+    """Whether a text has one of the words that all promises have: sooner seen than the promise itself."""
+    lowered = text.lower()
+    return "cpu" in lowered or "host" in lowered
 
 
 def _docstrings(function: Function) -> Iterator[str]:
@@ -59,4 +68,8 @@ def _docstrings(function: Function) -> Iterator[str]:
 def _docstring(node: ast.AST) -> str:
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
         return ""
-    return " ".join((ast.get_docstring(node, clean=False) or "").split())
+    return ast.get_docstring(node, clean=False) or ""
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -65,7 +65,7 @@ class Elements:
         self._graph.add(Source(node, HOST, birth, (link,)))
 
     def _is_born(self, node: Node) -> bool:
-        if not self._comes_from_host(node) or not self.is_of_batch(node) or self._is_refilled(node):
+        if not self.is_of_batch(node) or not self._comes_from_host(node) or self._is_refilled(node):
             return False
         if node in self.replaced:
             return False
@@ -76,7 +76,7 @@ class Elements:
 
     def is_of_batch(self, node: Node) -> bool:
         """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
-        base = _iterable(node, self._kinds)
+        base = _iterable(node, self._kinds) if node.op in _TAKEN else node
         return base is not node and self._kinds.of(base) is Kind.LOADER
 
     def _comes_from_host(self, node: Node) -> bool:
@@ -158,7 +158,7 @@ class Elements:
 def _iterable(node: Node, kinds: Kinds) -> Node:
     """What a loop, or `next(iter(…))`, takes a value or a part of one from; itself where it is no such part."""
     for _ in range(4):
-        if node.op not in {Op.ITEM, Op.ATTR} or kinds.of(node.args[0]) is Kind.TENSOR:
+        if node.op not in _PARTS or kinds.of(node.args[0]) is Kind.TENSOR:
             break
         node = node.args[0]
     if node.op is Op.ITER or calls_builtin(node, "next"):
@@ -183,4 +183,7 @@ def _refills_part(store: Store, node: Node) -> bool:
     return any(one.op is not Op.CONST or one.extra == node.extra for one in keys.args)
 
 
+_PARTS = frozenset({Op.ITEM, Op.ATTR})
+_TAKEN = _PARTS | {Op.ITER, Op.CALL}
+"""What may be taken out of something, `next(batches)` included."""
 CALLER = Place(Where.CALLER)

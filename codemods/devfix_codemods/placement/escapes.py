@@ -1,14 +1,14 @@
 """Modules that others may move: under another name, in another function, by a call that is not read."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.graph import Birth, Turn
@@ -25,10 +25,9 @@ class Escapes:
         self._births = births
         self._graph = births.graph
         self._users: dict[Node, list[Node]] = {}
-        for node in births.module.nodes():
-            if node.op is Op.CALL:
-                for one in (*node.args[1:], *(node.args[0].args if node.args[0].op is Op.ATTR else ())):
-                    self._users.setdefault(one, []).append(node)
+        for node in births.module.of(Op.CALL):
+            for one in (*node.args[1:], *(node.args[0].args if node.args[0].op is Op.ATTR else ())):
+                self._users.setdefault(one, []).append(node)
         self._written = {
             move
             for one in _stores(births)
@@ -119,8 +118,21 @@ class Escapes:
             (one not in births.used or births.kinds.is_module(one) or _takes_name(one))
             and one not in births.calls
             and self._is_unread(one, alias)
+            and key(one.args[0]) not in self._ready
             for one in self._users.get(alias, ())
         )
+
+    @cached_property
+    def _ready(self) -> set[Hashable]:
+        """The functions that are given modules which the program has moved, so that they move none themselves."""
+        births = self._births
+        return {
+            key(call.args[0])
+            for one, calls in self._users.items()
+            if births.kinds.is_module(one) and any(map(births.moves_of, (one, *births.roots(one))))
+            for call in calls
+            if one in call.args[1:] and (call.args[0].op is not Op.ATTR or names(call.args[0]))
+        }
 
     def _is_unread(self, call: Node, alias: Node) -> bool:
         callee = call.args[0]

@@ -21,10 +21,14 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
     found = kind(qualified)
     if found is not None:
         kinds.say(call, found, 3)
+    if qualified in libraries.NUMBERS:
+        kinds.say(call, Kind.NUMBER)
     if canonical(qualified) in rows.RECURRENT:
         kinds.recurrent.append(call)
     if canonical(qualified) in rows.LOSSES:
         kinds.losses.append(call)
+    if effect(qualified) is Effect.OTHER:
+        kinds.others.append(call)
     if is_metric_class(qualified):
         kinds.metrics.append(call)
     _result(kinds, call, qualified)
@@ -134,7 +138,7 @@ def _computed_of_tensors(kinds: "Kinds", mask: Node) -> Iterator[Node]:
 
 def gives_tensor(made: Node) -> bool:
     """Whether calls of a module of torch, made here, give one tensor."""
-    found = names(made.args[0])[:1] if made.op is Op.CALL else ()
+    found = names(made.args[0])[:1]
     return any(effect(one) in _MAKING_MODULES and _gives_one(canonical(one)) for one in found)
 
 
@@ -153,8 +157,8 @@ def of_tokenizer(kinds: "Kinds", call: Node) -> None:
 def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     if method in _SELF_METHODS or (method == "type" and len(call.args) > 1):
         kinds.unify(call, base)
-    if method in rows.TENSOR_ONLY or (method == "size" and len(call.args) > 1):  # of arrays, it is no method
-        kinds.say(base, Kind.TENSOR)
+    if method in rows.TENSOR_ONLY or method == "size":  # of arrays, it is no method
+        kinds.say(base, Kind.TENSOR, 2 if method != "size" or len(call.args) > 1 else 1)
     if method == "eval" and _is_part_of_module(kinds, base):
         kinds.say(base, Kind.MODULE)
     if method in rows.MODULE_ONLY:

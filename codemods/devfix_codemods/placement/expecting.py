@@ -14,7 +14,7 @@ class Expecting:
 
     def __init__(self, module: Module, kinds: Kinds, roots: Roots) -> None:
         self._kinds = kinds
-        read = [one for node in module.nodes() if node.op is Op.CALL for one in _devices_given(node)]
+        read = [one for node in module.of(Op.CALL) for one in _devices_given(node)]
         self._asked: Set[Node] = {
             root for one in read if one.args[0].op is not Op.PHI for root in roots.of(one.args[0])
         }  # a choice may be what is made on the other path

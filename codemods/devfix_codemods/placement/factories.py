@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, effect, libraries
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import calls_builtin, has_device, keyword
 from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
@@ -153,21 +153,12 @@ class Factories:
         refilled = {self._kinds.find(store.base) for store in stores}
         made = {
             self._kinds.find(node)
-            for node in self._module.nodes()
-            if node.op is Op.CALL
-            and (name(node.args[0]) or "").startswith("torch.distributions.")
+            for node in self._module.of(Op.CALL)
+            if (name(node.args[0]) or "").startswith("torch.distributions.")
             and not self._is_elsewhere(node)
             and self._draws_of_numbers(node)
         }
         return made - refilled
-
-
-def is_encoding(node: Node) -> bool:
-    """`tokenizer(text, return_tensors="pt")`, whatever it is that is called, and `clip.tokenize(text)`."""
-    if node.op is Op.CALL and not libraries.ENCODERS.isdisjoint(names(node.args[0])):
-        return True
-    given = keyword(node, "return_tensors")
-    return given is not None and given.op is Op.CONST and given.extra == "pt"
 
 
 _SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn", "full"})

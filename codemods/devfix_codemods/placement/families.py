@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
-from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_optional, reads_key
+from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
-from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
+from devfix_codemods.placement.told import Told
 from devfix_codemods.placement.twins import Twins
+from devfix_codemods.placement.unused import UnusedDevices
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -34,10 +35,7 @@ class Families:
         self._graph = births.graph
         self._kinds = births.kinds
         self._module = births.module
-        self._users: dict[Node, list[Node]] = defaultdict(list)
-        for node in births.module.nodes():
-            for one in node.args:
-                self._users[one].append(node)
+        self._users = births.module.users
 
     def all(self) -> None:
         for base, row in self._rows():
@@ -47,8 +45,8 @@ class Families:
         self._fields()
         self._twin_loops()
         Together(self._births).all()
-        self._factories_together()
-        self._unused_devices()
+        UnusedDevices(self._births, self._users).all()
+        Told(self._births).all()
         PlainAttributes(self._births).all()
         self._copied_to_host()
 
@@ -104,7 +102,7 @@ class Families:
 
     def _is_input(self, node: Node) -> bool:
         """Whether a module is called with a value: what else it gets is moved."""
-        calls = (one for one in self._users[node] if one.op is Op.CALL and node in one.args[1:2])
+        calls = (one for one in self._users.get(node, ()) if one.op is Op.CALL and node in one.args[1:2])
         return any(self._takes_as_it_is(one.args[0]) for one in calls)
 
     def _takes_as_it_is(self, callee: Node) -> bool:
@@ -153,7 +151,7 @@ class Families:
 
     def _joins_moved(self, node: Node, depth: int = 0) -> bool:
         """Whether all that is done with a value is to join it with others to what is moved as a whole."""
-        users = [one for one in self._users[node] if one is not node]
+        users = [one for one in self._users.get(node, ()) if one is not node]
         if depth == MOST_JOINED or not users:
             return node.op is Op.PHI
         return all(self._births.moves_of(one) or (_joins(one) and self._joins_moved(one, depth + 1)) for one in users)
@@ -165,6 +163,8 @@ class Families:
         """What one loop over a loader moves, others move that call it the same."""
         loops: dict[str, list[Node]] = defaultdict(list)
         for node in self._module.nodes():
+            if node.op not in _OF_LOOPS:
+                continue
             base = node.args[0] if node.op is Op.ITEM and node.args else node
             if base.op is Op.ITER and isinstance(node.syntax, ast.Name) and self._kinds.of(node) in {None, Kind.TENSOR}:
                 loops[node.syntax.id].append(node)
@@ -172,7 +172,7 @@ class Families:
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
             for one in twins if moved else ():
                 if one not in moved and any(
-                    not _is_measure(each) and each.op is not Op.PHI for each in self._users[one]
+                    not _is_measure(each) and each.op is not Op.PHI for each in self._users.get(one, ())
                 ):
                     self._births.beside_moved(one, None)
                     supports(self._graph, one, moved, "loop")
@@ -220,68 +220,6 @@ class Families:
                     link = "copied-beside" if near.statement is node.statement else count
                     self._graph.supports(node, near, link, node.guard)
 
-    # Factories
-
-    def _unused_devices(self) -> None:
-        """A function that is told a device, and does not use it, forgot what it makes."""
-        births = self._births
-        for function in self._module.functions:
-            told = [
-                one
-                for one in function.parameters.values()
-                if "device" in str(one.extra)
-                and one not in births.used
-                and self._kinds.of(one) in {None, Kind.DEVICE, Kind.NUMBER}
-                and not is_optional(one)
-            ]
-            if len(told) != 1 or isinstance(function.syntax, ast.Lambda):
-                continue
-            made = [one for one in self._graph.sources if one.function is function and self._is_made(one)]
-            if any(self._is_handed_on(one) for one in made):
-                continue  # what it makes is for others to place, and what meets that as well
-            for node in made:
-                if node not in births.exchanged and not births.moves_of(node):
-                    births.wanted_at(told[0])
-                    self._graph.supports(node, told[0], "unused-device", node.guard)
-
-    def _is_made(self, node: Node) -> bool:
-        return any(one.birth in _TENSORS for one in self._graph.sources[node])
-
-    def _is_handed_on(self, made: Node) -> bool:
-        """Whether a call that is not read gets a value, or what holds it, or the value is filled part by part."""
-        users = list(self._users[made])
-        for one in users:  # grows
-            if one.op in _HOLDING:
-                users += (each for each in self._users[one] if each not in users)
-        itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
-        filled = any(store.base in itself for store in made.function.stores if not store.is_attribute)
-        return filled or any(
-            one.op is Op.CALL
-            and one not in self._births.calls
-            and not any(effect(canonical(each)) is not None for each in names(one.args[0]))
-            and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
-            and one.args[0] is not made
-            for one in users
-        )
-
-    def _factories_together(self) -> None:
-        """Factories of one function, some of which are told a device."""
-        told: dict[Function, list[Node]] = defaultdict(list)
-        bare: dict[Function, list[Node]] = defaultdict(list)
-        for node, sources in self._graph.sources.items():
-            if any(one.birth is Birth.FACTORY for one in sources) and not self._births.moves_of(node):
-                bare[node.function].append(node)
-        for node, place in self._births.moves.items():
-            if self._births.has_device(node) and place.where is not Where.HOST:
-                told[node.function].append(node)
-        for function, members in bare.items():
-            beside = told.get(function)
-            for one in members if beside else ():
-                supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
-
-
-_HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
-
 
 def _is_measure(node: Node) -> bool:
     """`x.shape`, `x.size`"""
@@ -317,5 +255,5 @@ def _callee(node: Node) -> str | None:
     return names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
 
 
-_TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})
+_OF_LOOPS = frozenset({Op.ITEM, Op.ITER})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})

@@ -22,10 +22,12 @@ class Fitting:
     def __init__(self, births: "Births") -> None:
         self._births = births
         self._kinds = births.kinds
-        self._users: dict[Node, list[Node]] = {}
-        for node in births.module.nodes():
-            for one in node.args:
-                self._users.setdefault(one, []).append(node)
+        self._users = births.module.users
+        self._held: dict[Node, list[Node]] = {}
+        """The containers that each value is put into."""
+        for store in (one for function in births.module.functions for one in function.stores):
+            if not store.is_attribute and store.base.op in {Op.MAPPING, Op.SEQUENCE}:
+                self._held.setdefault(store.value, []).append(store.base)
         self._given_away = {value for function in births.module.functions for value, _ in function.returns}
 
     def all(self) -> None:
@@ -56,6 +58,7 @@ class Fitting:
             if (found := self._measured(one)) is not None:
                 return found
             pending += one.args if one.op in _CARRYING else ()
+            pending += one.args[1:] if calls_builtin(one, "list", "tuple") else ()
         return None
 
     def _measured(self, size: Node) -> Node | None:
@@ -116,6 +119,9 @@ class Fitting:
         seen, pending = {made}, [made]
         for one in pending:  # grows
             yield one
+            held = [each for each in self._held.get(one, ()) if each not in seen]
+            seen.update(held)
+            pending += held
             for user in self._users.get(one, ()):
                 if user not in seen and self._shows(user, one):
                     seen.add(user)

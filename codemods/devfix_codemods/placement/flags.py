@@ -26,7 +26,8 @@ def flags(births: "Births") -> None:
             lacks = isinstance(atom, tuple) and atom[0] == "raised"  # what has no `.to` is no tensor
             if device is None or lacks or (isinstance(atom, tuple) and device in atom):
                 births.graph.host_only.add((atom, not holds))
-    births.graph.host_only |= {one for node in births.module.nodes() for one in _asked(node)}
+    asking = (node for op in (Op.CALL, Op.ATTR, Op.COMPARE) for node in births.module.of(op))
+    births.graph.host_only |= {one for node in asking for one in _asked(node)}
     births.graph.host_only -= used  # each branch of a choice may move to a device of its own
 
 

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import NamedTuple
 
 from devfix_codemods.ir import Guard, Node
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.nodes import ALWAYS, Literal
+from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.places import Place
 from devfix_codemods.placement.strengths import COSTS
 

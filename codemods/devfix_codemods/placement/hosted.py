@@ -22,12 +22,12 @@ def hosted(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Fun
     for owner in module.classes:
         if _prepares_data(owner, kinds):
             found |= set(owner.methods.values())
-    for node in module.nodes():
-        collate = keyword(node, "collate_fn") if node.op is Op.CALL else None
+    for node in module.of(Op.CALL):
+        collate = keyword(node, "collate_fn")
         if collate is not None:
             found |= _run_by(collate, module, kinds)
     targets = Targets(kinds)
-    placing = {one.function for one in module.nodes() if targets.given(one) is not None}
+    placing = {one.function for one in module.of(Op.CALL) if targets.given(one) is not None}
     placing |= {one for each in placing if each.owner is not None for one in each.owner.methods.values()}
     found -= placing
     found |= {one for one in module.functions if works_on_host(one, moves=one in placing)}

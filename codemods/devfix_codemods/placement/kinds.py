@@ -7,6 +7,7 @@ nothing is known.
 import ast
 import re
 from collections import defaultdict
+from functools import cached_property
 
 from devfix_codemods.catalogue import Kind, canonical, computes, is_module_class, kind, libraries
 from devfix_codemods.catalogue import torch as rows
@@ -15,8 +16,10 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
+from devfix_codemods.placement.encoded import called_with_encodings
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor, of_api, of_item, of_method, of_tokenizer
-from devfix_codemods.placement.naming import sounds_like_pipeline
+from devfix_codemods.placement.filled import say_filled
+from devfix_codemods.placement.naming import bound_name, sounds_like_class, sounds_like_pipeline
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.same_class import made_by_one_class
 
@@ -31,7 +34,7 @@ class Kinds:
         self.calls = calls
         self.outside = outside or Outside()
         self._known: dict[Node, Kind | None] = {}
-        """What `of` has answered, as long as nothing is said."""
+        """What `of` has answered of each representative, as long as nothing is said of it."""
         self.instances: dict[Node, Class] = {}
         self._named: dict[str, list[Node]] = defaultdict(list)
         """The parameters of which an annotation says what they are, by name."""
@@ -43,21 +46,30 @@ class Kinds:
         self.of_moved_classes: set[Node] = set()
         """Modules of classes of which the program moves one: making them moves none."""
         self.losses: list[Node] = []
+        self.others: list[Node] = []
+        """What has no tensors of its own, though it be a module: transforms."""
         self.metrics: list[Node] = []
         self.recurrent: list[Node] = []
         self.module_classes = {one for one in module.classes if self._is_module_class(one)}
         for function in module.functions:
             self._function(function)
-        self._of_torch = {self.find(one) for one in module.nodes() if gives_tensor(one)}
+        self._made_of_one()
+        for node in module.of(Op.ATTR):  # once more, of parameters whose class the calls have told
+            if (owner := self.object_class(node.args[0])) is not None:
+                self._of_field(node, owner)
+        self._of_torch = {self.find(one) for one in module.of(Op.CALL) if gives_tensor(one)}
         for node in module.nodes():
             if node.op is Op.CALL:
                 self._call_of_module(node)
             elif node.op is Op.ITEM and isinstance(node.syntax, ast.Name):
                 self._named_as(node, node.syntax.id)
+        for function in module.functions:
+            say_filled(self, function)
         self._given_to_modules()
         self._moved_callables()
         self._moved_operands()
         made_by_one_class(self)
+        called_with_encodings(self)
         self.differentiable = differentiable(module, calls)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
         self._trained = {self.find(one) for one in callees}
@@ -90,6 +102,10 @@ class Kinds:
         """Whether there is evidence for a kind, contradicted or not."""
         return bool(self._facts.get(self.find(node), {}).get(kind_))
 
+    def says_other(self, node: Node, kind_: Kind) -> bool:
+        """Whether there is evidence for any other kind."""
+        return any(count for one, count in self._facts.get(self.find(node), {}).items() if one is not kind_)
+
     def says_surely(self, node: Node, kind_: Kind) -> bool:
         """Whether more than a name is evidence for a kind."""
         return self._facts.get(self.find(node), {}).get(kind_, 0) > 1
@@ -105,10 +121,26 @@ class Kinds:
 
     def all_calls(self, function: Function) -> list[Node]:
         """The calls of a function that is named nowhere else in this file."""
-        called = [call for call, one in self.calls.items() if one is function]
+        called = self._calls_of.get(function, [])
         callees = {call.args[0] for call in called}
-        named = (node for node in self.module.nodes() if _names(node, function.name)) if called else ()
+        named = self._spelled.get(function.name, ()) if called else ()
         return called if all(node in callees for node in named) else []
+
+    @cached_property
+    def _calls_of(self) -> dict[Function, list[Node]]:
+        """The calls in this file of each of its functions."""
+        found: dict[Function, list[Node]] = {}
+        for call, function in self.calls.items():
+            found.setdefault(function, []).append(call)
+        return found
+
+    @cached_property
+    def _spelled(self) -> dict[object, list[Node]]:
+        """The attributes and the names of the module that are read in functions, by what they are called."""
+        found: dict[object, list[Node]] = {}
+        for node in (*self.module.of(Op.ATTR), *self.module.of(Op.GLOBAL)):
+            found.setdefault(node.extra, []).append(node)
+        return found
 
     def is_row(self, node: Node) -> bool:
         """Whether a value is annotated as a container of tensors."""
@@ -141,6 +173,10 @@ class Kinds:
         """The losses of torch of which a value may be an object."""
         return {canonical(names(one.args[0])[0]) for one in self.losses if self.find(one) is self.find(node)}
 
+    def is_other(self, node: Node) -> bool:
+        """Whether a callee has no tensors of its own, as the catalogue says of what makes it."""
+        return self.find(node) in {self.find(one) for one in self.others}
+
     def is_bare_loss(self, node: Node) -> bool:
         """Whether a callee is a loss of torch without weights: it holds no tensor, so that its calls share no place."""
         made = [one for one in self.losses if self.find(one) is self.find(node)]
@@ -155,7 +191,7 @@ class Kinds:
 
     def _moved_callables(self) -> None:
         """What is called, and moved, is a module."""
-        calls = [node for node in self.module.nodes() if node.op is Op.CALL]
+        calls = self.module.of(Op.CALL)
         called = {self.find(node.args[0]) for node in calls}
         for node in calls:
             callee = node.args[0]
@@ -182,18 +218,18 @@ class Kinds:
         module."""
         called = {
             self.find(node.args[0])
-            for node in self.module.nodes()
-            if node.op is Op.CALL and (node in self.differentiable or self._is_of_module(node.args[0]))
+            for node in self.module.of(Op.CALL)
+            if node in self.differentiable or self._is_of_module(node.args[0])
         }
-        for made in self.module.nodes():
-            if made.op is Op.CALL and self.find(made) in called and self.of(made) is None:
+        for made in self.module.of(Op.CALL):
+            if self.find(made) in called and self.of(made) is None:
                 last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
                 if str(last).rpartition(".")[2][:1].isupper():
                     self.say(made, Kind.MODULE, 1)
 
     def _called_parts(self) -> None:
         """What a container of modules holds, and is called, is a module."""
-        for part in [node.args[0] for node in self.module.nodes() if node.op is Op.CALL]:
+        for part in [node.args[0] for node in self.module.of(Op.CALL)]:
             if part.op in {Op.ITER, Op.ITEM} and self.is_module(part.args[0]) and self.of(part) is None:
                 self.say(part, Kind.MODULE, 1)
 
@@ -206,11 +242,11 @@ class Kinds:
         """What modules of torch get first is a tensor."""
         made = {
             self.find(node)
-            for node in self.module.nodes()
-            if node.op is Op.CALL and (qualified := name(node.args[0])) is not None and computes(qualified)
+            for node in self.module.of(Op.CALL)
+            if (qualified := name(node.args[0])) is not None and computes(qualified)
         }
-        for node in self.module.nodes() if made else ():
-            called = node.op is Op.CALL and self.find(node.args[0]) in made
+        for node in self.module.of(Op.CALL) if made else ():
+            called = self.find(node.args[0]) in made
             if called and len(node.args) > 1 and isinstance(node.extra, tuple) and node.extra[0] is None:
                 self.say(node.args[1], Kind.TENSOR, 1)
 
@@ -219,7 +255,9 @@ class Kinds:
     def find(self, node: Node) -> Node:
         """The representative of all values that are copies of `node`."""
         parent = self._parent
-        root = node
+        root = parent.get(node)
+        if root is None:
+            return node
         while (up := parent.get(root)) is not None:
             root = up
         while node is not root:
@@ -231,15 +269,16 @@ class Kinds:
         if first is second:
             return
         self._parent[second] = first
-        self._known.clear()
+        self._known.pop(first, None)
         for kind_, count in self._facts.pop(second, {}).items():
             self._facts[first][kind_] += count
         if second in self.instances:
             self.instances.setdefault(first, self.instances.pop(second))
 
     def say(self, node: Node, kind_: Kind, weight: int = 2) -> None:
-        self._facts[self.find(node)][kind_] += weight
-        self._known.clear()
+        root = self.find(node)
+        self._facts[root][kind_] += weight
+        self._known.pop(root, None)
 
     # Evidence
 
@@ -292,8 +331,8 @@ class Kinds:
             if store.is_attribute and (one := self.object_class(store.base)) is not None:
                 self.unify(one.field_of(str(store.key)), store.value)
 
-    def _annotated(self, node: Node, annotation: object) -> None:
-        text = ast.unparse(annotation).strip("'\"")  # type: ignore[arg-type]
+    def _annotated(self, node: Node, annotation: ast.expr) -> None:
+        text = annotation.id if isinstance(annotation, ast.Name) else ast.unparse(annotation).strip("'\"")
         if _LISTS.search(text) and _TENSORS.search(text):
             self.rows.add(node)  # it may be either
             return
@@ -344,8 +383,8 @@ class Kinds:
     def _attr(self, node: Node) -> None:
         base = node.args[0]
         owner = self.object_class(base)
-        if owner is not None and isinstance(node.extra, str) and owner.sets(node.extra):
-            self.unify(owner.field_of(node.extra), node)
+        if owner is not None:
+            self._of_field(node, owner)
         for qualified in names(node)[:1]:
             found = kind(qualified)
             if found in {Kind.DTYPE, Kind.NUMBER}:
@@ -361,6 +400,10 @@ class Kinds:
         ):
             self.say(node, Kind.TENSOR)
 
+    def _of_field(self, node: Node, owner: Class) -> None:
+        if isinstance(node.extra, str) and owner.sets(node.extra):
+            self.unify(owner.field_of(node.extra), node)
+
     def _after(self, node: Node) -> None:
         self.unify(node, node.args[0])
 
@@ -374,6 +417,14 @@ class Kinds:
             self.say(node, Kind.ARRAY, 1)
         elif node.extra in _SHIFTS or all(self.of(one) is Kind.NUMBER for one in node.args):
             self.say(node, Kind.NUMBER, 1)
+
+    def _made_of_one(self) -> None:
+        """`torch.log(p + 1e-6)`, `torch.sum(x.view(-1))`: what is used as a tensor, and made of one other value."""
+        for node in reversed(list(self.module.nodes())):
+            if node.op in {Op.OPERATION, Op.CALL} and self.of(node) is Kind.TENSOR:
+                rest = _sources_of(node)
+                if len(rest) == 1 and self.of(rest[0]) is None:
+                    self.say(rest[0], Kind.TENSOR, 1)
 
     def _compare(self, node: Node) -> None:
         element_wise = isinstance(node.extra, tuple) and not _IDENTITY.issuperset(node.extra)
@@ -399,7 +450,11 @@ class Kinds:
         of_item(self, node)
 
     def _iterated(self, iterable: Node) -> None:
-        if iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM} and _LOADER.search(str(iterable.extra)):
+        named = iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM}
+        maker = iterable.args[0] if iterable.op is Op.ITEM else iterable
+        unread = maker.op is Op.CALL and maker not in self.calls
+        built = unread and not sounds_like_class(maker.args[0])  # loaders of libraries may place batches
+        if (named and _LOADER.search(str(iterable.extra))) or (built and _LOADER.search(bound_name(iterable))):
             self.say(iterable, Kind.LOADER, 1)
 
     def _function_node(self, node: Node) -> None:
@@ -454,10 +509,6 @@ class Kinds:
             self.say(call, Kind.TENSOR)
 
 
-def _names(node: Node, function: str) -> bool:
-    return node.op in {Op.ATTR, Op.GLOBAL} and node.extra == function
-
-
 def _acts_as_module(owner: Class) -> bool:
     """Whether the constructor of a class calls what only modules have, and the class does not define."""
     made = owner.methods.get("__init__")
@@ -473,6 +524,15 @@ def _acts_as_module(owner: Class) -> bool:
 def _is_unread(base: Node) -> bool:
     """Whether a base of a class may be one of modules, for all that is known of it."""
     return base.op is not Op.CLASS and not any(one.rpartition(".")[2] in PLAIN_BASES for one in names(base))
+
+
+def _sources_of(node: Node) -> list[Node]:
+    """What arithmetic computes with beside numbers, and what a method shows in another shape."""
+    if node.op is Op.OPERATION:
+        return [one for one in node.args if one.op is not Op.CONST]
+    callee = node.args[0]
+    shown = callee.op is Op.ATTR and callee.extra in rows.SHAPING and not names(callee)
+    return [callee.args[0]] if shown else []
 
 
 def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:

@@ -47,11 +47,7 @@ class Loaders:
 
     @cached_property
     def _made(self) -> list[Node]:
-        return [
-            one
-            for one in self._births.module.nodes()
-            if one.op is Op.CALL and canonical(name(one.args[0]) or "") in rows.LOADERS
-        ]
+        return [one for one in self._births.module.of(Op.CALL) if canonical(name(one.args[0]) or "") in rows.LOADERS]
 
     def _places(self, loader: Node) -> bool:
         collate = collate_function(loader)
@@ -139,8 +135,8 @@ class Loaders:
     @cached_property
     def _placing(self) -> dict[Node, list[Node]]:
         found: dict[Node, list[Node]] = {}
-        for node in self._births.module.nodes():
-            if node.op is Op.CALL and node not in self._births.used:
+        for node in self._births.module.of(Op.CALL):
+            if node not in self._births.used:
                 for batch in self._placed_by(node):
                     found.setdefault(batch, []).append(node)
         return found

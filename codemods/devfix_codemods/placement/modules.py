@@ -1,5 +1,7 @@
 """Modules: which are born on the host, how surely they hold tensors, and what is known of them."""
 
+from functools import cached_property
+
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
@@ -145,8 +147,8 @@ class Modules:
         """Whether the file that a builder comes from has a device: then it may place what it builds."""
         home = builder.rpartition(".")[0]
         return any(
-            one.op is Op.REF and str(one.extra).rpartition(".")[0] == home and place_of(one, self._kinds) is not None
-            for one in self._module.nodes()
+            str(one.extra).rpartition(".")[0] == home and place_of(one, self._kinds) is not None
+            for one in self._module.of(Op.REF)
         )
 
     # What modules hold
@@ -282,13 +284,19 @@ class Modules:
             return ()
         return tuple(
             value
-            for function in self._module.functions
-            for stored, value in function.finals.items()
-            if not isinstance(stored, str)
-            and stored[1] == str(node.extra)
-            and value is not node
-            and self._kinds.class_of(stored[0]) is owner
+            for base, value in self._left.get(str(node.extra), ())
+            if value is not node and self._kinds.class_of(base) is owner
         )
+
+    @cached_property
+    def _left(self) -> dict[str, list[tuple[Node, Node]]]:
+        """What functions leave in attributes, by their names, each with the object that has it."""
+        found: dict[str, list[tuple[Node, Node]]] = {}
+        for function in self._module.functions:
+            for stored, value in function.finals.items():
+                if not isinstance(stored, str):
+                    found.setdefault(stored[1], []).append((stored[0], value))
+        return found
 
 
 def _is_distributed(wrapper: Node) -> bool:

@@ -13,7 +13,7 @@ from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 from devfix_codemods.placement.replaced import speaks_of_moving
 from devfix_codemods.placement.roots import Roots
-from devfix_codemods.placement.targets import Targets, moving_call
+from devfix_codemods.placement.targets import Targets, loaded_to, moving_call
 
 
 class Moves:
@@ -178,9 +178,7 @@ class Moves:
 
     def loaded(self, call: Node) -> None:
         """`torch.load(path, map_location=device)`"""
-        device = keyword(call, "map_location")
-        if device is None and len(call.args) > 2:
-            device = call.args[2]
+        device = loaded_to(call)
         place = place_of(device, self._kinds) if device is not None else None
         if place is not None and place.where is not Where.FOLLOWS:
             self._graph.add(Source(call, place, _birth_at(place), ("move-by-name",)))

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import lru_cache
 
 from devfix_codemods.ir import Function, Node, Op
 
@@ -27,6 +28,7 @@ _OF_HOST = re.compile(r"(?i)(^|_)(cpu|host)(_|$)")
 _MODEL = re.compile(
     r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
 )
+_NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
 _OPTIONS = re.compile(r"(?i)pars|arg|opt|cfg|conf|param|setting|flag")
 
 
@@ -43,8 +45,13 @@ def sounds_otherwise(node: Node) -> bool:
 
 def says_host(node: Node) -> bool:
     """`counts_cpu`, `sizes.host`: a value that is called after its place."""
-    named = node.op in {Op.PARAM, Op.ATTR, Op.GLOBAL} or (node.op is Op.ITEM and isinstance(node.extra, str))
-    words = str(node.extra).lower().split("_") if named else []
+    named = node.op in _NAMED or (node.op is Op.ITEM and isinstance(node.extra, str))
+    return named and _has_word_of_host(str(node.extra))
+
+
+@lru_cache(maxsize=1 << 12)
+def _has_word_of_host(word: str) -> bool:
+    words = word.lower().split("_")
     return len(words) > 1 and not {"cpu", "host"}.isdisjoint(words)
 
 
@@ -52,8 +59,7 @@ def is_bound_to_host(node: Node) -> bool:
     """Whether a value gets a name that speaks of its place: `part_cpu = torch.zeros(3)`."""
     match node.statement:
         case ast.Assign(targets=[ast.Name(id=word)], value=value) if value is node.syntax:
-            words = word.lower().split("_")
-            return len(words) > 1 and not {"cpu", "host"}.isdisjoint(words)
+            return _has_word_of_host(word)
     return False
 
 
@@ -63,6 +69,22 @@ def sounds_like_length(node: Node) -> bool:
         case ast.Assign(targets=[ast.Name(id=word)]):
             return speaks_of_lengths(word)
     return False
+
+
+def bound_name(node: Node) -> str:
+    """The name that a statement gives a value: `x` of `x = f()`, and of `x, y = f()`; empty where it gives none."""
+    if isinstance(node.syntax, ast.Name):
+        return node.syntax.id if isinstance(node.syntax.ctx, ast.Store) else ""
+    match node.statement:
+        case ast.Assign(targets=[ast.Name(id=word)], value=value) if value is node.syntax:
+            return word
+    return ""
+
+
+def is_called_length(node: Node) -> bool:
+    """`input_sizes = shares.mul(n).int()`: whether the very value of a statement gets such a name."""
+    value = node.statement.value if isinstance(node.statement, ast.Assign) else None
+    return value is not None and value is node.syntax and sounds_like_length(node)
 
 
 def speaks_of_lengths(word: str) -> bool:

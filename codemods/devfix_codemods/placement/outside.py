@@ -36,6 +36,7 @@ class Outside:
         self._callers = callers
         self._plain = plain
         self._plainly: dict[str, list[tuple[str, Plain]]] = {}
+        self._managed: dict[Class, bool] = {}
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
 
@@ -51,7 +52,11 @@ class Outside:
 
     def is_managed(self, owner: Class | None) -> bool:
         """Whether a framework, from which the class is derived in whatever file, places what its methods get."""
-        return owner is not None and self._manages is not None and self._manages(owner.syntax)
+        if owner is None or self._manages is None:
+            return False
+        if owner not in self._managed:
+            self._managed[owner] = self._manages(owner.syntax)
+        return self._managed[owner]
 
     def wanted(self, function: Function) -> Mapping[str, Wanted]:
         """Which parameters of a function of another file belong on the device that which parameter names."""

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds
+from devfix_codemods.placement.same_class import moved_objects
 
 
 def owned(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Node]:
@@ -20,19 +22,22 @@ def owned(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Node
 
 def handed_over(module: Module, kinds: Kinds) -> set[Node]:
     """The values that are given to objects of classes that are not read, which are no modules themselves: a trainer may
-    move what it gets."""
+    move what it gets, unless the program moves for others of its class what these get."""
     called = _called(module, kinds)
-    return {one for node in module.nodes() if _is_object(node, kinds, called) for one in node.args[1:]}
+    objects = [node for node in module.of(Op.CALL) if _is_object(node, kinds, called)]
+    moved = moved_objects(kinds)
+    ready = {key(node.args[0]) for node in objects if any(kinds.find(one) in moved for one in node.args[1:])}
+    return {one for node in objects if key(node.args[0]) not in ready for one in node.args[1:]}
 
 
 def _called(module: Module, kinds: Kinds) -> set[Node]:
     """What stands for all that is called in a file."""
-    return {kinds.find(node.args[0]) for node in module.nodes() if node.op is Op.CALL}
+    return {kinds.find(node.args[0]) for node in module.of(Op.CALL)}
 
 
 def _is_object(call: Node, kinds: Kinds, called: set[Node]) -> bool:
     """Whether a call makes an object of an unread class that nothing here uses as a module."""
-    found = name(call.args[0]) if call.op is Op.CALL else None
+    found = name(call.args[0])
     if found is None or effect(canonical(found)) is not None or not found.rpartition(".")[2][:1].isupper():
         return False
     return not kinds.says(call, Kind.MODULE) and kinds.find(call) not in called
@@ -52,9 +57,17 @@ def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator
             and not _is_object(node, kinds, called)
             and not _is_read(node, kinds)
         ):
-            yield from node.args[1:]
+            yield from (one for one in node.args[1:] if kinds.is_module(one) or not _takes_numbers(node))
     if function.owner in kinds.module_classes:
         yield from (value for value, _ in function.returns)
+
+
+def _takes_numbers(call: Node) -> bool:
+    """`nn.Linear(net.size, 10)`: of what layers of torch are made that hold no others."""
+    found = [canonical(one) for one in names(call.args[0])]
+    return any(one.startswith("torch.nn.") and effect(one) is Effect.MODULE for one in found) and not any(
+        one in rows.CONTAINERS or "Transformer" in one for one in found
+    )
 
 
 def _is_moved(node: Node) -> bool:

@@ -3,11 +3,12 @@
 import ast
 import re
 from dataclasses import dataclass
-from enum import Enum, auto
+from functools import lru_cache
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.kinds import Kinds, is_device_text
 
 
@@ -47,6 +48,7 @@ _HOST_WORDS = re.compile(r"(?i)^(\w+\.)?(cpu_?device|device_?cpu|host_device)$")
 _ACCELERATORS = ("cuda", "mps", "xpu", "npu", "hpu", "gpu", "privateuse")
 
 
+@lru_cache(maxsize=1 << 12)
 def sounds_like_device(text: str) -> bool:
     """Whether a name speaks of a device."""
     return _WORDS.search(text) is not None
@@ -135,7 +137,7 @@ def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
             and base.op in {Op.PARAM, Op.CALL, Op.ITEM, Op.OPERATION}
         ):
             text = ast.unparse(base.syntax) if base.syntax is not None else ""
-            if not re.search(r"(?i)arg|opt|cfg|conf|param|setting|flag|hp", text):
+            if not re.search(r"(?i)arg|opt|cfg|conf|param(?!eter\b)|setting|flag|hp", text):
                 return Place(Where.FOLLOWS, base)
     return _by_name(node, kinds)
 
@@ -174,7 +176,7 @@ def _text(node: Node) -> str:
     if node.op in {Op.PARAM, Op.GLOBAL, Op.REF, Op.FIELD}:
         return str(node.extra)
     if isinstance(node.syntax, ast.expr):
-        return ast.unparse(node.syntax)
+        return node.syntax.id if isinstance(node.syntax, ast.Name) else ast.unparse(node.syntax)
     return next(iter(names(node)), "")
 
 

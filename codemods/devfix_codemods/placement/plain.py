@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.graph import Birth, Source
@@ -47,7 +47,10 @@ class PlainAttributes:
             self._graph.supports(field, self._births.place_of_module(owner), link, field.guard)
 
     def _is_plain_tensor(self, value: Node) -> bool:
-        if value.op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
+        whole = value
+        while whole.op is Op.ITEM:
+            whole = whole.args[0]
+        if whole.op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
             return False
         return not self._births.is_registered(value) and not self._births.is_move(value)
 
@@ -121,11 +124,26 @@ class PlainAttributes:
             return "alike-buffers"
         if registered:
             return "beside-buffers"
-        return None if any(one.scalar for one in self._graph.sources.get(value, ())) else "plain-attribute"
+        if any(one.scalar for one in self._graph.sources.get(value, ())):
+            return None
+        meets = self._kinds.derives_from_module(owner, set()) and any(map(self._meets, reads))
+        return "plain-attribute-met" if meets else "plain-attribute"
+
+    def _meets(self, read: Node) -> bool:
+        """Whether arithmetic, or a function of torch, lets a tensor meet another value than a number."""
+        return any(
+            read in one.args and any(other is not read and self._kinds.of(other) is Kind.TENSOR for other in one.args)
+            for one in read.function.nodes
+            if one.op is Op.OPERATION or (one.op is Op.CALL and any(map(_computes, names(one.args[0]))))
+        )
 
 
 def _keeps_place(method: Node) -> bool:
     return method_effect(str(method.extra)) in {Effect.SAME, Effect.LIKE}
+
+
+def _computes(qualified: str) -> bool:
+    return effect(canonical(qualified)) in {Effect.MEET, Effect.ARITHMETIC}
 
 
 def _registers_buffer(call: Node) -> bool:

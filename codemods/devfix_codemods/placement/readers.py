@@ -24,6 +24,8 @@ from devfix_codemods.placement.written import Written
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
+NEAR = 2
+"""How many lines apart what numpy reads is probably in one place."""
 _DEVICE = re.compile(r"(?i)^(to|cuda|\w*device\w*|\w*gpus?)$")
 _AXES = re.compile(r"(?i)^(ax|axs|axes|axis|plt|fig|figure)\d*$|^(subplots?|add_subplot|gca|subplot_mosaic)$")
 
@@ -195,7 +197,8 @@ class Readers:
         """How surely what a call reads should be copied for it."""
         function = value.function
         yield "plotted" if call in self._plots and function.owner not in self._kinds.module_classes else "needs-host"
-        if sounds_like_data(function) and function.owner not in self._kinds.module_classes:
+        outside = function.owner not in self._kinds.module_classes
+        if outside and sounds_like_data(function) and not self._stands_beside_copies(call):
             yield "read-in-data"
         if any(map(sounds_like_host, chain(value))) or any(map(speaks_of_host, _called_as(function))):
             yield "read-for-host"
@@ -203,6 +206,14 @@ class Readers:
             yield "copy-discarded"  # which another rule tells
         if call.statement in self._written:
             yield "written-through"
+
+    def _stands_beside_copies(self, call: Node) -> bool:
+        """Whether the lines around copy to the host what numpy reads: what it reads here is where that was."""
+        return any(
+            one.function is call.function and abs(one.line - call.line) <= NEAR and one in chain(value)
+            for value, _ in self._wanted
+            for one in self._copies
+        )
 
     @cached_property
     def _written(self) -> set[ast.stmt | None]:
@@ -248,7 +259,10 @@ class Readers:
                 for atom, holds in guard:
                     if _asks_about_tensor(atom):
                         continue
-                    if any((atom, not holds) in one for one in copied.get(origin, ())):
+                    here, there = (
+                        any((atom, each) in one for one in copied.get(origin, ())) for each in (holds, not holds)
+                    )
+                    if there and not here:
                         self._graph.host_only.add((atom, holds))
 
     def _trained(self) -> None:

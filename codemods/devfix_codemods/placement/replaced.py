@@ -26,10 +26,9 @@ def replaced(births: "Births") -> set[Node]:
         if not store.is_attribute and births.is_move(store.value)
     }
     parameters = {root for one in found if (root := _whole(one)).op is Op.PARAM}
-    for call in births.module.nodes():
-        if call.op is Op.CALL:
-            for one in _moved_in_place(births, call, parameters):
-                found |= _inside(births, one)
+    for call in births.module.of(Op.CALL):
+        for one in _moved_in_place(births, call, parameters):
+            found |= _inside(births, one)
     return found
 
 

@@ -4,6 +4,7 @@ from collections.abc import Set
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import calls_builtin
@@ -85,7 +86,7 @@ class Roots:
     def mapped(self) -> dict[Node, Node]:
         """The parameter of each function that is given to `map`, and what that is called with the elements of."""
         found: dict[Node, Node] = {}
-        for node in self._module.nodes():
+        for node in self._module.of(Op.CALL):
             if calls_builtin(node, "map") and len(node.args) == 3:
                 called = function_of(node.args[1])
                 if called is not None and len(called.parameters) == 1:
@@ -93,7 +94,6 @@ class Roots:
         return found
 
 
-_CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool", "detach"})
 _VIEWS = frozenset({"unsqueeze", "squeeze", "view", "contiguous"})
-_CHAINED = _CONVERSIONS | _VIEWS | {"requires_grad_", "eval", "train"}
+_CHAINED = rows.CONVERSIONS | _VIEWS | {"detach", "requires_grad_", "eval", "train"}
 """Methods that give what they are called on, converted or seen in another shape."""

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 def made_by_one_class(kinds: "Kinds") -> None:
     """What the class of a module makes is a module, and has tensors where the program moves one of them."""
     made: dict[Hashable, list[Node]] = defaultdict(list)
-    for node in kinds.module.nodes():
-        if node.op is Op.CALL and node.args[0].op in {Op.REF, Op.ATTR} and sounds_like_class(node.args[0]):
-            made[key(node.args[0])].append(node)
+    for node in kinds.module.of(Op.CALL):
+        callee = node.args[0]
+        if callee.op is Op.CLASS or (callee.op in {Op.REF, Op.ATTR} and sounds_like_class(callee)):
+            made[callee.extra if callee.op is Op.CLASS else key(callee)].append(node)
     for one in _moved_where_they_stand(kinds):
         kinds.say(one, Kind.MODULE, 1)
-    moved = {kinds.find(base) for base in _moved(kinds)}
+    moved = moved_objects(kinds)
     for alike in made.values():
         if len(alike) == 1 or not any(kinds.of(one) is Kind.MODULE for one in alike):
             continue
@@ -33,14 +34,14 @@ def made_by_one_class(kinds: "Kinds") -> None:
             kinds.of_moved_classes.update(alike)
 
 
-def _moved(kinds: "Kinds") -> list[Node]:
-    """What `to` and `cuda` are called on."""
-    return [node.args[0].args[0] for node in kinds.module.nodes() if _is_move(node)]
+def moved_objects(kinds: "Kinds") -> set[Node]:
+    """What stands for all that `to` and `cuda` are called on."""
+    return {kinds.find(node.args[0].args[0]) for node in kinds.module.of(Op.CALL) if _is_move(node)}
 
 
 def _moved_where_they_stand(kinds: "Kinds") -> list[Node]:
     """Objects of classes, made of no tensors, that a statement of its own moves: `net = Net(3); net.to(device)`."""
-    moved = (node.args[0] for node in kinds.module.nodes() if node.op is Op.AFTER and _is_move(node.args[1]))
+    moved = (node.args[0] for node in kinds.module.of(Op.AFTER) if _is_move(node.args[1]))
     return [
         one
         for one in moved

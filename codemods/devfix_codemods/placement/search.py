@@ -26,7 +26,7 @@ VISITS = 3
 """How many paths to a value are followed, under different guards."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Step:
     """One edge of a path, and the value that it leads to."""
 
@@ -119,7 +119,7 @@ class Conflict:
 
 _SUPPORTING = (
     *("family", "twin", "loop-", "factories", "filled-with"),
-    *("made-beside", "made-anew", "other-path", "unused", "fits", "modules", "forward-output"),
+    *("made-beside", "made-anew", "other-path", "unused", "typed", "fits", "modules", "forward-output"),
 )
 """Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
@@ -149,7 +149,7 @@ def ends(graph: Graph, birth: Source) -> list[Conflict]:
     return [] if not graph.host_only.isdisjoint(birth.guard) else _Search(graph, birth).run()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _State:
     """Where a path has come to: how weak it is, by which turn, inside of which calls, and under which condition."""
 
@@ -196,8 +196,11 @@ class _Search:
     def _is_known(self, state: _State) -> bool:
         """Whether the value was reached before, by a path that could go on as this one can."""
         known = self._visits.setdefault((state.node, state.came), [])
-        if len(known) >= VISITS or any(calls == state.calls and guard <= state.guard for calls, guard in known):
+        if len(known) >= VISITS:
             return True
+        for calls, guard in known:
+            if calls == state.calls and guard <= state.guard:
+                return True
         known.append((state.calls, state.guard))
         return False
 
@@ -224,7 +227,7 @@ class _Search:
         cost = state.cost + edge.cost
         if (
             cost > FARTHEST
-            or contradictory(edge.guard, state.guard)
+            or (edge.guard and contradictory(edge.guard, state.guard))
             or not self._graph.host_only.isdisjoint(edge.guard)
         ):
             return
@@ -232,6 +235,8 @@ class _Search:
         if calls is None:
             return
         turn = edge.turn if edge.turn in _BLOCKED else None
+        if len(self._visits.get((edge.other, turn), ())) >= VISITS:
+            return
         step = Step(edge, edge.other, state.step)
         scalar = _is_scalar(self._graph, state.node, edge.other, state.scalar)
         self._push(_State(cost, edge.other, turn, calls, joined(state.guard, edge.guard), step, scalar))

@@ -109,8 +109,8 @@ _PLAIN = frozenset({Kind.ARRAY, Kind.SEQUENCE, Kind.NUMBER, Kind.TEXT})
 
 def _given(module: Module, calls: Mapping[Node, Function]) -> Iterator[tuple[str, dict[Argument, Node]]]:
     """What calls of functions that the file does not define get."""
-    for call in module.nodes():
-        callee = name(call.args[0]) if call.op is Op.CALL and call not in calls else None
+    for call in module.of(Op.CALL):
+        callee = name(call.args[0]) if call not in calls else None
         if callee is None or not isinstance(call.extra, tuple) or {"*", "**"}.intersection(call.extra):
             continue
         yield callee, {word or at: node for at, (node, word) in enumerate(zip(call.args[1:], call.extra))}

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Set
 
-from devfix_codemods.catalogue import Effect, method_effect
+from devfix_codemods.catalogue import Effect, canonical, method_effect
+from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import keyword
@@ -51,6 +52,16 @@ class Targets:
         return self.of(node) or self.told(node) if node.op is Op.CALL else None
 
 
+def loaded_to(call: Node) -> Node | None:
+    """What tells a call where to load what a file holds; None where that is left to the file."""
+    given = keyword(call, "map_location")
+    position = next((MAP_LOCATION[one] for one in map(canonical, names(call.args[0])) if one in MAP_LOCATION), None)
+    if given is not None or position is None:
+        return given
+    words = call.extra[: position + 1] if isinstance(call.extra, tuple) else ()
+    return call.args[position + 1] if len(words) > position and not any(words) else None
+
+
 def moving_call(call: Node) -> Node:
     """`net.to(device)` in `net.to(device).eval()`."""
     while call.op is Op.CALL and call.args[0].op is Op.ATTR:
@@ -63,6 +74,12 @@ def moving_call(call: Node) -> Node:
 def is_typed_cuda(call: Node) -> bool:
     """`x.type(torch.cuda.FloatTensor)`, which moves."""
     return call.args[0].extra == "type" and len(call.args) > 1 and _names_cuda(call.args[1])
+
+
+def is_typed_host(call: Node) -> bool:
+    """`x.type(torch.FloatTensor)`, a type of tensors on the host."""
+    given = names(call.args[1]) if call.args[0].extra == "type" and len(call.args) == 2 else ()
+    return any(one.startswith("torch.") and one.endswith("Tensor") and one.count(".") == 1 for one in given)
 
 
 def is_cast(call: Node) -> bool:

@@ -1,12 +1,14 @@
 """Modules that are made together, beside moves, beside a device, or as others are that are moved."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Kind, canonical
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.places import Where, place_of
@@ -59,7 +61,7 @@ class Together:
         if module in self._births.used or module.op is not Op.CALL:
             return True
         names = {bound for bound, node in module.function.finals.items() if node is module}
-        return any(one.op is Op.GLOBAL and one.extra in names for one in module.function.module.nodes())
+        return any(one.extra in names for one in module.function.module.of(Op.GLOBAL))
 
     def _counts_numbers(self, module: Node) -> bool:
         """Whether a module is a metric that is updated with numbers alone, which are nowhere."""
@@ -68,11 +70,11 @@ class Together:
 
     def _updates(self, metric: Node) -> Iterator[Node]:
         if self._kinds.is_metric(metric):
-            for node in metric.function.module.nodes():
-                callee = node.args[0] if node.op is Op.CALL else None
-                updates = callee is not None and callee.op is Op.ATTR and callee.extra in {"update", "forward"}
-                called = callee.args[0] if callee is not None and updates else callee
-                if called is not None and self._kinds.find(called) is self._kinds.find(metric):
+            for node in metric.function.module.of(Op.CALL):
+                callee = node.args[0]
+                updates = callee.op is Op.ATTR and callee.extra in {"update", "forward"}
+                called = callee.args[0] if updates else callee
+                if self._kinds.find(called) is self._kinds.find(metric):
                     yield node
 
     def _belongs(self, module: Node, moved: dict[Node, list[Node]], twins: list[Node]) -> None:
@@ -81,7 +83,7 @@ class Together:
             supports(self._graph, module, moved, "modules")
         elif (near := self._move_in(function)) is not None:
             self._graph.supports(module, near, "made-beside-moves", near.guard)
-        elif (device := self._device_of(function)) is not None:
+        elif (device := self._device_of(function)) is not None and not _holds_others(module):
             self._births.wanted_at(device)
             self._graph.supports(module, device, "made-beside-device", device.guard)
         if twins:
@@ -118,7 +120,7 @@ class Together:
         return next((owner.field_of(one) for one in ("device", "_device") if owner.sets(one)), None) if owner else None
 
     def _is_device(self, bound: str, node: Node) -> bool:
-        if "device" not in bound or "devices" in bound or node in self._births.callees:
+        if "device" not in bound or _OF_MANY.search(bound) or node in self._births.callees:
             return False
         if node.op is Op.PARAM and node not in self._births.used:
             return False
@@ -126,6 +128,8 @@ class Together:
         return place is not None and place.where is Where.DEVICE
 
 
+_OF_MANY = re.compile("devices|mesh")
+"""How what stands for several devices is called."""
 _MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 
 
@@ -133,6 +137,12 @@ def _maker(module: Node) -> object:
     """What makes a module: a class, or a function, under whatever name."""
     callee = module.args[0] if module.op is Op.CALL else module
     return callee.extra if callee.op is Op.CLASS else key(callee)
+
+
+def _holds_others(module: Node) -> bool:
+    """`nn.ModuleList(parts)`: where it belongs is for those to say."""
+    callee = module.args[0] if module.op is Op.CALL else module
+    return any(canonical(one) in rows.CONTAINERS for one in names(callee))
 
 
 def _is_class(callee: Node) -> bool:

@@ -47,6 +47,7 @@ class Twins:
                     and (twin := values.get(syntax)) is not None
                     and births.is_move(twin)
                     and births.is_elsewhere(twin)
+                    and not births.kinds.is_module(twin)
                     and self._are_alike(node, twin)
                 }
                 if moved:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.abroad import is_of_host
@@ -24,7 +24,11 @@ def unread(births: "Births") -> None:
         for node in function.nodes:
             if node.op is Op.CALL and node not in births.calls and is_of_host(births, node):
                 births.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
-            elif _is_unread(node, births) and not births.graph.sources.get(node) and not _is_of_host(node, births):
+            elif not _is_unread(node, births) or births.graph.sources.get(node):
+                continue
+            elif _is_made_of_picture(node, births):
+                births.graph.add(Source(node, HOST, Birth.ARRAY, ("made-of-picture",)))
+            elif not _is_of_host(node, births):
                 births.graph.add(Source(node, _ANYWHERE, Birth.PARAMETER, (births.expecting.link(node, "unread"),)))
 
 
@@ -38,7 +42,22 @@ def _is_unread(node: Node, births: "Births") -> bool:
     owner = kinds.class_of(base)
     if node.op is Op.ATTR and (name(node) is not None or (owner is not None and owner.sets(str(node.extra)))):
         return False
-    return kinds.of(base) is None
+    unpacked = node.op is Op.ITEM and base.op is Op.PARAM and kinds.of(base) is Kind.SEQUENCE
+    return unpacked or kinds.of(base) is None
+
+
+def _is_made_of_picture(node: Node, births: "Births") -> bool:
+    """`preprocess(Image.open(path))`: what makes a tensor of a picture, and is told no device."""
+    if node.op is not Op.CALL or births.is_moving_call(node):
+        return False
+    return any(map(_is_picture, node.args[1:])) and all(births.kinds.of(one) in _PLAIN for one in node.args[1:])
+
+
+def _is_picture(node: Node) -> bool:
+    """`Image.open(path).convert("RGB")`"""
+    while node.op is Op.CALL and not names(node.args[0]) and node.args[0].op is Op.ATTR:
+        node = node.args[0].args[0]
+    return node.op is Op.CALL and not libraries.PICTURES.isdisjoint(names(node.args[0]))
 
 
 def _is_known(call: Node) -> bool:
@@ -65,5 +84,6 @@ def _is_of_host(node: Node, births: "Births") -> bool:
     return False
 
 
+_PLAIN = frozenset({None, Kind.ARRAY, Kind.NUMBER, Kind.TEXT, Kind.OTHER})
 _GIVING = frozenset({Op.CALL, Op.ATTR, Op.ITEM})
 _ANYWHERE = Place(Where.CALLER)

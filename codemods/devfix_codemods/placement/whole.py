@@ -17,7 +17,7 @@ DEEPEST = 8
 
 def whole_products(module: Module) -> dict[Node, tuple[Node, ...]]:
     """The matrix products of which all factors are surely whole numbers, and these factors."""
-    products = ((one, _factors(one)) for one in module.nodes())
+    products = ((one, _factors(one)) for one in module.nodes() if one.op in _MULTIPLYING)
     return {one: factors for one, factors in products if factors and all(map(is_whole, factors))}
 
 
@@ -75,7 +75,7 @@ def _factors(node: Node) -> tuple[Node, ...]:
     """What a matrix product multiplies; nothing of another value."""
     if node.op is Op.OPERATION:
         return node.args if node.extra == "MatMult" else ()
-    if node.op is not Op.CALL or keyword(node, "out") is not None:
+    if keyword(node, "out") is not None:
         return ()
     callee = node.args[0]
     qualified = name(callee)
@@ -86,6 +86,7 @@ def _factors(node: Node) -> tuple[Node, ...]:
     return ()
 
 
+_MULTIPLYING = frozenset({Op.CALL, Op.OPERATION})
 _PRODUCTS = frozenset(f"torch.{one}" for one in ("matmul", "mm", "bmm", "mv"))
 _WHOLE = frozenset(f"torch.{one}" for one in ("int", "int8", "int16", "int32", "int64", "long", "short", "uint8"))
 _GIVING_WHOLE = frozenset(f"torch.{one}" for one in ("randint", "randperm", "bincount", "IntTensor", "LongTensor"))

@@ -1,6 +1,5 @@
 """Arrays that are written to: they share the memory of their tensors, and a copy would swallow what is written."""
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Class, Function, Node, Op
@@ -22,17 +21,16 @@ class Written:
 
     def __init__(self, births: "Births") -> None:
         self._births = births
-        self._users: dict[Node, list[Node]] = defaultdict(list)
-        for node in births.module.nodes():
-            for one in node.args:
-                self._users[one].append(node)
+        self._users = births.module.users
         self._stored = {store.base for function in births.module.functions for store in function.stores}
 
     def through(self, value: Node, call: Node) -> bool:
         """Whether the array that `call` makes of a tensor, which may be on a device, is written to."""
         if call.args[0].op is not Op.ATTR or call.args[0].args[0] is not value:
             return False
-        written = call in self._stored or any(self._writes(one, call, value) for one in self._users[call])
+        named = any(one.statement is not call.statement for one in self._users.get(call, ()))
+        stored = call in self._stored and (not named or self._is_used_after(value, call))
+        written = stored or any(self._writes(one, call, value) for one in self._users.get(call, ()))
         return written and not any(self._is_made_here(one) for one in self._births.roots(value))
 
     def _is_made_here(self, node: Node) -> bool:
@@ -55,7 +53,9 @@ class Written:
         parts = set(chain(tensor))
         returned = {value for value, _ in call.function.returns}
         return not parts.isdisjoint(returned) or any(
-            one.index > call.index and one.op is not Op.AFTER for part in parts for one in self._users[part]
+            one.index > call.index and one.op is not Op.AFTER and (one.op is not Op.PHI or one in self._births.used)
+            for part in parts
+            for one in self._users.get(part, ())
         )
 
 

@@ -15,7 +15,6 @@ from devfix_codemods.precision import api
 from devfix_codemods.precision.devices import Devices, Kind
 from devfix_codemods.precision.versions import chosen_by_version, exported
 from devfix_codemods.project.names import Candidate, Import
-from devfix_codemods.project.tree import stored
 from devfix_codemods.project.units import Unit
 
 _MISSING = "`{name}` needs the device type as its first argument: this call raises a TypeError"
@@ -193,7 +192,7 @@ class Missing:
         outer = self._names.parent(around) if isinstance(around, ast.ExceptHandler) else around
         if not isinstance(outer, ast.Try | ast.If):
             return set()
-        return stored(outer)
+        return {one.id for one in ast.walk(outer) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
     def _pair_fix(self, pair: _Pair, lacking: list[ast.Call], typed: list[ast.Call], all_known: bool) -> Fix | None:
         """Every call with its device type, and a fall-back that takes it."""

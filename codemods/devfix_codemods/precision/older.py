@@ -13,7 +13,6 @@ from operator import attrgetter
 from devfix_codemods.precision.api import literal
 from devfix_codemods.precision.versions import AMP, CATCHES_MISSING, caught, leaves, tests_version
 from devfix_codemods.project.files import Project
-from devfix_codemods.project.tree import dotted
 from devfix_codemods.project.units import Unit
 
 Release = tuple[int, int]
@@ -119,9 +118,8 @@ class _File:
 
     def compares_torch(self, function: ast.expr) -> bool:
         """Whether what is called is a function of the project that compares torch's release with one given."""
-        own = [
-            one for one in self.unit.source.tree.body if isinstance(one, _FUNCTIONS) and one.name == dotted(function)
-        ]
+        spelled, defined = ast.unparse(function), self.unit.source.tree.body
+        own = [one for one in defined if isinstance(one, _FUNCTIONS) and one.name == spelled]
         imported = self.unit.names.imported(function) if not own else None
         found = self.project.lookup(self.unit, imported) if self.project is not None and imported else None
         definition = own[0] if len(own) == 1 else found.definition if found is not None else None
@@ -209,7 +207,7 @@ def _looked_for(file: _File, call: ast.Call) -> Iterator[Release]:
             return
         case _:
             return
-    known = _SINCE.get(f"{file.unit.names.qualified(owner) or dotted(owner)}.{literal(name)}")
+    known = _SINCE.get(f"{file.unit.names.qualified(owner) or ast.unparse(owner)}.{literal(name)}")
     if known is not None:
         yield known
 
@@ -222,8 +220,8 @@ def _compared_by_call(file: _File, call: ast.Call, function: ast.expr) -> Iterat
     release = _RELEASE.search(" ".join(texts))
     if release is None or any(map(_LIBRARY.match, texts)):
         return
-    given = any(dotted(one) in _VERSIONS for one in call.args)
-    if given or _ASKS.search(dotted(function) or "") is not None or file.compares_torch(function):
+    given = any(ast.unparse(one) in _VERSIONS for one in call.args)
+    if given or _ASKS.search(ast.unparse(function)) is not None or file.compares_torch(function):
         yield from _known(int(release[1]), int(release[2]))
 
 

@@ -5,9 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from devfix_codemods.catalogue import canonical, libraries
-from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.project.names import Names
-from devfix_codemods.project.tree import dotted, walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -25,7 +23,6 @@ class ClassTable:
         self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
         self._ancestors: dict[ast.ClassDef, list[ast.ClassDef]] = {}
         self._named_bases: dict[ast.ClassDef, tuple[str, ...]] = {}
-        self._attributes: dict[ast.ClassDef, frozenset[str]] = {}
         self._classes: dict[str, ast.ClassDef | None] = {}
         self.elsewhere: Elsewhere = lambda base: None
         self.tables: Mapping[ast.ClassDef, ClassTable] = {}
@@ -37,20 +34,6 @@ class ClassTable:
         if definition not in self._bases:
             self._bases[definition] = tuple(self._table(definition)._walk(definition, set()))
         return self._bases[definition]
-
-    def is_module(self, definition: ast.ClassDef) -> bool:
-        """Derived from `torch.nn.Module`; or, where a base is unknown, built like one."""
-        bases = self.bases(definition)
-        if any(_is_torch_module(base) for base in bases):
-            return True
-        return "forward" in self.methods(definition) and any(base != "object" for base in bases)
-
-    def may_be_module(self, definition: ast.ClassDef) -> bool:
-        """A module, or derived from something in another file that may be one."""
-        return self.is_module(definition) or any(
-            base not in _PLAIN_BASES and not base.startswith(("abc.", "typing.", "collections."))
-            for base in self.bases(definition)
-        )
 
     def is_managed(self, definition: ast.ClassDef) -> bool:
         """Derived from a framework class that places values itself; or from an unknown one, with Lightning's hooks."""
@@ -87,23 +70,6 @@ class ClassTable:
                 found += [parent for parent in parents if parent is not None and parent not in found]
             self._ancestors[definition] = found[1:]
         return self._ancestors[definition]
-
-    def attributes(self, definition: ast.ClassDef) -> frozenset[str]:
-        """The dotted names with an attribute that the code of a class mentions: `self.device`, `torch.nn`."""
-        if (table := self._table(definition)) is not self:
-            return table.attributes(definition)
-        if definition not in self._attributes:
-            texts = (dotted(one) for one in walk(definition) if isinstance(one, ast.Attribute))
-            self._attributes[definition] = frozenset(text for text in texts if text is not None)
-        return self._attributes[definition]
-
-    def is_dataset(self, definition: ast.ClassDef) -> bool:
-        if any(
-            base.startswith(rows.DATASET_BASES) or base.endswith("Dataset") for base in self.named_bases(definition)
-        ):
-            return True
-        methods = self.methods(definition)
-        return "__getitem__" in methods and "__len__" in methods and not self.is_module(definition)
 
     def methods(self, definition: ast.ClassDef) -> dict[str, Function]:
         """Methods by name, inherited ones of the project included."""
@@ -150,11 +116,6 @@ _PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "NamedTuple", 
 def _bases(definition: ast.ClassDef) -> list[ast.expr]:
     """What a class derives from; of a generic class with types, `Operator[Tensor]`, the class."""
     return [one.value if isinstance(one, ast.Subscript) else one for one in definition.bases]
-
-
-def _is_torch_module(qualified: str) -> bool:
-    head, _, last = qualified.rpartition(".")
-    return head.startswith("torch.nn") and last[:1].isupper() and not last.endswith(("Parameter", "List", "Dict"))
 
 
 class FileTraits:

@@ -141,10 +141,6 @@ class Project:
         found = self.lookup(unit, dotted) if dotted is not None else None
         return found.definition if found is not None and isinstance(found.definition, ast.ClassDef) else None
 
-    def home_of(self, node: ast.AST) -> Unit | None:
-        """The file that `node` is part of: mostly one that was asked for just now."""
-        return next((unit for unit in reversed(self._units.values()) if unit is not None and unit.holds(node)), None)
-
     def summary(self, unit: Unit, sort: str, make: Callable[[Unit], Kept], meanwhile: Kept) -> Kept:
         """What a file says to those around it, one summary of each `sort`, as `make` finds out.
 

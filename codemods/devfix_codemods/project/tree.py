@@ -78,10 +78,3 @@ def dotted(node: ast.expr) -> str | None:
     if not isinstance(node, ast.Name):
         return None
     return ".".join([node.id, *reversed(parts)])
-
-
-def last_name(node: ast.expr) -> str | None:
-    """`c` of `a().b.c`, whatever stands before it; None for what is neither a name nor an attribute."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

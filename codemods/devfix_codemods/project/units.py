@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from devfix_codemods.project.bindings import Bindings
 from devfix_codemods.project.classes import ClassTable, FileTraits
 from devfix_codemods.project.names import Names
 from devfix_codemods.project.tree import stored
@@ -49,11 +48,6 @@ class Unit:
         return found
 
     @cached_property
-    def bindings(self) -> Bindings:
-        """What gives each name and attribute its value, in every scope."""
-        return Bindings(self.source.tree, self.names)
-
-    @cached_property
     def stars(self) -> tuple[str, ...]:
         """The modules of which the top level imports everything, the last first."""
         stars = [
@@ -62,10 +56,6 @@ class Unit:
             if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
         ]
         return tuple(reversed(stars))
-
-    def holds(self, node: ast.AST) -> bool:
-        """Whether `node` is part of this file's tree."""
-        return node is self.source.tree or self.names.parent(node) is not None
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[tuple[str, TopLevelBinding]]:

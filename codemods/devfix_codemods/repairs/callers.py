@@ -1,5 +1,7 @@
 """A device that is written into a helper suits all of its callers, or none."""
 
+from collections.abc import Iterator
+
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.places import Where
@@ -27,6 +29,19 @@ def suits_callers(analysis: Analysis, conflict: Conflict, *, at_call: bool = Fal
 def _returns(analysis: Analysis, conflict: Conflict) -> dict[Function, Node]:
     """The functions that the value is returned from, on its way, by the calls of them that give it."""
     calls = analysis.constraints.calls
-    left = (step.node for step in conflict.path if step.edge.site < 0)
+    left = _left(conflict)
     given = (one.args[0] if one.op is Op.ITEM else one for one in left)  # a part of what a call gives is unpacked
     return {calls[one]: one for one in given if one in calls}
+
+
+def _left(conflict: Conflict) -> Iterator[Node]:
+    """What the path comes to where it leaves functions that it did not enter."""
+    inside: list[int] = []
+    for step in conflict.path:
+        site = step.edge.site
+        if site > 0:
+            inside.append(site)
+        elif site < 0 and inside:
+            inside.pop()
+        elif site < 0:
+            yield step.node

@@ -1,7 +1,6 @@
 """Moves that need an accelerator, and the conditions under which the program makes them."""
 
 import ast
-from typing import TypeGuard
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Guard, Node, Op
@@ -52,16 +51,21 @@ def _whole(analysis: Analysis, part: Node) -> Node:
 
 def test_around(analysis: Analysis, move: Node, point: Point) -> ast.expr | None:
     """The one test under which a move is made, where it is all of its condition that does not hold at a point."""
-    around = (one for one in ast.walk(move.function.syntax) if _is_taken(one, move))
+    if len(condition(analysis, move) - point.guard) != 1:
+        return None
+    around = (one for one in move.function.choices if _is_taken(one, move))
     tests = [one.test for one in around if not _is_taken(one, point.node)]
-    return tests[0] if len(tests) == 1 and len(condition(analysis, move) - point.guard) == 1 else None
+    return tests[0] if len(tests) == 1 else None
 
 
-def _is_taken(choice: ast.AST, move: Node) -> TypeGuard[ast.If | ast.IfExp]:
+def _is_taken(choice: ast.If | ast.IfExp, move: Node) -> bool:
     """Whether a move is made where the test of a choice holds."""
     if isinstance(choice, ast.If):
-        return any(move.statement is each for part in choice.body for each in ast.walk(part))
-    return isinstance(choice, ast.IfExp) and any(move.syntax is each for each in ast.walk(choice.body))
+        at = move.statement.lineno if move.statement is not None else 0
+        return choice.lineno <= at <= (choice.end_lineno or at) and any(
+            move.statement is each for part in choice.body for each in ast.walk(part)
+        )
+    return any(move.syntax is each for each in ast.walk(choice.body))
 
 
 def moving(node: Node) -> Node | None:

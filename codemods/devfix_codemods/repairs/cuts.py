@@ -15,6 +15,7 @@ from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import has_device, reads_key
+from devfix_codemods.placement.displays import moved_in
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -87,8 +88,10 @@ def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
 
 def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
     """Whether a conflict has a fix that is more than a suggestion."""
-    cut = next(_cuts(analysis, source, conflict), None)
-    return cut is not None and _safety(analysis, conflict, cut) is not Safety.SUGGESTION
+    if conflict not in analysis.written:
+        cut = next(_cuts(analysis, source, conflict), None)
+        analysis.written[conflict] = cut is not None and _safety(analysis, conflict, cut) is not Safety.SUGGESTION
+    return analysis.written[conflict]
 
 
 def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
@@ -111,11 +114,14 @@ def _is_asked_by_unread(conflict: Conflict) -> bool:
     """Whether only an unread function says that values belong together: it may want one of them where it is."""
     if conflict.birth.birth is Birth.READER:  # a copy on the host is one for whatever reads it
         return "unread-function" in conflict.links
-    return not {"unknown-call", "index-maybe-scalar"}.isdisjoint(conflict.links)
+    return not {"unknown-call", "made-for-call", "index-maybe-scalar"}.isdisjoint(conflict.links)
 
 
 def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
-    """Whether the moved value would meet what needs it on the host: then the cut breaks what works."""
+    """Whether the moved value would meet what needs it on the host: then the cut breaks what works.
+
+    An index there suits what is indexed, wherever that is.
+    """
     read = conflict.birth.birth is not Birth.READER and _is_read(analysis, conflict.birth.node)
     return (
         read
@@ -123,6 +129,7 @@ def _wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
         or any(
             one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
             for one in analysis.ends(conflict.birth)
+            if not any(step.edge.link.startswith("index") for step in one.path)
         )
     )
 
@@ -369,13 +376,16 @@ def _in_display(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     """`self.x, self.y.cuda()`: where another one is moved in a display, wherever the conflict ends."""
     births, node = analysis.constraints.births, conflict.birth.node
     for row in node.function.nodes:
-        if row.op is not Op.SEQUENCE or row.extra != "tuple" or node not in row.args or row.statement is None:
+        if row.op is not Op.SEQUENCE or row.extra != "tuple" or row.statement is None:
             continue
-        moved = [one for one in row.args if births.is_move(one) and births.is_elsewhere(one)]
+        here = next((at for at, one in enumerate(row.args) if one is node or node in births.roots(one)), None)
+        if here is None:
+            continue
+        moved = list(moved_in(births, row))
         suffix = _text_of_move(moved[0]) if moved else None
         if suffix is None or not isinstance(row.syntax, ast.Tuple):
             continue
-        element = row.syntax.elts[row.args.index(node)]
+        element = row.syntax.elts[here]
         if isinstance(element, ast.Name | ast.Attribute):
             edit = ReplaceExpression(source.span(element), f"__node__{suffix}")
             yield Cut((edit,), f"Move `{ast.unparse(element)}` as well")

@@ -18,6 +18,7 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.conditions import condition, is_accelerator, moving, needs_accelerator, test_around, way_to
 from devfix_codemods.repairs.declared import for_choice
 from devfix_codemods.repairs.held import attributes_at, carried_by, device_side, has_weight, is_at_module, items_at
+from devfix_codemods.repairs.named import named
 from devfix_codemods.repairs.overlapping import overlapping
 from devfix_codemods.repairs.points import Point, means_same
 from devfix_codemods.repairs.spelling import device_of_given_module, spelled
@@ -40,6 +41,7 @@ def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         yield from (one for one in _of_tensors(analysis, conflict, point) if one.follows)
     yield from _kept(point)
     yield from _of_tensors(analysis, conflict, point)
+    yield from named(analysis, conflict, point)
     if conflict.end.links == ("collective",):
         text = '"cuda" if torch.cuda.is_available() else "cpu"'
         yield Suffix(f".to({text})", text)

@@ -1,6 +1,7 @@
 """What a function makes for itself, and nothing here can place, says that its callers are on the host."""
 
 from collections.abc import Callable
+from math import log
 
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
@@ -10,6 +11,8 @@ from devfix_codemods.placement.search import Conflict
 
 SURE = 0.35
 """From which confidence on a conflict is evidence against another one."""
+JOINS = 0.7
+"""How surely the other one must come to where the first one is."""
 
 
 def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Conflict], bool]) -> bool:
@@ -24,11 +27,10 @@ def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Co
     return any(
         one.birth is not conflict.birth
         and (of_module or one.confidence >= SURE)
+        and not meetings.isdisjoint(_meetings(each))
         and not is_written(one)
-        and any(
-            each.end is conflict.end and not meetings.isdisjoint(_meetings(each)) for each in analysis.ends(one.birth)
-        )
-        for one in analysis.conflicts
+        and _surely_joins(each, conflict)
+        for one, each in analysis.ending_at(conflict.end)
     )
 
 
@@ -41,6 +43,17 @@ def meets_encoding(analysis: Analysis, conflict: Conflict, is_written: Callable[
         one.end.birth is Birth.ENCODING and one.end not in written and one.confidence >= conflict.confidence
         for one in analysis.ends(conflict.birth)
     )
+
+
+def _surely_joins(one: Conflict, other: Conflict) -> bool:
+    """Whether a value surely gets to one of those that another path goes through, whatever leads on from there."""
+    way = {step.node for step in other.path}
+    cost = 0.0
+    for step in one.path:
+        cost += step.edge.cost
+        if step.node in way:
+            return cost <= -log(JOINS)
+    return False
 
 
 def _meetings(conflict: Conflict) -> set[Node]:

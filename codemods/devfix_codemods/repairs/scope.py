@@ -7,8 +7,8 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.places import Where, place_of, sounds_like_device
+from devfix_codemods.placement.targets import loaded_to
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import may_name_device
 from devfix_codemods.repairs.points import Point, means_same
@@ -17,14 +17,14 @@ _KEPT = ("device", "_device", "torch_device")
 _EARLY = frozenset({"__init__", "__post_init__", "__new__"})
 
 
-def devices_at(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
+def devices_at(analysis: Analysis, point: Point, *, even_cuda: bool = False) -> Iterator[tuple[str, Node]]:
     """What was chosen as a device, and means that here: names, then attributes of the object, then those of others.
 
-    None of them is just another way to spell CUDA.
+    None of them is just another way to spell CUDA, unless that would do.
     """
     seen: set[str] = set()
     for text, node in (*_names(point), *_of_object(analysis, point), *_used(analysis, point)):
-        if text not in seen and _is_chosen(analysis, node):
+        if text not in seen and _is_chosen(analysis, node, even_cuda):
             seen.add(text)
             yield text, node
 
@@ -41,8 +41,11 @@ def _names(point: Point) -> Iterator[tuple[str, Node]]:
 
 
 def _by_name(names: dict[str, Node]) -> Iterator[tuple[str, Node]]:
-    for one in sorted(names, key=lambda one: (one.strip("_").lower() != "device", len(one), one)):
-        if "device" in one and "devices" not in one and one != "device_map" and may_name_device(one, names[one]):
+    """Names that speak of a device, then those that are bound to one."""
+    order = sorted(names, key=lambda one: ("device" not in one, one.strip("_").lower() != "device", len(one), one))
+    for one in order:
+        speaks = "device" in one and "devices" not in one and one != "device_map"
+        if (speaks and may_name_device(one, names[one])) or _made_of(names[one]):
             yield one, names[one]
 
 
@@ -74,8 +77,8 @@ def _has(analysis: Analysis, owner: Class, attribute: str) -> bool:
 
 def _used(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
     """`args.device`: what the program moves others to, where all of its names mean the same."""
-    for node in analysis.module.nodes():
-        device = _told(analysis, node) if node.op is Op.CALL else None
+    for node in analysis.module.of(Op.CALL):
+        device = _told(analysis, node)
         if device is None or device.op is not Op.ATTR or not isinstance(device.syntax, ast.Attribute):
             continue
         base = device.args[0]
@@ -93,16 +96,16 @@ def _used(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
 def _told(analysis: Analysis, call: Node) -> Node | None:
     """The device that a call is told for what it moves, makes or loads."""
     place = analysis.constraints.births.place_given(call)
-    device = keyword(call, "map_location")
+    device = loaded_to(call)
     if place is None and device is not None:
         place = place_of(device, analysis.kinds)
     return place.node if place is not None and place.where is Where.DEVICE else None
 
 
-def _is_chosen(analysis: Analysis, node: Node) -> bool:
+def _is_chosen(analysis: Analysis, node: Node, even_cuda: bool) -> bool:
     """Whether a value is a device, and not in any case CUDA, or the host."""
     values = values_of(node)
-    if values and all(is_accelerator(analysis, one) for one in values):
+    if values and not even_cuda and all(is_accelerator(analysis, one) for one in values):
         return False
     for one in values or [node]:
         place = place_of(one, analysis.kinds)
@@ -130,6 +133,8 @@ def _stored(owner: Class, attribute: str) -> list[Node]:
     found: list[Node] = []
     for each in owner.lineage():
         found += [each.members[attribute]] if attribute in each.members else []
+        asked = each.methods.get(attribute)
+        found += [one for one, _ in asked.returns] if asked is not None and "property" in asked.decorators else []
         for method in each.methods.values():
             found += [
                 one.value

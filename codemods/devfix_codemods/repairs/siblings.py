@@ -86,11 +86,9 @@ def is_container(analysis: Analysis, node: Node) -> bool:
     """Whether something of this name is read by keys, or unpacked, anywhere in the file: it has no `.to`."""
     if analysis.kinds.is_container(node):
         return True
-    name = _name(node)
-    for one in node.function.module.nodes():
-        same = [each for each in one.args if each is node or (name is not None and _name(each) == name)]
-        if not same:
-            continue
+    users = analysis.module.users
+    same = {node, *(analysis.called[node.syntax.id] if isinstance(node.syntax, ast.Name) else ())}
+    for one in (user for each in same for user in users.get(each, ())):
         if one.op is Op.ITER and any(each.args[:1] == (one,) and _reads_key(each) for each in one.function.nodes):
             return True
         if one.op is Op.ATTR and one.extra in _OF_MAPPINGS:
@@ -99,7 +97,7 @@ def is_container(analysis: Analysis, node: Node) -> bool:
             return True
         if one.op is Op.CALL and isinstance(one.extra, tuple):
             stars = (each for each, word in zip(one.args[1:], one.extra) if word in {"*", "**"})
-            if any(each in same for each in stars):
+            if not same.isdisjoint(stars):
                 return True
     return False
 
@@ -123,10 +121,6 @@ def _is_zero(given: tuple[Node, ...]) -> bool:
 def _reads_key(node: Node) -> bool:
     """`x["key"]`"""
     return node.op is Op.ITEM and isinstance(node.extra, str)
-
-
-def _name(node: Node) -> str | None:
-    return node.syntax.id if isinstance(node.syntax, ast.Name) else None
 
 
 _OF_MAPPINGS = frozenset({"items", "keys", "values", "get"})

@@ -7,7 +7,7 @@ from itertools import islice
 from devfix_codemods.catalogue import Effect
 from devfix_codemods.catalogue.torch import FUNCTIONS
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement, ReplaceExpression
-from devfix_codemods.findings import Finding, Fix, Step
+from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
@@ -80,15 +80,21 @@ def findings(
 
 
 def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conflict, Fix] | None:
-    """The repair of a conflict, or of the next that its value has: another end may be one that names a device."""
+    """The repair of a conflict, or of another that its value has: that may be one that names a device, or, of what is
+    made here, one with a tensor at hand that it surely meets, so that the repair may be trusted more."""
     others = (one for one in analysis.ends(conflict.birth) if one.end.place.where is not Where.HOST)
-    for one in (conflict, *islice((each for each in others if each is not conflict), MOST_ENDS)):
+    best: tuple[Conflict, Fix] | None = None
+    for one in (conflict, *islice((each for each in others if each.end is not conflict.end), MOST_ENDS)):
         fix = repair(analysis, source, one) if one.confidence >= SUGGESTION else None
-        if fix is not None:
-            return one, fix
-    return None
+        if fix is not None and (best is None or _TRUST.index(fix.safety) < _TRUST.index(best[1].safety)):
+            best = one, fix
+        if best is not None and (best[1].safety is Safety.SAFE or conflict.birth.birth not in _FACTORIES):
+            break
+    return best
 
 
+_TRUST = list(Safety)
+_FACTORIES = frozenset({Birth.FACTORY, Birth.ARRAY})
 MOST_ENDS = 4
 """How many ends of a value are tried for a device that can be named where the value is made."""
 

@@ -1,6 +1,7 @@
 """Which parts of batches are surely tensors, which have `.to`."""
 
 from devfix_codemods.catalogue import Kind, libraries
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.placement.analysis import Analysis
@@ -20,11 +21,8 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
     if left or _is_converted(node) or _is_computed_twin(conflict):
         return True
-    alike = ("loop-", "twin-")
-    if any(one.link.startswith(alike) for one in analysis.graph.edges[node]) and not any(
-        one.startswith(alike) for one in conflict.links
-    ):
-        return True  # others of its name, or its making, are moved, and it is needed there
+    if any(one.link.startswith(_ALIKE) for one in analysis.graph.edges[node]) and _is_needed(conflict):
+        return True  # others of its name, or its making, are moved
     if meeting is None or (meeting.before is None and node not in meeting.node.args):
         return False
     operand = meeting.before.node if meeting.before is not None else node
@@ -47,6 +45,14 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     return first or analysis.is_loss(operation)
 
 
+def _is_needed(conflict: Conflict) -> bool:
+    """Whether a value meets another one, whatever others of its name say."""
+    return not any(link.startswith(_ALIKE) for link in conflict.links)
+
+
+_ALIKE = ("loop-", "twin-")
+
+
 def _is_computed_twin(conflict: Conflict) -> bool:
     """`mask.repeat(2)` beside `ids.repeat(2).to(device)`: a method that gives tensors there gives one here."""
     node = conflict.birth.node
@@ -56,13 +62,8 @@ def _is_computed_twin(conflict: Conflict) -> bool:
 
 def _is_converted(node: Node) -> bool:
     """`x.float()`: of what loaders give, a tensor alone has that method."""
-    calls = (one for one in node.function.nodes if one.op is Op.CALL and len(one.args) == 1)
-    return any(
-        one.args[0].op is Op.ATTR and one.args[0].args[0] is node and one.args[0].extra in _CONVERSIONS for one in calls
-    )
-
-
-_CONVERSIONS = frozenset({"float", "long", "double", "half", "int", "bool"})
+    callees = (one.args[0] for one in node.function.nodes if one.op is Op.CALL and len(one.args) == 1)
+    return any(one.op is Op.ATTR and one.args[0] is node and one.extra in rows.CONVERSIONS for one in callees)
 
 
 def _is_unpacked(operand: Node, call: Node) -> bool:

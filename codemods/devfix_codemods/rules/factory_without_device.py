@@ -8,8 +8,9 @@ tensors that a function gets. The factory is given `device=`; one that takes no 
 does a legacy constructor that was given one, `torch.Tensor(3, device=device)`: on anything but the host that fails.
 Samples of a distribution whose parameters are numbers, or on the host, count as made there too; its parameters must be
 where a tensor is that `log_prob` gets.
-Also finds those that take their size or dtype from a tensor, that are filled with what was moved, or that have
-neighbours elsewhere; and objects of a file's own classes that are not given the `device` which those around them get.
+Also finds those that take their size or dtype from a tensor, that are filled with what was moved, that have neighbours
+elsewhere, or whose function has a `device` that it uses for nothing, or gives them its `dtype` alone; and objects of a
+file's own classes that are not given the `device` which those around them get.
 
 ## Why it fails
 

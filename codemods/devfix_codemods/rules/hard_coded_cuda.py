@@ -110,7 +110,7 @@ def _of_sites(program: Program, index: Index) -> Iterator[Told]:
     asked = {one for one in found if is_asked(index, one.call)}
     unasked = [one for one in found if one not in asked]
     moving = frozenset(one.syntax for one in unasked)
-    followings = Followings(program.placement_without(moving), moving)
+    followings = Followings(partial(program.placement_without, moving), moving)
     policy = Policy(
         index,
         is_imported=lambda: any(True for _ in program.importing),

@@ -6,6 +6,8 @@ inherited, or no business of ours.
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
+from weakref import WeakKeyDictionary
 
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
@@ -55,7 +57,8 @@ def _is_unset(program: Program, edit: Edit, name: str) -> bool:
     for node in reversed(program.names.scopes):  # inner ones come last
         owner = program.names.parent(node)
         if isinstance(node, scope.Function) and isinstance(owner, ast.ClassDef) and _holds(node, span):
-            found = _Class(program, owner)
+            known = _known.setdefault(program, {})
+            found = known[owner] = known.get(owner) or _Class(program, owner)
             return found.sets(name) and not found.is_set_at(name, node, span.line)
     return False
 
@@ -75,17 +78,34 @@ class _Class:
 
     def sets(self, name: str) -> bool:
         """Whether some method sets the attribute, and nothing else gives it: no body of a class, no unknown base."""
-        if self._is_open or name in self._methods or any(map(_is_dynamic, self._lineage)):
+        if self._is_open or name in self._methods or self._is_dynamic or name in self._given:
             return False
-        if any(name in scope.stored(one) for each in self._lineage for one in each.body if _is_plain(one)):
-            return False
-        return any(name in _attributes(one, ast.Store) for one in self._lineage)
+        return name in self._assigned
+
+    @cached_property
+    def _is_dynamic(self) -> bool:
+        return any(map(_is_dynamic, self._lineage))
+
+    @cached_property
+    def _given(self) -> set[str]:
+        """What the bodies of the class and its bases bind."""
+        return {name for each in self._lineage for one in each.body if _is_plain(one) for name in scope.stored(one)}
+
+    @cached_property
+    def _assigned(self) -> set[str]:
+        """The attributes that some method sets."""
+        return {name for one in self._lineage for name in _attributes(one, ast.Store)}
+
+    @cached_property
+    def _set_first(self) -> set[str]:
+        """Those that are set before any other method runs."""
+        return {name for one in self._run_first() for name in _attributes(one, ast.Store)}
 
     def is_set_at(self, name: str, method: scope.Function, line: int, depth: int = 0) -> bool:
         """Whether the attribute is there when a method comes to `line`: set first, read anyway, or set by callers."""
         if self._runs_before(name, method):
             return False
-        if any(name in _attributes(one, ast.Store) for one in self._run_first()):
+        if name in self._set_first:
             return True
         uses = [one for one in walk(method) if isinstance(one, ast.Attribute) and dotted(one) == f"self.{name}"]
         if uses:
@@ -117,6 +137,8 @@ class _Class:
         return found
 
 
+_known: WeakKeyDictionary[Program, dict[ast.ClassDef, _Class]] = WeakKeyDictionary()
+"""What has been read of the classes of a file, for all of its fixes."""
 _PLAIN = frozenset({"object", "ABC", "abc.ABC", "typing.Protocol", "typing.Generic", "Exception"})
 _SETS_UP = ("setup", "set_up")
 

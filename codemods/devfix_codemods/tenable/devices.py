@@ -64,10 +64,11 @@ def _is_plain(analysis: Analysis, value: Node) -> bool:
 
 def _counts(call: Node) -> Iterator[Node]:
     """`range(n)`, `torch.zeros(n, m)`, `torch.zeros((n, m))`, whatever an annotation says of `n`."""
-    asked = name(call.args[0]) if call.op is Op.CALL and isinstance(call.extra, tuple) else None
+    words = call.extra if call.op is Op.CALL and isinstance(call.extra, tuple) else ()
+    asked = name(call.args[0]) if words else None
     if asked is None or not (asked == "builtins.range" or canonical(asked) in _SIZED):
         return
-    for one, word in zip(call.args[1:], call.extra):
+    for one, word in zip(call.args[1:], words):
         if word is None:
             yield from one.args if one.op is Op.SEQUENCE else (one,)
 

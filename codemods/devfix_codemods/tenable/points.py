@@ -7,6 +7,7 @@ from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.nodes import ALWAYS, Environment
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import children
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,17 @@ def node_at(program: Program, edit: Edit) -> ast.expr | ast.stmt | None:
         return None
     span = edit.anchor if isinstance(edit, InsertStatement) else edit.span
     found: ast.expr | ast.stmt | None = None
-    for node in ast.walk(program.tree):  # inner ones come last
+    pending: list[ast.AST] = [program.tree]
+    for node in pending:  # grows; inner ones come last
+        if isinstance(node, ast.stmt) and not _first_line(node) <= span.line <= (node.end_lineno or 0):
+            continue
+        pending += children(node)
         if isinstance(node, ast.expr | ast.stmt) and node.lineno <= span.line <= (node.end_lineno or 0):
             found = node if program.source.span(node).contains(span) else found
     return found
+
+
+def _first_line(statement: ast.stmt) -> int:
+    """Where a statement begins, its decorators included."""
+    decorators = getattr(statement, "decorator_list", None)
+    return min(one.lineno for one in decorators) if decorators else statement.lineno

@@ -1,7 +1,7 @@
 """Looks at the bytes of a file may say yes in vain, but never no where something is to be found."""
 
 import pytest
-from devfix_codemods.rules._looks import loads_to_anywhere
+from devfix_codemods.loading.looks import loads_to_anywhere
 
 LOADS = [
     b"torch.load(path)",
@@ -10,14 +10,16 @@ LOADS = [
     b"my_np.load(path)",
     b"json.load(f)\ntorch.load(path)",
     b"np .load(path)",
+    b"load_model(path)",
+    b"Net.load_from_checkpoint(path)",
 ]
 LOADS_NOT = [
     b"np.load(path)",
     b"    json.load(f)",
-    b"torch.load(path, map_location=device)",
-    b"torch.hub.load_state_dict_from_url(url, map_location='cpu')",
+    b"net.load_state_dict(state)",
+    b"datasets.load_dataset(name)",
     b"upload(path)",
-    b"load_model(path)",
+    b"DataLoader(rows)",
 ]
 
 

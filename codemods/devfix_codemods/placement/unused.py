@@ -1,0 +1,134 @@
+"""Devices that a function is told, or gives a name, and does nothing with: it forgot what it makes."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import is_optional
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.places import Where, place_of
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+
+_MOST_STEPS = 20
+
+
+class UnusedDevices:
+    """Says of what functions make that it belongs on the one device that they know and do not use."""
+
+    def __init__(self, births: "Births", users: Mapping[Node, list[Node]]) -> None:
+        self._births = births
+        self._graph = births.graph
+        self._users = users
+        self._kept = {store.value for function in births.module.functions for store in function.stores}
+        self._kept |= {value for function in births.module.functions for value, _ in function.returns}
+
+    def all(self) -> None:
+        made: dict[Function, list[Node]] = defaultdict(list)
+        for node in self._graph.sources:
+            if self._is_made(node) and node not in self._births.exchanged and not self._births.moves_of(node):
+                made[node.function].append(node)
+        for call, called in self._births.calls.items():
+            if call.args[0].op is not Op.CLASS and called.name != "__init__" and self._is_given_module(call):
+                made[call.function].append(call)
+        for function, values in made.items():
+            devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
+            if len(devices) == 1:
+                self._forgotten(devices[0], values)
+
+    def _is_made(self, node: Node) -> bool:
+        """Whether a value is a tensor that is made here, or a module for others, or for an object."""
+        births = {one.birth for one in self._graph.sources[node]}
+        if Birth.MODULE not in births:
+            return not births.isdisjoint(_TENSORS)
+        return node.op is Op.CALL and self._is_for_others(node)
+
+    def _is_given_module(self, call: Node) -> bool:
+        """Whether a function of this file gives a module, that nothing moves."""
+        return self._births.kinds.is_module(call) and not self._births.moves_of(call) and self._is_for_others(call)
+
+    def _is_for_others(self, node: Node) -> bool:
+        """Whether a module is no part of another one, and is given to nothing that uses it here."""
+        given = any(one.op is Op.CALL and node in one.args[1:] for one in self._users.get(node, ()))
+        stored = (one.base for one in node.function.stores if one.value is node)
+        part = node in self._births.owned or any(one is not node.function.self_node for one in stored)
+        return not part and not given
+
+    def _unused(self, function: Function) -> Iterator[Node]:
+        """The parameters, and the other names, for a device with which nothing is done but to compare it."""
+        for name, one in {**function.parameters, **_names(function)}.items():
+            place = place_of(one, self._births.kinds) if one.op is not Op.PARAM else None
+            known = self._may_be_device(one) if place is None else place.where in _ELSEWHERE and "devices" not in name
+            if "device" in name and known and not is_optional(one) and not self._is_used(one):
+                yield one
+
+    def _may_be_device(self, parameter: Node) -> bool:
+        word, kind = str(parameter.extra), self._births.kinds.of(parameter)
+        return (kind in _KINDS and "device" in word) or (kind is Kind.TEXT and word == "device")
+
+    def _is_used(self, device: Node) -> bool:
+        """Whether anything is done with a value but to give it its name, be it in a row: `n, device = 3, x.device`."""
+        made_of = set(device.args) if device.op is Op.PHI else set[Node]()
+        users = {one for part in (device, *made_of) for one in self._users.get(part, ())} - {device}
+        return device in self._kept or not all(one.op is Op.COMPARE or self._only_unpacks(one) for one in users)
+
+    def _only_unpacks(self, row: Node) -> bool:
+        return row.op is Op.SEQUENCE and row not in self._births.used and isinstance(row.statement, ast.Assign)
+
+    def _forgotten(self, device: Node, values: list[Node]) -> None:
+        if device.op is Op.PARAM and any(map(self._is_handed_on, values)):
+            return  # what it makes is for others to place, and what meets that as well
+        place = place_of(device, self._births.kinds)
+        for node in values:
+            if place is not None and place.where is Where.FOLLOWS and place.node is not None:
+                self._graph.supports(node, place.node, "unused-device", node.guard)
+            else:
+                self._births.wanted_at(device)
+                self._graph.supports(node, device, "unused-device", node.guard)
+
+    def _is_number(self, node: Node, depth: int = 0) -> bool:
+        """Whether a value is computed of numbers, and of parameters of which nothing is known."""
+        if self._births.kinds.of(node) is Kind.NUMBER:
+            return True
+        if node.op is Op.OPERATION and depth < _MOST_STEPS:
+            return all(self._is_number(one, depth + 1) for one in node.args)
+        return node.op is Op.PARAM and depth > 0 and self._births.kinds.of(node) is None
+
+    def _is_handed_on(self, made: Node) -> bool:
+        """Whether a call that is not read gets a value, or what holds it, or tensors are put into it."""
+        users = list(self._users.get(made, ()))
+        for one in users:  # grows
+            if one.op in _HOLDING:
+                users += (each for each in self._users.get(one, ()) if each not in users)
+        itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
+        filled = any(
+            store.base in itself and not self._is_number(store.value)
+            for store in made.function.stores
+            if not store.is_attribute
+        )
+        return filled or any(
+            one.op is Op.CALL
+            and one not in self._births.calls
+            and not any(effect(canonical(each)) is not None for each in names(one.args[0]))
+            and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
+            and one.args[0] is not made
+            for one in users
+        )
+
+
+def _names(function: Function) -> dict[str, Node]:
+    """What the names of a function mean at its end, as far as it gave them that meaning."""
+    return {name: one for name, one in function.finals.items() if isinstance(name, str) and one.function is function}
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
+_HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
+_KINDS = frozenset({None, Kind.DEVICE, Kind.NUMBER})
+_TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})

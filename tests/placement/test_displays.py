@@ -1,0 +1,58 @@
+"""Displays that move all of their values but one."""
+
+import pytest
+
+LEFT = {
+    "made alike, and given back": (
+        """
+        def sample(self, a, b):
+            return torch.FloatTensor(a).to(self.device), torch.FloatTensor(b)
+        """,
+        "torch.FloatTensor(b)",
+    ),
+    "pinned": (
+        """
+        def batch(rows, ids, device):
+            x, y = torch.from_numpy(rows), torch.from_numpy(ids)
+            x, y = x.pin_memory().to(device, non_blocking=True), y.pin_memory()
+            return x, y
+        """,
+        "y.pin_memory()",
+    ),
+    "under another name": (
+        """
+        def batch(left, right, goal):
+            left, right, goal = torch.Tensor(left), torch.Tensor(right), torch.Tensor(goal)
+            left, right, target = left.cuda(), right.cuda(), goal
+            return left, right, target
+        """,
+        "torch.Tensor(goal)",
+    ),
+}
+FINE = {
+    "moved before": """
+        def batch(rows, ids, device):
+            x, y = torch.from_numpy(rows), torch.from_numpy(ids)
+            x = x.to(device)
+            return x, y
+    """,
+    "made otherwise": """
+        def sample(self, a, b):
+            return torch.FloatTensor(a).to(self.device), torch.from_numpy(b)
+    """,
+    "no tensor": """
+        def batch(left, right, n):
+            left, right, count = left.cuda(), right.cuda(), n
+            return left, right, count
+    """,
+}
+
+
+@pytest.mark.parametrize(("program", "birth"), LEFT.values(), ids=LEFT)
+def test_the_value_that_is_left(placed, program: str, birth: str) -> None:
+    assert placed(program).births == [birth]
+
+
+@pytest.mark.parametrize("program", FINE.values(), ids=FINE)
+def test_values_that_a_display_does_not_speak_of(placed, program: str) -> None:
+    assert placed(program).births == []

@@ -1,0 +1,122 @@
+"""What calls that are not read say of what they are given: of models and tensors, of pictures, and of lengths."""
+
+import pytest
+
+TOGETHER = """
+    from PIL import Image
+    def main(path, preprocess, infer, device):
+        net = nn.Linear(3, 3){moved}
+        image = {made}
+        return infer(image, {given})
+"""
+
+
+def test_a_tensor_of_a_picture_belongs_where_the_model_is(placed) -> None:
+    made = "preprocess(Image.open(path).convert('RGB')).unsqueeze(0)"
+    found = placed(TOGETHER.format(moved=".to(device)", made=made, given="net"))
+    assert found.of(made.removesuffix(".unsqueeze(0)")).links == ("made-of-picture", "called-together")
+
+
+@pytest.mark.parametrize(
+    ("moved", "made", "given"),
+    [
+        ("", "preprocess(Image.open(path)).unsqueeze(0)", "net"),
+        (".to(device)", "preprocess(Image.open(path)).unsqueeze(0).to(device)", "net"),
+        (".to(device)", "preprocess(Image.open(path)).unsqueeze(0)", "path"),
+        (".to(device)", "preprocess(Image.open(path), device).unsqueeze(0)", "net"),
+        (".to(device)", "preprocess(path).unsqueeze(0)", "net"),
+    ],
+)
+def test_pictures_that_are_moved_or_meet_nothing(placed, moved: str, made: str, given: str) -> None:
+    found = placed(TOGETHER.format(moved=moved, made=made, given=given))
+    assert all("made-of-picture" not in one.birth.links for one in found.conflicts)
+
+
+FILLED = """
+    from bank import Bank, fill
+    def main(rows, device):
+        one, other = Bank(3), Bank(4)
+        one.to(device)
+        fill(rows, {first})
+        fill(rows, {second})
+"""
+
+
+def test_who_gets_one_that_is_moved_moves_none(placed) -> None:
+    assert placed(FILLED.format(first="one", second="other")).of("Bank(4)").links == ("used-as-module", "twin-made")
+
+
+def test_who_gets_none_that_is_moved_may_move_it(placed) -> None:
+    assert "given-away" in placed(FILLED.format(first="3", second="other")).of("Bank(4)").links
+
+
+LENGTHS = """
+    from models import Net
+    def main(loader, device):
+        net = Net().to(device)
+        for x, share in loader:
+            {named} = share.mul(x.shape[1]).int()
+            net(x.to(device), {named}).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(("named", "weak"), [("masks", False), ("input_sizes", True), ("lens", True)])
+def test_lengths_may_stay_on_the_host(placed, named: str, weak: bool) -> None:
+    links = placed(LENGTHS.format(named=named)).of("share").links
+    assert ("given-as-length" in links) == weak
+
+
+SCALED = """
+    from torchvision import transforms
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = {scale}
+        def load(self, rows, device):
+            return self.scale(torch.from_numpy(rows)).to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("scale", "births"),
+    [("transforms.Normalize(0, 1)", []), ("nn.Linear(3, 3)", ["torch.from_numpy(rows)"])],
+)
+def test_transforms_have_no_place(placed, scale: str, births: list[str]) -> None:
+    assert placed(SCALED.format(scale=scale)).births == births
+
+
+OF_GIVEN = """
+    from models import Encoder
+    class Both(nn.Module):
+        def __init__(self, encoder):
+            super().__init__()
+            self.encoder = encoder
+    def train(net, loader):
+        for x in loader:
+            net.encoder(x{moved}).sum().backward()
+    def main(loader, device):
+        net = Both(Encoder()).to(device)
+        train(net, loader)
+"""
+
+
+@pytest.mark.parametrize(("moved", "births"), [("", ["x"]), (".cuda()", [])])
+def test_a_part_of_what_callers_give_is_a_module(placed, moved: str, births: list[str]) -> None:
+    assert placed(OF_GIVEN.format(moved=moved)).births == births
+
+
+CONVERTED = """
+    class Trainer:
+        def fit(self, loader):
+            self.net = Net().to(self.device)
+            for x in loader:
+                x = x.{converted}()
+                loss = self.net(x)
+                loss.backward()
+"""
+
+
+@pytest.mark.parametrize(("converted", "sure"), [("float", True), ("normalized", False)])
+def test_what_is_converted_is_a_tensor(placed, converted: str, sure: bool) -> None:
+    found = placed(CONVERTED.format(converted=converted)).conflicts
+    assert any(one.confidence > 0.75 for one in found) == sure

@@ -1,0 +1,57 @@
+"""Devices that a function is told, or asks for, and that what it makes does not get."""
+
+import pytest
+
+UNUSED = "def f(x: torch.Tensor{given}):\n    {first}\n    rows = torch.zeros(3)\n    {then}\n    return rows\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [
+        ("", "device = x.device"),
+        ("", "n, device = x.shape[0], x.device"),
+        ("", "device = settings.device"),
+        (", device", "pass"),
+    ],
+)
+def test_a_device_that_nothing_uses(placed, given: str, first: str) -> None:
+    found = placed(UNUSED.format(given=given, first=first, then="rows[0] = 3 * 0.5"))
+    assert "unused-device" in found.of("torch.zeros(3)").links
+
+
+@pytest.mark.parametrize(
+    ("given", "first", "then"),
+    [
+        ("", "device = x.device", "rows = (rows + 1).to(device)"),
+        ("", "device = x.device", "print(device)"),
+        (", device=None", "pass", "pass"),
+        (", device", "pass", "rows[0] = x"),
+        (", device", "pass", "place(rows)"),
+        ("", "device = None", "pass"),
+    ],
+)
+def test_a_device_that_is_used_or_is_for_others(placed, given: str, first: str, then: str) -> None:
+    found = placed(UNUSED.format(given=given, first=first, then=then))
+    assert all("unused-device" not in one.links for one in found.conflicts)
+
+
+TYPED = "class Rows:\n    def __init__(self, n, device=None, dtype=None):\n        {lines}\n"
+
+
+def test_a_dtype_without_the_device_beside_it(placed) -> None:
+    found = placed(TYPED.format(lines="self.rows = wrapped(torch.randn(n, dtype=dtype)); self.device = device"))
+    assert found.of("torch.randn(n, dtype=dtype)").links == ("typed-beside-device",)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "self.rows = torch.randn(n, dtype=dtype).to(device)",
+        "rows = torch.randn(n, dtype=dtype); self.rows = (2 * rows).to(device)",
+        "self.rows = torch.randn(n, dtype=dtype, device=device)",
+        "self.rows = torch.randn(n, dtype=torch.float64); self.kept = device, dtype",
+    ],
+)
+def test_a_dtype_of_what_is_placed_or_another_one(placed, lines: str) -> None:
+    found = placed(TYPED.format(lines=lines))
+    assert all("typed-beside-device" not in one.links for one in found.conflicts)

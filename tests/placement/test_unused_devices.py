@@ -1,0 +1,71 @@
+"""A device that a function is told, or gives a name, and does nothing with: it forgot what it makes."""
+
+import pytest
+
+FORGOTTEN = {
+    "a tensor of an array": (
+        "def f(rows, device):\n    return torch.from_numpy(rows)\n",
+        "torch.from_numpy(rows)",
+    ),
+    "a module that is given back": (
+        "def load(device, path):\n    net = Net.from_pretrained(path)\n    net.eval()\n    return net\n",
+        "Net.from_pretrained(path)",
+    ),
+    "a module that an object keeps": (
+        """
+        class Worker:
+            def load(self, device: str):
+                self.net = nn.Linear(2, 2).eval()
+        """,
+        "nn.Linear(2, 2)",
+    ),
+    "a name that is not used": (
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                n, device = x.shape[-1], x.device
+                return sample(torch.arange(self.count))
+        """,
+        "torch.arange(self.count)",
+    ),
+    "what goes to a function that is not read": (
+        "def f(self, sampler):\n    device = self.op.device\n    return sampler.run(torch.randn(3, 4))\n",
+        "torch.randn(3, 4)",
+    ),
+}
+FINE = {
+    "used": "def f(rows, device=None):\n    x = torch.from_numpy(rows)\n    return put(x, device)\n",
+    "a device that may be left out": "def f(rows, device=None):\n    return torch.from_numpy(rows)\n",
+    "used on one path": """
+        def f(model, opt):
+            if model is None:
+                device = torch.device(opt.device)
+                model = load(device)
+            else:
+                device = model.device
+            return torch.arange(3)
+    """,
+    "used by a function inside": """
+        def f(x):
+            device = x.device
+            def g(y):
+                return y.to(device)
+            return torch.arange(3), g
+    """,
+    "a module that is given to what trains it": """
+        def main(device):
+            net = nn.Linear(3, 3)
+            return fit(net, nn.MSELoss())
+    """,
+    "a module that is put into another one": "def adapt(net, device):\n    net.fc = nn.Linear(3, 2)\n",
+}
+
+
+@pytest.mark.parametrize(("program", "birth"), FORGOTTEN.values(), ids=FORGOTTEN)
+def test_what_is_made_belongs_there(placed, program: str, birth: str) -> None:
+    assert "unused-device" in placed(program).of(birth).links
+
+
+@pytest.mark.parametrize("program", FINE.values(), ids=FINE)
+def test_devices_that_are_used_and_what_others_place(placed, program: str) -> None:
+    assert placed(program).births == []
