@@ -151,12 +151,6 @@ class Program:
             one.forget()
         self._readings.clear()
 
-    def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
-        """The calls of what is named `name`, in this file and in those of the project that import it."""
-        for program in (self, *self.importing):
-            if name.encode() in program.source.data:
-                yield from ((program, one) for one in program.names.calls if _called(one) == name)
-
     @cached_property
     def importing(self) -> list["Program"]:
         """The files of the project that import this one, as far as they are asked."""
@@ -175,13 +169,6 @@ class Program:
 
 def _plainly_calling(unit: Unit) -> tuple[Plain, ...]:
     return plain_arguments(unit.source.tree)
-
-
-def _called(call: ast.Call) -> str | None:
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return None
 
 
 _NO_CALLS: tuple[Plain, ...] = ()

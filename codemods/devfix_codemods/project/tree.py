@@ -59,11 +59,6 @@ def declared(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> l
     return [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
 
 
-def given_to(call: ast.Call) -> list[ast.expr]:
-    """What a call gets, first by place and then by name."""
-    return [*call.args, *(one.value for one in call.keywords)]
-
-
 def stored(target: ast.AST) -> set[str]:
     """The names that an assignment target, or all code inside a statement, binds."""
     return {one.id for one in walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
