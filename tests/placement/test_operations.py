@@ -241,3 +241,22 @@ def waves(n, generator):
 @pytest.mark.parametrize("numbers", ["range(1, 3)", "reversed(range(3))", "list(range(2))"])
 def test_a_range_yields_numbers(numbers: str) -> None:
     assert not codes(WAVES.format(numbers=numbers))
+
+
+CHOSEN = """
+def f(x: torch.Tensor, flag):
+    total = torch.zeros(3)
+    if flag:
+        y = x.float()
+    else:
+        y = x.double()
+    total += y
+    return total
+"""
+
+
+def test_a_choice_is_told_by_what_it_may_be() -> None:
+    outcome = check(Source("train.py", (HEAD + CHOSEN).encode()), Options(frozenset({"DVF104"}), unsafe=True))
+    assert isinstance(outcome, Checked)
+    (found,) = outcome.findings
+    assert "meets `x.float()`" in found.message

@@ -79,6 +79,8 @@ def text(node: Node) -> str:
     if isinstance(node.syntax, ast.expr | ast.Assign | ast.AugAssign):
         found = ast.unparse(node.syntax).replace("\n", " ")
         return found if len(found) <= LONGEST else f"{found[: LONGEST - 3]}..."
+    if node.op is Op.PHI:
+        return next((text(one) for one in node.args if one.op is not Op.PHI), "it")
     return str(node.extra) if node.extra is not None else "it"
 
 
