@@ -20,8 +20,8 @@ import pytest
 from devfix.neighbours import DiskFiles
 from devfix_codemods.engine import check, rewrite
 from devfix_codemods.findings import Safety
-from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, Clean, Options
+from devfix_codemods.project.files import Project
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 import msgspec
 from devfix_codemods import outcomes
 from devfix_codemods.findings import Finding, Fix
-from devfix_codemods.flow.project import Project
 from devfix_codemods.notebooks.notebook import Notebook, is_notebook, read
+from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
 from devfix.jobs import Job, Task

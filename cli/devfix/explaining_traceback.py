@@ -9,10 +9,8 @@ from typing import Any
 
 from devfix_codemods import engine
 from devfix_codemods.diagnosis import Message, read_message
-from devfix_codemods.diagnosis.known import covers
+from devfix_codemods.diagnosis.known import covers, places_at
 from devfix_codemods.findings import Finding, Safety
-from devfix_codemods.flow.facts import Meeting, Operand
-from devfix_codemods.flow.places import UNKNOWN, describe
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.program import Program
 from devfix_codemods.rules import all_rules
@@ -210,31 +208,10 @@ def _findings(frames: Sequence[Located]) -> Iterator[tuple[Located, Finding]]:
 
 
 def _meetings(frames: Sequence[Located]) -> Iterator[tuple[Located, str]]:
-    """What the flow knows of the values on the line that failed."""
+    """What the placement analysis knows of the values on the line that failed."""
     for located in frames:
-        program = Program(located.source)
-        line = located.frame.line
-        told: dict[str, None] = {}
-        for meeting in program.facts.meetings:
-            node = meeting.node
-            if node.lineno <= line <= (node.end_lineno or node.lineno):
-                for operand in _operands(meeting):
-                    told.setdefault(_place_told(program, operand), None)
-        yield from ((located, text) for text in told)
-
-
-def _operands(meeting: Meeting) -> Iterator[Operand]:
-    yield from (one for one in (meeting.misplaced, meeting.anchor) if one.place != UNKNOWN)
-
-
-def _place_told(program: Program, operand: Operand) -> str:
-    text = " ".join(program.source.segment(program.source.span(operand.node)).split())
-    origin = operand.value.origin
-    where = ""
-    line = getattr(origin.node, "lineno", None) if origin is not None else None
-    if line is not None:
-        where = f" (from line {line})"
-    return f"`{text}` is {describe(operand.place)}{where}"
+        told = places_at(Program(located.source), located.frame.line)
+        yield from ((located, text) for text in dict.fromkeys(told))
 
 
 # The report

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 import msgspec
-from devfix_codemods.flow.imports import find, mentioned
+from devfix_codemods.project.imports import find, mentioned
 
 from devfix.ignoring import repository_of
 from devfix.results import Place, Target

@@ -17,7 +17,6 @@ from devfix_codemods.edits.operations import NODE, Edit, InsertStatement, Replac
 from devfix_codemods.edits.vain import moves_to_itself
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.findings import Finding, Fix, Safety
-from devfix_codemods.flow.project import Project
 from devfix_codemods.notebooks.cells import ForeignNotebookError
 from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch, read
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
@@ -25,6 +24,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.precision.own import is_replaced
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
+from devfix_codemods.project.files import Project
 from devfix_codemods.repairs.declared import ACCELERATOR_DECLARATION, ACCELERATOR_SINCE, DECLARATION
 from devfix_codemods.repairs.telling import birth_of, births_in_conflict, may_conflict, same_cause
 from devfix_codemods.repairs.telling import findings as conflict_findings

@@ -7,17 +7,14 @@ from functools import cached_property
 from typing import TypeVar
 
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.flow.bindings import Bindings
-from devfix_codemods.flow.classes import ClassTable
-from devfix_codemods.flow.facts import Facts
-from devfix_codemods.flow.interpreter import interpret
-from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.project import Project
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.summaries import NOTHING, Call, Plain, Summary
 from devfix_codemods.placement.summarizing import plain_arguments, summarize
+from devfix_codemods.project.classes import ClassTable
+from devfix_codemods.project.files import Project
+from devfix_codemods.project.names import Names
+from devfix_codemods.project.units import Unit
 from devfix_codemods.source import Source
 
 OfCall = TypeVar("OfCall", Call, Plain)
@@ -26,8 +23,8 @@ OfCall = TypeVar("OfCall", Call, Plain)
 class Program:
     """The view of one file that rules get.
 
-    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `facts`. `target` is the oldest
-    torch (major, minor) that the code must run on, or None where nothing says it.
+    Attributes are lazy: a rule that matches an API asks for `names` and never pays for `placement`. `target` is the
+    oldest torch (major, minor) that the code must run on, or None where nothing says it.
     """
 
     def __init__(
@@ -40,7 +37,6 @@ class Program:
         self.source = source
         self.project = project
         self.target = target
-        self._undone: frozenset[ast.Call] = frozenset()
         self._readings: list[Analysis] = []
 
     @property
@@ -55,23 +51,13 @@ class Program:
 
     @cached_property
     def unit(self) -> Unit:
-        """The file as the interpreter knows it; the project shares it with the files around."""
+        """The file and what is read off its syntax; the project shares it with the files around."""
         return self.project.root(self.source) if self.project is not None else Unit(self.source)
 
     @property
     def classes(self) -> ClassTable:
         """The classes of this file, with what the project says of their bases."""
         return self.unit.classes
-
-    @property
-    def bindings(self) -> Bindings:
-        """What gives each name and attribute its value, in every scope of the file."""
-        return self.unit.bindings
-
-    @cached_property
-    def facts(self) -> Facts:
-        """What the abstract interpreter saw: meetings, moves, calls."""
-        return interpret(self.unit, self.project, self._undone)
 
     @cached_property
     def placement(self) -> Analysis:
@@ -165,12 +151,6 @@ class Program:
             one.forget()
         self._readings.clear()
 
-    def callers(self, name: str) -> Iterator[tuple["Program", ast.Call]]:
-        """The calls of what is named `name`, in this file and in those of the project that import it."""
-        for program in (self, *self.importing):
-            if name.encode() in program.source.data:
-                yield from ((program, one) for one in program.names.calls if _called(one) == name)
-
     @cached_property
     def importing(self) -> list["Program"]:
         """The files of the project that import this one, as far as they are asked."""
@@ -186,23 +166,9 @@ class Program:
         other.unit = unit
         return other
 
-    def undoing(self, calls: frozenset[ast.Call]) -> "Program":
-        """The file read as if `calls`, which move or make tensors, left them on the host: what would these meet?"""
-        other = Program(self.source, self.project, target=self.target)
-        other.unit = self.unit
-        other._undone = calls
-        return other
-
 
 def _plainly_calling(unit: Unit) -> tuple[Plain, ...]:
     return plain_arguments(unit.source.tree)
-
-
-def _called(call: ast.Call) -> str | None:
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return None
 
 
 _NO_CALLS: tuple[Plain, ...] = ()

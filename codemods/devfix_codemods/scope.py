@@ -1,14 +1,12 @@
 """Which names are bound at a statement whatever path led there, and the blocks and functions around it."""
 
 import ast
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from devfix_codemods.flow.tree import declared as declared
-from devfix_codemods.flow.tree import given_to as given_to
-from devfix_codemods.flow.tree import stored as stored
-from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import declared as declared
+from devfix_codemods.project.tree import stored as stored
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -19,67 +17,14 @@ def function_around(program: Program, node: ast.AST) -> Function | None:
     return next((one for one in program.names.ancestors(node) if isinstance(one, Function)), None)
 
 
-def class_around(program: Program, node: ast.AST) -> ast.ClassDef | None:
-    """The class whose method `node` stands in."""
-    return next((one for one in program.names.ancestors(node) if isinstance(one, ast.ClassDef)), None)
-
-
 def parameters(function: Function) -> list[str]:
     """The names of the parameters that are no stars, in order."""
     return [one.arg for one in declared(function)]
 
 
-def annotation(function: Function, name: str) -> ast.expr | None:
-    """The annotation of the parameter `name`; None where it has none, or there is no such parameter."""
-    return next((one.annotation for one in declared(function) if one.arg == name), None)
-
-
-def packages(program: Program) -> set[str]:
-    """The top-level packages that the file imports."""
-    found: set[str] = set()
-    for node in program.names.imports:
-        if isinstance(node, ast.Import):
-            found.update(one.name.partition(".")[0] for one in node.names)
-        elif node.module and node.level == 0:
-            found.add(node.module.partition(".")[0])
-    return found
-
-
 def constructor(owner: ast.ClassDef) -> ast.FunctionDef | None:
     """The `__init__` that the class itself defines."""
     return next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
-
-
-def loads(node: ast.AST, names: Set[str]) -> Iterator[ast.Name]:
-    """Where one of `names` is read inside `node`."""
-    for one in walk(node):
-        if isinstance(one, ast.Name) and one.id in names and isinstance(one.ctx, ast.Load):
-            yield one
-
-
-def stores(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    """Where `name` is assigned inside `node`."""
-    for one in walk(node):
-        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store):
-            yield one
-
-
-def last_assignment(around: ast.AST, name: str, line: int) -> ast.Assign | ast.AnnAssign | None:
-    """The last assignment inside `around` that starts above `line` and gives `name` a value, maybe beside others."""
-    above = (
-        one
-        for one in walk(around)
-        if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None and one.lineno < line
-    )
-    return max((one for one in above if name in stored(one)), key=lambda one: one.lineno, default=None)
-
-
-def given_last(around: ast.AST, name: str, line: int) -> ast.expr | None:
-    """What the last assignment above `line` gives `name` alone; None where there is none, or it takes a value apart."""
-    found = last_assignment(around, name, line)
-    targets = found.targets if isinstance(found, ast.Assign) else [found.target] if found is not None else []
-    alone = any(isinstance(one, ast.Name) and one.id == name for one in targets)
-    return found.value if found is not None and alone else None
 
 
 def statements_at(program: Program, line: int) -> list[ast.stmt]:
@@ -99,14 +44,6 @@ def _header_end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def chain(node: ast.expr) -> Iterator[ast.expr]:
-    """`x.f()[0]`, `x.f()`, `x.f` and `x`, of the first of them."""
-    yield node
-    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-        yield node
-
-
 def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:
     """The list of statements that holds `statement`."""
     parent = program.names.parent(statement)
@@ -120,11 +57,6 @@ def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:
 def leaves(block: Sequence[ast.stmt]) -> bool:
     """Whether a block certainly ends by leaving the code around it."""
     return bool(block) and isinstance(block[-1], _ENDS)
-
-
-def raises(block: Sequence[ast.stmt]) -> bool:
-    """Whether a block certainly ends with an error."""
-    return bool(block) and isinstance(block[-1], ast.Raise)
 
 
 def bound_at(program: Program, statement: ast.stmt, module_line: int | None = None) -> set[str]:

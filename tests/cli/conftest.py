@@ -30,8 +30,8 @@ from devfix.reporting.terminal import choose_colour
 from devfix_codemods import engine, suppressions
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
+from devfix_codemods.project.files import Project
 from devfix_codemods.rules import Rule
 from devfix_codemods.source import Source, SourceError, Span
 

@@ -6,11 +6,11 @@ from textwrap import dedent
 import pytest
 from devfix_codemods.engine import check, rewrite
 from devfix_codemods.findings import Finding
-from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, Options
+from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
-from ..flow.conftest import InMemory
+from ..project.conftest import InMemory
 
 CALL = "nearest(points)"
 SCRIPT = """

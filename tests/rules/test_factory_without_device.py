@@ -2,11 +2,11 @@
 
 import pytest
 from devfix_codemods.engine import check
-from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
-from ..flow.conftest import InMemory
+from ..project.conftest import InMemory
 
 CODE = "DVF104"
 

@@ -5,11 +5,11 @@ from textwrap import dedent
 import pytest
 from devfix_codemods.engine import check, rewrite
 from devfix_codemods.findings import Finding
-from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Changed, Checked, Clean, Options
+from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
-from ..flow.conftest import InMemory
+from ..project.conftest import InMemory
 
 SELECT = frozenset({"DVF302"})
 SCALER = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from devfix.neighbours import DiskFiles
 from devfix_codemods.engine import check
-from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
 CODE = "DVF104"

@@ -106,6 +106,24 @@ MANAGING = frozenset(
 )
 """Packages whose import says that they may place what the file builds."""
 
+MANAGED_BASES = (
+    "lightning.",
+    "pytorch_lightning.",
+    "lightning_fabric.",
+    "fastai.",
+    "composer.",
+    "catalyst.",
+    "ignite.",
+    "transformers.Trainer",
+    "transformers.Seq2SeqTrainer",
+    "trl.",
+    "sentence_transformers.SentenceTransformerTrainer",
+)
+"""Classes that place values themselves: devfix inserts no move inside those derived from them."""
+
+LIGHTNING_HOOKS = frozenset({"training_step", "validation_step", "test_step", "predict_step", "configure_optimizers"})
+"""Methods by which a class derived from one that is not read shows that Lightning runs it."""
+
 LAZY = frozenset({"gguf"})
 """Packages for converters, whose tensors are on the host, or stand for those of files and have no place yet."""
 

@@ -6,7 +6,11 @@ from devfix_codemods import engine
 from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Repair
 from devfix_codemods.findings import Finding, Safety
+from devfix_codemods.ir import Node
 from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.program import Program
+from devfix_codemods.repairs.cuts import UNSAFE
+from devfix_codemods.repairs.wording import places
 from devfix_codemods.rules import all_rules
 
 
@@ -62,3 +66,20 @@ def covers(finding: Finding, line: int) -> bool:
     """Whether a finding's operation, or its trail, is at a line."""
     spans = [finding.span, *(step.span for step in finding.trail if step.path is None)]
     return any(span.line <= line <= span.end_line for span in spans)
+
+
+def places_at(program: Program, line: int) -> Iterator[str]:
+    """Where the values are that meet on a line, as far as the source decides it: "`x` is on the host (from line 3)"."""
+    analysis = program.placement
+    try:
+        for strongest in analysis.conflicts:
+            for conflict in analysis.ends(strongest.birth):
+                at_line = [one for one in conflict.operations if _is_at(one, line)]
+                if at_line and conflict.confidence >= UNSAFE:
+                    yield from places(analysis, conflict, at_line[0])
+    finally:
+        program.forget()
+
+
+def _is_at(operation: Node, line: int) -> bool:
+    return operation.line <= line <= getattr(operation.syntax, "end_lineno", 0)

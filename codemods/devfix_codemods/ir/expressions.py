@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
 
@@ -175,7 +176,9 @@ class Expressions:
         return self.node(Op.UNKNOWN, one, parts, "slice")
 
     def _call(self, one: ast.Call) -> Node:
-        callee = self.value(one.func)
+        callee, guard = self.value(one.func), self.guard
+        if expects_error(callee):
+            self.guard = joined(guard, MEANT_TO_FAIL)  # `self.assertRaises(Error, lambda: …)`
         args, names = [callee], []
         for each in one.args:
             starred = isinstance(each, ast.Starred)
@@ -184,6 +187,7 @@ class Expressions:
         for keyword in one.keywords:
             args.append(self.value(keyword.value))
             names.append(keyword.arg or "**")
+        self.guard = guard
         if callee.extra == "builtins.dict" and names and not {None, "*", "**"}.intersection(names):
             return self.node(Op.MAPPING, one, tuple(args[1:]), tuple(names))  # `dict(x=1)` is `{"x": 1}`
         made = self.node(Op.CALL, one, tuple(args), tuple(names))

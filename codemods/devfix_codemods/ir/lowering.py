@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from devfix_codemods.ir.expressions import Expressions, item_key, unkeyed
+from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind, is_marked
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.keys import name as name_of
@@ -86,6 +87,8 @@ class Lowering(Expressions):
 
     def run(self) -> None:
         syntax = self.function.syntax
+        if is_marked(self.function):
+            self.guard = joined(self.guard, MEANT_TO_FAIL)
         if isinstance(syntax, ast.Module):
             self.block(syntax.body)
         elif isinstance(syntax, ast.Lambda):
@@ -283,6 +286,7 @@ class Lowering(Expressions):
         lacking = next((each for each in one.handlers if _catches(each, "AttributeError")), None)
         raised = ("raised", one.lineno)
         inside = joined(guard, frozenset({(raised, False)})) if lacking is not None else guard
+        inside = joined(inside, MEANT_TO_FAIL) if fails_behind(one.body) else inside
         body = self._branch([*one.body, *one.orelse], start, inside)
         broken = self._merged([(start, guard), *([body] if body else ())])
         ends = [body]
@@ -304,13 +308,17 @@ class Lowering(Expressions):
             self.block(one.finalbody)
 
     def _with(self, one: ast.With | ast.AsyncWith) -> None:
-        depth = len(self.managers)
+        depth, guard = len(self.managers), self.guard
         for item in one.items:
             manager = self.value(item.context_expr)
             self.managers.append(manager)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, self.node(Op.ENTER, item.context_expr, (manager,), None))
+        fails = any(made.op is Op.CALL and expects_error(made.args[0]) for made in self.managers[depth:])
+        self.guard = joined(guard, MEANT_TO_FAIL) if fails else guard
         self.block(one.body)
+        if fails:
+            self.guard, self.live = guard, True
         del self.managers[depth:]
 
     def _match(self, one: ast.Match) -> None:
@@ -410,6 +418,7 @@ class Lowering(Expressions):
             self.value(decorator)
         outer = self.outer if self.owner is not None else _Chained(self.function.finals, self.outer)
         inner = Lowering(function, outer)
+        inner.guard = self.guard & MEANT_TO_FAIL
         if self.owner is not None:
             self.owner.methods.setdefault(name, function)
         self.inner.append(inner)

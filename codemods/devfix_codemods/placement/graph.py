@@ -96,7 +96,8 @@ class Graph:
         self.scalars: set[Node] = set()
         """0-dim tensors: reductions, and what was squeezed out of one element."""
         self.host_only: set[Literal] = set()
-        """Literals under which nothing is on a device: the negations of those under which the program moves values."""
+        """Literals under which nothing is on a device: the negations of those under which the program moves values.
+        Where an error is expected, nothing is told either."""
 
     def same(self, one: Node, other: Node, link: str, guard: Guard) -> None:
         if one is not other:

@@ -5,8 +5,8 @@ import re
 from typing import TypeGuard
 
 from devfix_codemods.assumptions.purpose import is_for_machine
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.precision.uses import Use
+from devfix_codemods.project.units import Unit
 
 _OLD = re.compile(r"(\w+(?:\.\w+)*)\.(?:cuda|cpu)\.amp\.(?:autocast|GradScaler|custom_fwd|custom_bwd)")
 _TOO_EARLY = re.compile(

@@ -10,12 +10,12 @@ from devfix_codemods.assumptions.told import Told
 from devfix_codemods.edits.operations import Argument, Edit, MoveImportedName, ReplaceExpression, RewriteCall
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Fix, Safety
-from devfix_codemods.flow.names import Candidate, Import
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.placement.arguments import argument
 from devfix_codemods.precision import api
 from devfix_codemods.precision.devices import Devices, Kind
 from devfix_codemods.precision.versions import chosen_by_version, exported
+from devfix_codemods.project.names import Candidate, Import
+from devfix_codemods.project.units import Unit
 
 _MISSING = "`{name}` needs the device type as its first argument: this call raises a TypeError"
 _NOT_TEXT = "`{name}` takes the device type first, and {what} is no device type: this call raises a ValueError"

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from devfix_codemods.flow.project import Project
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.precision.api import literal
 from devfix_codemods.precision.versions import AMP, CATCHES_MISSING, caught, leaves, tests_version
+from devfix_codemods.project.files import Project
+from devfix_codemods.project.units import Unit
 
 Release = tuple[int, int]
 

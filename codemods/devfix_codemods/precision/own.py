@@ -3,8 +3,8 @@
 import posixpath
 import re
 
-from devfix_codemods.flow.project import Project
-from devfix_codemods.flow.units import Unit
+from devfix_codemods.project.files import Project
+from devfix_codemods.project.units import Unit
 
 
 def is_replaced(unit: Unit, project: Project | None) -> bool:

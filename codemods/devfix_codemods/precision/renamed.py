@@ -16,14 +16,14 @@ from devfix_codemods.edits.operations import (
     RewriteCall,
 )
 from devfix_codemods.edits.quotes import quoted
-from devfix_codemods.flow.names import Import
-from devfix_codemods.flow.project import Project
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.precision import api
 from devfix_codemods.precision.older import Older, Release, oldest
 from devfix_codemods.precision.own import lacks
 from devfix_codemods.precision.uses import Shape, Use, Uses
 from devfix_codemods.precision.versions import chosen_by_version, exported
+from devfix_codemods.project.files import Project
+from devfix_codemods.project.names import Import
+from devfix_codemods.project.units import Unit
 
 SINCE = {"autocast": (1, 12), "GradScaler": (2, 3), "custom_fwd": (2, 4), "custom_bwd": (2, 4)}
 _AUTOCAST_ORDER = ("enabled", "dtype", "cache_enabled")

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from devfix_codemods.flow.names import Import, Names
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.precision import api
 from devfix_codemods.precision.versions import chosen_by_version
+from devfix_codemods.project.names import Import, Names
+from devfix_codemods.project.units import Unit
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

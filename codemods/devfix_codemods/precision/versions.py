@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from devfix_codemods.flow.names import Names
-from devfix_codemods.flow.units import Unit
 from devfix_codemods.precision.api import CURRENT, Old, called, device_argument, literal, old, written
+from devfix_codemods.project.names import Names
+from devfix_codemods.project.units import Unit
 
 _VERSION_TEST = re.compile(
     r"(?<![a-z])version|torchversion|(?:has|get)attr\((?:torch|th|amp|cuda)\b|torch_?\w*\d|\d\w*torch|torch_(?:ge|lt|gte|le)"

@@ -56,6 +56,22 @@ def stops(analysis: Analysis, conflict: Conflict) -> Iterator[tuple[Node, str]]:
     yield conflict.end.node, _end(conflict)
 
 
+def places(analysis: Analysis, conflict: Conflict, operation: Node) -> Iterator[str]:
+    """Where the values are that meet in an operation, and since when."""
+    nodes = [conflict.birth.node, *(step.node for step in conflict.path)]
+    misplaced, other = nodes[nodes.index(operation) - 1], _met(conflict, operation)
+    if misplaced in operation.args:
+        yield f"{_is(operation, misplaced)} on the host (from line {conflict.birth.node.line})"
+    if other is not None and conflict.end.place.where is Where.DEVICE:
+        where = _device(analysis, conflict.end.place.node, operation)
+        yield f"{_is(operation, other)} on {where} (from line {conflict.end.node.line})"
+
+
+def _is(operation: Node, operand: Node) -> str:
+    found = _operand(operation, operand)
+    return f"{found} are" if found.startswith("the parameters") else f"{found} is"
+
+
 def text(node: Node) -> str:
     """A value as the program writes it, cut where that is long."""
     if isinstance(node.syntax, ast.arg):
@@ -63,6 +79,8 @@ def text(node: Node) -> str:
     if isinstance(node.syntax, ast.expr | ast.Assign | ast.AugAssign):
         found = ast.unparse(node.syntax).replace("\n", " ")
         return found if len(found) <= LONGEST else f"{found[: LONGEST - 3]}..."
+    if node.op is Op.PHI:
+        return next((text(one) for one in node.args if one.op is not Op.PHI), "it")
     return str(node.extra) if node.extra is not None else "it"
 
 

@@ -12,9 +12,8 @@ from weakref import WeakKeyDictionary
 from devfix_codemods import scope
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.findings import Fix
-from devfix_codemods.flow.evidence import dotted
-from devfix_codemods.flow.tree import walk
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted, walk
 from devfix_codemods.source import Span
 from devfix_codemods.tenable.names import parsed
 

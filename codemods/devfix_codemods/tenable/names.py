@@ -18,9 +18,9 @@ from devfix_codemods.edits.operations import (
     RewriteCall,
 )
 from devfix_codemods.findings import Fix
-from devfix_codemods.flow.names import Scope
-from devfix_codemods.flow.tree import stored
 from devfix_codemods.program import Program
+from devfix_codemods.project.names import Scope
+from devfix_codemods.project.tree import stored
 from devfix_codemods.source import Span
 
 _GIVEN = frozenset({*dir(builtins), "__file__", "__path__", "__class__", NODE})

@@ -2,18 +2,16 @@
 
 import ast
 
-from devfix_codemods import scope
+from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.edits.operations import NODE, Edit, ReplaceExpression
 from devfix_codemods.findings import Fix
-from devfix_codemods.flow.tables import FACTORIES, canonical
-from devfix_codemods.flow.tree import walk
+from devfix_codemods.ir import Op
 from devfix_codemods.program import Program
-from devfix_codemods.rules._called import called_function, called_method
-from devfix_codemods.tenable.devices import node_at
 from devfix_codemods.tenable.names import parsed
+from devfix_codemods.tenable.points import node_at
 
 _MOVES = frozenset({"to", "cuda", "cpu"})
-_TENSORS = FACTORIES | {"torch.from_numpy", "torch.stack", "torch.cat"}
+_ONE_TENSOR = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.SEQUENCE})
 """What gives one tensor, which may be taken apart along its first dimension."""
 
 
@@ -57,17 +55,15 @@ def _is_several(target: ast.expr) -> bool:
 
 
 def _is_tensor(program: Program, node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and canonical(program.names.qualified(node.func) or "") in _TENSORS
+    made = canonical(program.names.qualified(node.func) or "") if isinstance(node, ast.Call) else ""
+    return effect(made) in _ONE_TENSOR or made == "torch.from_numpy"
 
 
 def _gives_tuple(program: Program, node: ast.AST) -> bool:
     """Whether an expression calls a function of the project that returns nothing but tuples."""
-    if not isinstance(node, ast.Call):
+    call = program.index.nodes.get(node) if isinstance(node, ast.Call) else None
+    if call is None or call.op is not Op.CALL:
         return False
-    found = called_function(program, node) or called_method(program, node)
-    if found is None:
-        return False
-    home, function = found
-    given = [one.value for one in walk(function) if isinstance(one, ast.Return)]
-    own = [one for one in given if one is not None and scope.function_around(home, one) is function]
-    return bool(own) and all(isinstance(one, ast.Tuple) for one in own)
+    called = program.placement.constraints.calls.get(call) or program.index.origins.called(call)
+    given = [value for value, _ in called.returns] if called is not None else []
+    return bool(given) and all(one.op is Op.SEQUENCE and one.extra == "tuple" for one in given)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from devfix_codemods import engine
 from devfix_codemods.findings import Finding
-from devfix_codemods.flow.project import Project
 from devfix_codemods.outcomes import Options, RewriteOutcome
+from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
 from ..conftest import Devfix, fake_rewrite

@@ -1,0 +1,219 @@
+"""The files around the one that is analysed: what an imported name is, followed through packages and re-exports.
+
+A file is parsed when something that it defines is used, once for all files of a run.
+"""
+
+import ast
+import posixpath
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from devfix_codemods.project import imports
+from devfix_codemods.project.classes import ClassTable
+from devfix_codemods.project.imports import Files
+from devfix_codemods.project.units import Definition, Unit
+from devfix_codemods.source import Source, SourceError
+
+MOST_BYTES = 600_000
+"""Larger files are tables and generated code: not followed."""
+
+ROOM = 4_000_000
+"""Bytes of source that are remembered at once; what is made of them takes some fifty times as much memory."""
+
+LOADED = 60
+"""How many files that run with another one are read."""
+
+CHAIN = 8
+"""How many re-exports are followed from one name to its definition."""
+
+
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an imported name is: a definition in `unit`, or, without one, the value that the top level gives `name`."""
+
+    unit: Unit
+    name: str
+    definition: Definition | None
+
+
+class Project:
+    """The files that the analysis of one of them may read. Answers are kept: files must not change meanwhile.
+
+    `room` is how many bytes of source are remembered from one file to the next.
+    """
+
+    def __init__(self, files: Files, room: int = ROOM) -> None:
+        self.files = files
+        self._room = room
+        self._units: dict[str, Unit | None] = {}  # those asked for last come last
+        self._older: list[Unit] = []  # texts that were rewritten meanwhile
+        self._summaries: dict[str, dict[str, Any]] = {}
+        self._tables: dict[ast.ClassDef, ClassTable] = {}
+        self._places: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
+        self._bytes = 0
+
+    def root(self, source: Source) -> Unit:
+        """The unit of the file that is analysed: its text may be newer than the project's."""
+        if self._bytes > self._room:
+            self._make_room()
+        known = self.unit(source.path) if source.path in self._units else None
+        if known is not None and known.source.data == source.data:
+            return known
+        unit = self._new(source)
+        if source.path not in self._units:
+            self._units[source.path] = unit
+        else:
+            self._older.append(unit)
+        return unit
+
+    def unit(self, path: str) -> Unit | None:
+        """A file of the project, parsed; None where it cannot be read or is no Python."""
+        unit = self._units.pop(path) if path in self._units else self._parsed(path)
+        self._units[path] = unit
+        return unit
+
+    def _make_room(self) -> None:
+        """Forget what was not asked for lately. What a file rests on is kept as long as the file: it is part of it."""
+        kept: set[str] = set()
+        free = self._room * 3 // 4  # what all files of a library rest on is large: it had better fit in
+        for path in reversed(self._units):
+            more = self._below(path, kept)
+            size = sum(map(self._size, more))
+            if size <= free:
+                kept |= more
+                free -= size
+        for unit in (*self._older, *(unit for path, unit in self._units.items() if unit and path not in kept)):
+            self._bytes -= len(unit.source.data)
+            for one in unit.names.classes:
+                del self._tables[one]
+        self._older.clear()
+        self._places.clear()
+        for known in (self._units, self._summaries):
+            for path in known.keys() - kept:
+                del known[path]
+
+    def _below(self, path: str, kept: set[str]) -> set[str]:
+        """The file `path` and all that it rests on, without what is `kept`."""
+        found: set[str] = set()
+        pending = [path]
+        while pending:
+            current = pending.pop()
+            if current in found or current in kept:
+                continue
+            found.add(current)
+            unit = self._units.get(current)
+            pending.extend(unit.uses if unit is not None else ())
+        return found
+
+    def _size(self, path: str) -> int:
+        unit = self._units.get(path)
+        return len(unit.source.data) if unit is not None else 0
+
+    def lookup(self, unit: Unit, dotted: str, chain: int = 0) -> Found | None:
+        """What `dotted`, imported in `unit`, is, where a file of the project defines it for certain."""
+        unit.asked = True
+        place = self._place(unit.path, dotted)
+        if place is None or chain > CHAIN:
+            return None
+        path, rest = place
+        unit.uses.add(path)
+        if len(rest) != 1 or path == unit.path:
+            return None
+        other = self.unit(path)
+        return self._member(other, rest[0], chain) if other is not None else None
+
+    def _place(self, path: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:
+        """As `imports.find`, which asks for nothing but the folder."""
+        key = (posixpath.dirname(path), dotted)
+        if key not in self._places:
+            self._places[key] = imports.find(path, dotted, self.files)
+        return self._places[key]
+
+    def parent(self, unit: Unit, base: ast.expr) -> ast.ClassDef | None:
+        """The class of another file that `base` names in `unit`."""
+        dotted = unit.names.imported(base)
+        found = self.lookup(unit, dotted) if dotted is not None else None
+        return found.definition if found is not None and isinstance(found.definition, ast.ClassDef) else None
+
+    def summary(self, unit: Unit, sort: str, make: Callable[[Unit], Kept], meanwhile: Kept) -> Kept:
+        """What a file says to those around it, one summary of each `sort`, as `make` finds out.
+
+        `meanwhile` is the answer where that is just being found out.
+        """
+        known = self._summaries.setdefault(unit.path, {})
+        if sort not in known:
+            known[sort] = meanwhile
+            known[sort] = make(unit)
+        found: Kept = known[sort]
+        return found
+
+    def importing(self, unit: Unit) -> Iterator[Unit]:
+        """The files that import `unit`."""
+        for path in self.files.importers(unit.path):
+            unit.asked = True
+            unit.uses.add(path)
+            other = self.unit(path)
+            if other is not None and other is not unit:
+                yield other
+
+    def consulted(self, path: str) -> frozenset[str] | None:
+        """The files on which the analysis of `path` may have depended so far, itself left out.
+
+        None where nothing was asked of the project: not even a new file would change the analysis.
+        """
+        own = self._units.get(path)
+        if own is None or not own.asked:
+            return None
+        return frozenset(self._below(path, set()) - {path})
+
+    def loaded_with(self, unit: Unit) -> Iterator[tuple[str, bytes]]:
+        """The files that run wherever `unit` does: those of its packages, and what these and it import, and so on."""
+        found = dict.fromkeys((unit.path, *imports.packages(unit.path, self.files)))
+        pending = list(found)
+        unit.asked = True
+        for path in pending:  # grows meanwhile
+            data = unit.source.data if path == unit.path else self.files.read(path)
+            if data is None:
+                continue
+            if path != unit.path:
+                unit.uses.add(path)
+                yield path, data
+            places = (self._place(path, dotted) for dotted in imports.mentioned(data))
+            more = [place[0] for place in dict.fromkeys(places) if place is not None and place[0] not in found]
+            more = more[: LOADED + 1 - len(found)]
+            found.update(dict.fromkeys(more))
+            pending += dict.fromkeys(more)
+
+    def _member(self, unit: Unit, name: str, chain: int) -> Found | None:
+        bindings = unit.top_level.get(name, [])
+        imported = [one.imported for one in bindings if one.imported is not None]
+        if len(bindings) == 1 and not imported:
+            return Found(unit, name, bindings[0].definition)
+        if bindings and len(imported) < len(bindings):
+            return None
+        targets = imported or [f"{star}{'' if star.endswith('.') else '.'}{name}" for star in unit.stars]
+        answers = (self.lookup(unit, one, chain + 1) for one in targets)
+        return next((one for one in answers if one is not None), None)
+
+    def _parsed(self, path: str) -> Unit | None:
+        data = self.files.read(path)
+        if data is None or len(data) > MOST_BYTES:
+            return None
+        try:
+            return self._new(Source(path, data))
+        except (SourceError, RecursionError):
+            return None
+
+    def _new(self, source: Source) -> Unit:
+        unit = Unit(source)
+        itself = weakref.proxy(unit)  # so that nothing but the project keeps a file
+        unit.classes.elsewhere, unit.classes.tables = partial(self.parent, itself), self._tables
+        self._tables.update(dict.fromkeys(unit.names.classes, unit.classes))
+        self._bytes += len(source.data)
+        return unit
