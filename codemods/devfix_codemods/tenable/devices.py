@@ -48,7 +48,17 @@ def _has_none(program: Program, edit: Edit, text: str) -> bool:
         return False
     if f"{text}.device" in program.source.segment(program.source.span(program.names.statement(node))):
         return False
-    return _is_plain(program.placement, value) or _may_be_plain(value, point.guard)
+    if _has_method(program, value) or _is_plain(program.placement, value):
+        return True
+    return _may_be_plain(value, point.guard)
+
+
+def _has_method(program: Program, value: Node) -> bool:
+    """Whether a parameter is annotated with a class that has to be called for its device."""
+    said = getattr(value.syntax, "annotation", None)
+    owner = program.classes.named(said) if isinstance(said, ast.expr) else None
+    method = program.classes.methods(owner).get("device") if owner is not None else None
+    return method is not None and not method.decorator_list
 
 
 def _is_plain(analysis: Analysis, value: Node) -> bool:
@@ -89,6 +99,9 @@ def _answers(value: Node, guard: Guard) -> Iterator[bool]:
             case ("isinstance", asked, types) if asked == key(value):
                 said = _is_of_tensors(str(types))
                 yield from () if said is None else (said is holds,)
+            case ("compare", _, ("call", ("REF", "builtins.type"), asked), types) if asked == key(value):
+                said = _is_of_tensors(str(types))
+                yield from () if said is None else (said is holds,)
             case ("call", ("REF", "builtins.hasattr"), asked, _) if asked == key(value):
                 yield holds
             case ("call", ("REF", "numpy.isscalar"), asked) if asked == key(value):
@@ -105,7 +118,7 @@ def _asks(call: Node, value: Node) -> bool:
         return isinstance(types, ast.expr) and _is_of_tensors(ast.unparse(types)) is not None
     if asked == "builtins.hasattr" and len(call.args) == 3:
         return call.args[2].extra in _OF_TENSORS
-    return asked in {"torch.is_tensor", "numpy.isscalar"}
+    return asked == "torch.is_tensor" or (asked or str(call.args[0].extra)).endswith("isscalar")
 
 
 def _is_of_tensors(types: str) -> bool | None:
