@@ -339,3 +339,24 @@ def test_a_draw_that_is_right_already_hinders_no_repair(rule) -> None:
 
 def test_a_draw_on_another_device_speaks_against_the_generator(rule) -> None:
     assert not any(rule.safeties(KEPT_BY_SOLVER.format(device='"cuda:1"')))
+
+
+KEPT = """
+    import torch
+    def restore(states):
+        torch.set_rng_state(states[1])
+    class Engine:
+        def resume(self, engine):
+            states = {states}
+            restore(states)
+"""
+
+
+def test_states_that_an_object_of_others_kept(rule) -> None:
+    program = KEPT.format(states='getattr(engine.state, "rng_states", None)')
+    assert "torch.set_rng_state(states[1].cpu())" in rule.fixed(program)
+
+
+@pytest.mark.parametrize("states", ["[3, torch.get_rng_state()]", "(engine, torch.get_rng_state())"])
+def test_states_that_the_file_took_itself(rule, states: str) -> None:
+    assert rule.findings(KEPT.format(states=states)) == ()

@@ -449,3 +449,23 @@ def test_a_program_that_ends_without_cuda(rule, leaving: str) -> None:
     """
     assert not rule.findings(program.format(leaving=leaving))
     assert rule.findings(program.format(leaving="print(torch.cuda.is_available())"))
+
+
+@pytest.mark.parametrize("module", ["ignite.distributed", "ignite.distributed.utils"])
+def test_a_library_gives_a_device(rule, module: str) -> None:
+    program = f"""
+        import {module} as idist
+        def options(kwargs):
+            kwargs["pin_memory"] = idist.device() == "cuda"
+    """
+    assert len(rule.safeties(program)) == 1
+
+
+@pytest.mark.parametrize("call", ["idist.backend()", "idist.device().type"])
+def test_a_library_gives_a_text(rule, call: str) -> None:
+    program = f"""
+        import ignite.distributed.utils as idist
+        def options(kwargs):
+            kwargs["pin_memory"] = {call} == "cuda"
+    """
+    assert rule.safeties(program) == []

@@ -17,6 +17,10 @@ from devfix_codemods.placement.places import sounds_like_device
 from devfix_codemods.repairs.scope import values_of
 
 _TYPES = re.compile(r"(?:cuda|mps|xpu|npu)(?::\d+)?$|cpu$")
+_GIVE_DEVICES = (
+    *("torch.device", "torch.get_default_device"),
+    *("ignite.distributed.device", "ignite.distributed.utils.device"),
+)
 _NUMBERED = frozenset({"cuda", "xpu", "npu", "mlu", "musa", "mps"})
 """Types whose tensors say a number with their device, also where the device was asked for without one."""
 _GPU = re.compile(r"""([fF]?["'])gpu(?=[:"'])""")
@@ -257,7 +261,7 @@ class Comparisons:
 
     def is_device(self, node: Node, depth: int = 0) -> bool:
         """Whether a value is certainly a `torch.device`, and no text."""
-        if called(node, "torch.device", "torch.get_default_device", "ignite.distributed.device"):
+        if called(node, *_GIVE_DEVICES):
             return True
         if node.op is Op.ATTR and node.extra == "device" and self._kinds.of(node.args[0]) is Kind.TENSOR:
             return True

@@ -44,12 +44,18 @@ def restored_states(index: Index) -> Iterator[Told]:
 
 def _may_be_elsewhere(index: Index, call: Node, state: Node, origin: Node) -> bool:
     """Whether a state may be on a device, as an item of what `origin` is."""
-    if origin.op is not Op.PARAM:
+    if origin.op is not Op.PARAM and not _is_kept_elsewhere(index, origin):
         device = _loaded_to(origin)
         return device is not None and place_of(device, index.analysis.kinds) != HOST
     taken = (one for node in index.nodes.values() if node.op is Op.MAPPING for one in element(node, state.extra))
     kept = any(called(one, *_TAKES) for one in taken)  # the file gives back what it took itself
     return not kept or _LOADED.search(call.function.name) is not None
+
+
+def _is_kept_elsewhere(index: Index, origin: Node) -> bool:
+    """`getattr(engine.state, "rng_states", None)`, of an object that is not read: it may have been loaded."""
+    named = called(origin, "builtins.getattr") and len(origin.args) > 2
+    return named and index.analysis.kinds.class_of(origin.args[1]) is None
 
 
 def _loaded_to(call: Node) -> Node | None:

@@ -73,7 +73,8 @@ class Models:
                 and bool(returned)
                 and all(self.is_on_host(one, maker.nodes[-1], depth - 1) for one in returned)
             )
-        sources = self._births.graph.sources.get(made, ())
+        part = self._births.parts.get(made)
+        sources = (part,) if part is not None else self._births.graph.sources.get(made, ())
         born = any(one.birth is Birth.MODULE and _UNSURE.isdisjoint(one.links) for one in sources)
         return (born or self._is_made_by_hand(made)) and not any(map(self._places_itself, self._classes(made)))
 

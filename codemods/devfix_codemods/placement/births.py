@@ -124,6 +124,7 @@ class Births:
         self.is_read = self._modules.is_read
         self.holds_tensors = self._modules.holds_tensors
         self.scatters = self._modules.scatters
+        self.parts = self._modules.parts
 
         self.host_arguments = self._operands.on_host
         self.unmoved_arguments = self._operands.unmoved
@@ -150,8 +151,8 @@ class Births:
         self._moves.by_functions()
         self.objects.all()
         self._modules.wrappers()
-        self.attached = attached(self, self._modules.parts)
-        self.unregistered = unregistered(self, self._modules.parts)
+        self.attached = attached(self, self.parts)
+        self.unregistered = unregistered(self, self.parts)
         flags(self)
         self._readers.all()
         self.graph.host_only.update(host_tests(self.module, self.kinds))
