@@ -455,8 +455,8 @@ def test_a_program_that_ends_without_cuda(rule, leaving: str) -> None:
 def test_a_library_gives_a_device(rule, module: str) -> None:
     program = f"""
         import {module} as idist
-        def options(kwargs):
-            kwargs["pin_memory"] = idist.device() == "cuda"
+        from torch.utils.data import DataLoader
+        loader = DataLoader(data, pin_memory=idist.device() == "cuda")
     """
     assert len(rule.safeties(program)) == 1
 
@@ -465,7 +465,7 @@ def test_a_library_gives_a_device(rule, module: str) -> None:
 def test_a_library_gives_a_text(rule, call: str) -> None:
     program = f"""
         import ignite.distributed.utils as idist
-        def options(kwargs):
-            kwargs["pin_memory"] = {call} == "cuda"
+        from torch.utils.data import DataLoader
+        loader = DataLoader(data, pin_memory={call} == "cuda")
     """
     assert rule.safeties(program) == []
