@@ -10,13 +10,13 @@ from devfix_codemods.ir.failing import MEANT_TO_FAIL
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import constructing, goes_through, method
+from devfix_codemods.placement.calls import bound, constructing, goes_through, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import MADE, Graph
 from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.naming import is_called_length, sounds_like_loss
 from devfix_codemods.placement.places import Where, sounds_like_device

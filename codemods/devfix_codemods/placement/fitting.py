@@ -7,8 +7,8 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import MADE, Birth
-from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.naming import sounds_like_length
 from devfix_codemods.placement.operands import is_index
 

@@ -126,7 +126,7 @@ class PlainAttributes:
             return "beside-buffers"
         if any(one.scalar for one in self._graph.sources.get(value, ())):
             return None
-        meets = self._kinds.derives_from_module(owner, set()) and any(map(self._meets, reads))
+        meets = self._kinds.derives_from_module(owner) and any(map(self._meets, reads))
         return "plain-attribute-met" if meets else "plain-attribute"
 
     def _meets(self, read: Node) -> bool:
