@@ -1,6 +1,6 @@
 """What the analysis reports: findings, their trails, and the fixes that they carry."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from devfix_codemods.edits.operations import Edit
@@ -77,3 +77,7 @@ class Finding:
     def told_confidence(self) -> float:
         """The confidence as people read it and compare with: two decimals, and 1 only where nothing is in doubt."""
         return 1.0 if self.confidence >= 1 else min(round(self.confidence, 2), 0.99)
+
+    def without_fix(self, reason: str) -> "Finding":
+        """The same with advice in the place of its fix: why it has none."""
+        return replace(self, fix=None, advice=f"{self.advice} {reason}" if self.advice else reason)

@@ -23,7 +23,7 @@ from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, resolved
 from devfix_codemods.ir.nodes import Store
-from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.places import Where
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.declared import binds_torch

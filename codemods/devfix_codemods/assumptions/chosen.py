@@ -19,7 +19,7 @@ from devfix_codemods.edits.operations import (
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.arguments import keyword
-from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.places import sounds_like_device
 
 Chosen = Callable[[Node], str | None]

@@ -17,7 +17,7 @@ from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, resolved
 from devfix_codemods.ir.nodes import Environment
-from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.program import Program
 
 _PLACELESS_CALLS = frozenset(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from devfix_codemods.edits.errors import FormattingLost, NotEditable
+from devfix_codemods.source import Span
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -57,3 +58,14 @@ def restored(original: str, generated: str, changed: str) -> str:
                 raise FormattingLost(index + 1)
         result += theirs[new_start:new_end]
     return "".join(result)
+
+
+def span(text: Sequence[str], start: int, end: int) -> Span:
+    """The span of whole lines, counted from 0; the last ends where the text ends if no line follows it."""
+    return Span(*_start(text, start), *_start(text, end))
+
+
+def _start(text: Sequence[str], index: int) -> tuple[int, int]:
+    if index < len(text) or not text or text[-1].endswith(("\r", "\n")):
+        return (index + 1, 0)
+    return (index, len(text[-1]))

@@ -14,7 +14,7 @@ from devfix_codemods.ir.nodes import Store
 from devfix_codemods.loading import words
 from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.uses import Use, Uses, unmoved
-from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.naming import sounds_like_class
 
 

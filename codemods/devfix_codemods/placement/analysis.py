@@ -11,7 +11,7 @@ from devfix_codemods.placement.accumulated import accumulated
 from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.constraints import Constraints
-from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.graph import MADE, Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.outside import Outside
@@ -149,7 +149,7 @@ class Analysis:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
             return witnessed(elsewhere)
-        if birth.birth in {Birth.FACTORY, Birth.ARRAY} and elsewhere:
+        if birth.birth in MADE and elsewhere:
             return accumulated(elsewhere)
         return elsewhere[0] if elsewhere else None
 

@@ -11,7 +11,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.nodes import Store, walk
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.places import Where
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _instead(births: "Births", choice: Node) -> None:
     for old in choice.args if len(choice.args) == 2 else ():
         was_tensor = ("isinstance", key(old), "torch.Tensor"), True
         for new in choice.args:
-            made = any(one.birth in _MADE for one in births.graph.sources.get(new, ()))
+            made = births.graph.is_made(new)
             if new is not old and was_tensor in new.guard and made and not births.moves_of(new):
                 births.graph.supports(new, old, "replaces", new.guard)
 
@@ -61,7 +61,7 @@ def _is_placed(births: "Births", node: Node) -> bool:
 
 
 def _is_made(births: "Births", node: Node) -> bool:
-    return any(one.birth in _MADE and not one.scalar for one in births.graph.sources.get(node, ()))
+    return any(one.birth in MADE and not one.scalar for one in births.graph.sources.get(node, ()))
 
 
 def _rebuilt(births: "Births", test: Node) -> None:
@@ -122,6 +122,5 @@ def _origins(node: Node) -> Iterator[Node]:
         yield from node.args[:1]
 
 
-_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 _COMPARING = frozenset({("NotEq",), ("Eq",), ("IsNot",), ("Is",)})
 """Comparisons of places."""

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.calls import method
+from devfix_codemods.placement.calls import bound, method
 from devfix_codemods.placement.graph import Birth, Source
-from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.places import Place, Where, place_of
 from devfix_codemods.placement.summaries import Argument, Call, qualified
 from devfix_codemods.placement.summarizing import takes_device

@@ -6,7 +6,8 @@ from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.nodes import Literal
-from devfix_codemods.placement.kinds import Kinds, is_device_text
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.naming import is_device_text
 from devfix_codemods.placement.places import HOST, place_of
 
 

@@ -11,8 +11,8 @@ from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import Birth, Source
-from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.naming import sounds_like_class
 
 if TYPE_CHECKING:

@@ -116,6 +116,26 @@ def goes_through(parameter: Node) -> bool:
     return bool(uses) and all(one.op is Op.ITER or calls_builtin(one, *_GOING_THROUGH) for one in uses)
 
 
+def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:
+    """Which argument of a call is which parameter, as far as no star hides it."""
+    parameters = list(called.parameters.items())
+    if called.self_node is not None:
+        parameters = parameters[1:]
+    found: list[tuple[Node, Node]] = []
+    keywords = call.extra if isinstance(call.extra, tuple) else ()
+    position = 0
+    for argument, word in zip(call.args[1:], keywords):
+        if word is None:
+            if position < len(parameters) and not str(parameters[position][1].extra).startswith("*"):
+                found.append((argument, parameters[position][1]))
+                position += 1
+        elif word == "*":
+            break
+        elif word != "**" and word in called.parameters:
+            found.append((argument, called.parameters[word]))
+    return found
+
+
 DEEPEST = 6
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")
 _GIVING_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "requires_grad_"})

@@ -10,13 +10,13 @@ from devfix_codemods.ir.failing import MEANT_TO_FAIL
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import constructing, goes_through, method
+from devfix_codemods.placement.calls import bound, constructing, goes_through, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
-from devfix_codemods.placement.graph import Birth, Graph
+from devfix_codemods.placement.graph import MADE, Graph
 from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.naming import is_called_length, sounds_like_loss
 from devfix_codemods.placement.places import Where, sounds_like_device
@@ -269,7 +269,7 @@ class Constraints:
         """Whether a tensor is made here for a call that is not read: who gets it among others computes with it."""
         births = self.births
         made = (each for root in births.roots(given) for each in self.graph.sources.get(root, ()))
-        return not is_called_length(given) and any(one.birth in _MADE and not one.scalar for one in made)
+        return not is_called_length(given) and any(one.birth in MADE and not one.scalar for one in made)
 
     def _may_be_number(self, node: Node, link: str) -> bool:
         """Arithmetic takes numbers as well, and attributes often are numbers."""
@@ -536,7 +536,6 @@ def _states(call: Node) -> tuple[Node, ...]:
     return call.args[2:]
 
 
-_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 _CALLS_OF_MODULES = frozenset({"module-call", "module-call-by-use", "differentiable-call", "module-method"})
 """Constraints of calls that may want lengths on the host, as packing does."""
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})

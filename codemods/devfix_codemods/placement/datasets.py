@@ -10,8 +10,8 @@ from devfix_codemods.catalogue import Effect, Kind, kind, method_effect
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.arguments import argument
-from devfix_codemods.placement.calls import local_calls, method
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.calls import bound, local_calls, method
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.origins import Origins
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where, place_of

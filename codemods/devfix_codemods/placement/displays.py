@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.graph import Birth
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -75,8 +74,5 @@ def _made_alike(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node
 
 
 def _maker(births: "Births", node: Node) -> str | None:
-    made = any(one.birth in _MADE for one in births.graph.sources.get(node, ()))
+    made = births.graph.is_made(node)
     return next(iter(names(node.args[0])), None) if made and node.op is Op.CALL else None
-
-
-_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})

@@ -7,8 +7,8 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
-from devfix_codemods.placement.graph import Birth
-from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.naming import sounds_like_length
 from devfix_codemods.placement.operands import is_index
 
@@ -33,7 +33,7 @@ class Fitting:
     def all(self) -> None:
         graph = self._births.graph
         for node, sources in list(graph.sources.items()):
-            if not any(one.birth in _MADE and not one.scalar for one in sources) or node.op is not Op.CALL:
+            if not any(one.birth in MADE and not one.scalar for one in sources) or node.op is not Op.CALL:
                 continue
             typed = self._dtype_of(node)
             fitted = typed or self._size_of(node)
@@ -176,7 +176,6 @@ def _is_known(method: str) -> bool:
 
 _COLLECTING = frozenset({"append", "extend", "insert", "add", "update"})
 """Methods of containers: what they hold is often read on the host."""
-_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 _CARRYING = frozenset({Op.OPERATION, Op.SEQUENCE, Op.ITEM})
 _SHOWING = frozenset({Effect.SAME, Effect.PASS})
 _READING = frozenset({Effect.SYNC, Effect.NEEDS_HOST, Effect.TO_HOST})

@@ -7,7 +7,7 @@ from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.ir.nodes import ALWAYS, Literal
-from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.places import Place, Where
 
 if TYPE_CHECKING:

@@ -68,6 +68,10 @@ class Birth(Enum):
     """Moved, or made, on the host on purpose."""
 
 
+MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
+"""Births of tensors that are made where they are found."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """What says that `node` is at `place`: its birth, a move, or its being a parameter."""
@@ -135,3 +139,7 @@ class Graph:
 
     def add(self, source: Source) -> None:
         self.sources[source.node].append(source)
+
+    def is_made(self, node: Node) -> bool:
+        """Whether a value is a tensor that is made here."""
+        return any(one.birth in MADE for one in self.sources.get(node, ()))

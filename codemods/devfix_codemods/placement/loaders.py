@@ -11,9 +11,8 @@ from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, name, resolved
 from devfix_codemods.placement.arguments import is_none
-from devfix_codemods.placement.calls import collate_function
+from devfix_codemods.placement.calls import bound, collate_function
 from devfix_codemods.placement.collations import Collations
-from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.places import Where, place_of
 
 if TYPE_CHECKING:

@@ -158,7 +158,7 @@ class Modules:
 
         One that only has a `forward`, and a base that is not read, may be anything.
         """
-        if self._kinds.derives_from_module(owner, set()) or self.holds_tensors(owner):
+        if self._kinds.derives_from_module(owner) or self.holds_tensors(owner):
             return True
         bases = (name for one in owner.lineage() for base in one.bases for name in names(base))
         return any(one.endswith("autograd.Function") for one in bases)

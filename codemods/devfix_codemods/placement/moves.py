@@ -7,8 +7,9 @@ from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement import abroad
 from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import Birth, Graph, Source
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 from devfix_codemods.placement.replaced import speaks_of_moving

@@ -152,3 +152,8 @@ def sounds_like_class(callee: Node) -> bool:
 def sounds_like_model(word: str) -> bool:
     """Whether a value has a name that models have."""
     return _MODEL.search(word) is not None
+
+
+def is_device_text(value: object) -> bool:
+    """`cuda:0`, `cpu`, `mps`."""
+    return isinstance(value, str) and value.partition(":")[0] in {"cuda", "cpu", "mps", "xpu", "npu", "hpu", "gpu"}

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.arguments import is_none, keyword
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import Birth, Source
-from devfix_codemods.placement.kinds import bound
 from devfix_codemods.placement.places import HOST, Place, Where
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.calls import method as method_of
-from devfix_codemods.placement.kinds import Kinds, bound
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import speaks_of_lengths
 

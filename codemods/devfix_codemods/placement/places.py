@@ -9,7 +9,8 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.members import Enum, auto
-from devfix_codemods.placement.kinds import Kinds, is_device_text
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.naming import is_device_text
 
 
 class Where(Enum):

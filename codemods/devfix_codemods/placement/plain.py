@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.graph import MADE, Birth, Source
 from devfix_codemods.placement.places import HOST, Where
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class PlainAttributes:
             of_another = one.op is Op.ATTR and one.args[0] is not one.function.self_node
             if of_another and self._attributes.field(one) is not None:
                 return None  # `self.norm.mean`: it is where another object of the file keeps its own
-            if any(each.birth in {Birth.FACTORY, Birth.ARRAY} for each in sources):
+            if any(each.birth in MADE for each in sources):
                 known = True
             elif one is not value and self._is_unread(one):
                 return "built-by-unknown"
@@ -126,7 +126,7 @@ class PlainAttributes:
             return "beside-buffers"
         if any(one.scalar for one in self._graph.sources.get(value, ())):
             return None
-        meets = self._kinds.derives_from_module(owner, set()) and any(map(self._meets, reads))
+        meets = self._kinds.derives_from_module(owner) and any(map(self._meets, reads))
         return "plain-attribute-met" if meets else "plain-attribute"
 
     def _meets(self, read: Node) -> bool:

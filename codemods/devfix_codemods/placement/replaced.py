@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.kinds import bound
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.places import HOST, place_of
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ class Together:
             forward = owner.methods.get("forward")
             for value, _ in forward.returns if forward is not None else ():
                 for one in value.args if value.op is Op.SEQUENCE else (value,):
-                    made = any(each.birth in _MADE for each in self._graph.sources.get(one, ()))
+                    made = self._graph.is_made(one)
                     if made and not sounds_like_length(one):
                         self._graph.supports(one, self._births.place_of_module(owner), "forward-output", one.guard)
 
@@ -130,7 +130,6 @@ class Together:
 
 _OF_MANY = re.compile("devices|mesh")
 """How what stands for several devices is called."""
-_MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 
 
 def _maker(module: Node) -> object:

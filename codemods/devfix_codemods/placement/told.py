@@ -37,14 +37,11 @@ class Told:
         device, dtype = function.parameters.get("device"), function.parameters.get("dtype")
         if device is None or dtype is None or any(self._births.moves_of(one) for one in (device, dtype)):
             return
-        for node in [one for one in self._graph.sources if one.function is function and self._is_made(one)]:
+        for node in [one for one in self._graph.sources if one.function is function and self._graph.is_made(one)]:
             given = keyword(node, "dtype") if node.op is Op.CALL else None
             if given is dtype and not self._is_moved_further(node):
                 self._births.wanted_at(device)
                 self._graph.supports(node, device, "typed-beside-device", node.guard)
-
-    def _is_made(self, node: Node) -> bool:
-        return any(one.birth in _TENSORS for one in self._graph.sources[node])
 
     def _together(self) -> None:
         """Factories of one function, some of which are told a device."""
@@ -84,6 +81,3 @@ class Told:
         for user in self._users.get(node, ()):
             if user.op in {Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR} and not is_none(user):
                 yield user
-
-
-_TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})

@@ -43,7 +43,7 @@ def unregistered(births: "Births", parts: dict[Node, Source]) -> dict[Node, Hold
     if births.defaults.managed:
         return found
     for owner in births.module.classes:
-        if not births.kinds.derives_from_module(owner, set()):
+        if not births.kinds.derives_from_module(owner):
             continue
         family = [one for one in births.module.classes if owner in one.lineage() or one in owner.lineage()]
         if any(map(_answers_for_parts, family)):

@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import is_optional
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.places import Where, place_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class UnusedDevices:
         """Whether a value is a tensor that is made here, or a module for others, or for an object."""
         births = {one.birth for one in self._graph.sources[node]}
         if Birth.MODULE not in births:
-            return not births.isdisjoint(_TENSORS)
+            return not births.isdisjoint(MADE)
         return node.op is Op.CALL and self._is_for_others(node)
 
     def _is_given_module(self, call: Node) -> bool:
@@ -131,4 +131,3 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
 _HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 _KINDS = frozenset({None, Kind.DEVICE, Kind.NUMBER})
-_TENSORS = frozenset({Birth.FACTORY, Birth.ARRAY})

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.views import chain
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Written:
         return written and not any(self._is_made_here(one) for one in self._births.roots(value))
 
     def _is_made_here(self, node: Node) -> bool:
-        return any(one.birth in {Birth.FACTORY, Birth.ARRAY} for one in self._births.graph.sources.get(node, ()))
+        return self._births.graph.is_made(node)
 
     def _writes(self, user: Node, array: Node, tensor: Node) -> bool:
         if user.op is Op.ATTR:

@@ -12,6 +12,9 @@ from devfix_codemods.repairs.points import Point, before
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.source import Source
 
+SAFE, UNSAFE, SUGGESTION = 0.86, 0.6, 0.35
+"""From which confidence on a fix is written unasked, written with `--unsafe`, and shown at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:

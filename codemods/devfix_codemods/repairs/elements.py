@@ -1,4 +1,4 @@
-"""Cuts of elements of batches that are no plain tensors with a name of their own, or are read on the host as well."""
+"""Cuts of elements of batches, and of what stays behind where others are moved."""
 
 import ast
 from collections.abc import Iterator
@@ -8,13 +8,46 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.beside import behind_birth, beside_sibling, in_row
 from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
 from devfix_codemods.repairs.devices import suffixes
-from devfix_codemods.repairs.points import before
+from devfix_codemods.repairs.points import after, before
+from devfix_codemods.repairs.readers import is_read
+from devfix_codemods.repairs.siblings import assigned, is_container, like_siblings
+from devfix_codemods.repairs.wrapped import at_meeting, wrapped
 from devfix_codemods.source import Source
 
 
-def for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """As its siblings are moved; what is no plain tensor, or is read on the host as well, where it is used."""
+    node = conflict.birth.node
+    if node.op is Op.FIELD:
+        yield from _field(analysis, source, conflict)
+        return
+    conflict = like_siblings(analysis, conflict)
+    if is_read(analysis, node):
+        yield from _for_use(analysis, source, conflict)
+        return
+    if is_container(analysis, node):
+        yield from _at_part(analysis, source, conflict)
+        yield from _rebuilt(analysis, source, conflict)
+        return
+    yield from in_row(source, conflict)
+    if _is_assigned_item(node) and _moves_item(conflict.end.node):
+        yield from wrapped(analysis, source, conflict)
+    yield from beside_sibling(analysis, source, conflict)
+    loaded = isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load)
+    if loaded:
+        yield from _where_read(analysis, source, conflict, node)
+    if loaded or isinstance(node.syntax, ast.Call | ast.BinOp):
+        yield from wrapped(analysis, source, conflict)
+        return
+    yield from _before_use(analysis, source, conflict)
+    yield from behind_birth(analysis, source, conflict)
+    yield from at_meeting(analysis, source, conflict)
+
+
+def _for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`loss = criterion(out, y.to(device))`: numpy reads the value itself, and needs it on the host."""
     operation = next(conflict.operations, None)
     point = before(operation) if operation is not None else None
@@ -25,14 +58,14 @@ def for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
             yield Cut((edit, *suffix.edits), f"Move it for this call: `{suffix.text}`", copies=True)
 
 
-def at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+def _at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """What is taken out of a container, which has no `.to` itself."""
     part = next((one.node for one in conflict.path if one.edge.turn is Turn.OUT), None)
     if part is not None:
-        yield from where_read(analysis, source, conflict, part)
+        yield from _where_read(analysis, source, conflict, part)
 
 
-def where_read(analysis: Analysis, source: Source, conflict: Conflict, part: Node) -> Iterator[Cut]:
+def _where_read(analysis: Analysis, source: Source, conflict: Conflict, part: Node) -> Iterator[Cut]:
     """`batch["x"]`, where it gets a name, or in the operation that gets it: it may be read several times."""
     point = before(part)
     if point is None or not isinstance(part.syntax, ast.Subscript | ast.Attribute):
@@ -57,7 +90,7 @@ def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
     return next((one for one in children if isinstance(one, ast.expr) and ast.dump(one) == wanted), None)
 
 
-def rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+def _rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`batch = {k: v.to(device) for k, v in batch.items()}` in front of the call that unpacks it."""
     call = next((one for one in conflict.operations if one.op is Op.CALL), None)
     point = before(call) if call is not None else None
@@ -76,7 +109,7 @@ def is_given(call: Node, conflict: Conflict, star: str) -> bool:
     return any(one is conflict.birth.node and each == star for one, each in zip(call.args[1:], names))
 
 
-def before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+def _before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """A parameter, before the statement of its function that reads it first."""
     node = conflict.birth.node
     default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
@@ -101,3 +134,33 @@ def _around(node: Node) -> ast.stmt | None:
     """The statement of the function's own body that a value is computed in."""
     body = getattr(node.function.syntax, "body", ())
     return next((one for one in body if any(each is node.statement for each in ast.walk(one))), None)
+
+
+def _is_assigned_item(node: Node) -> bool:
+    """`x = batch["x"]`, whatever is done with the item on the way."""
+    return isinstance(node.syntax, ast.Subscript) and isinstance(node.statement, ast.Assign)
+
+
+def _moves_item(move: Node) -> bool:
+    """`batch["x"].to(device)`, where it is read."""
+    call = move.syntax
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Subscript)
+        and isinstance(move.statement, ast.Assign)
+    )
+
+
+def _field(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`self.masks = self.masks.to(device)`, behind the move of another attribute."""
+    move = conflict.end.node
+    point = after(move)
+    itself = move.function.self_node
+    if point is None or itself is None or not isinstance(move.statement, ast.Assign):
+        return
+    name = f"{itself.extra}.{conflict.birth.node.extra}"
+    for suffix in suffixes(analysis, conflict, point):
+        edit = InsertStatement(source.span(move.statement), "after", suffix.statement(name))
+        yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
+        return

@@ -8,7 +8,7 @@ from devfix_codemods.catalogue.torch import PARAMETERS
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import Point, means_same
@@ -74,7 +74,7 @@ def _is_born_on_host(analysis: Analysis, field: Node) -> bool:
     roots = (root for one in values for root in analysis.constraints.births.roots(one))
     sources = (source for root in roots for source in analysis.graph.sources.get(root, ()))
     registered = field in analysis.constraints.births.attributes.registered
-    return not registered and any(one.birth in {Birth.FACTORY, Birth.ARRAY} for one in sources)
+    return not registered and any(one.birth in MADE for one in sources)
 
 
 def has_weight(owner: Class, attribute: str) -> bool:

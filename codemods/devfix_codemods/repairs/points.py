@@ -16,6 +16,26 @@ class Point:
     guard: Guard
     node: Node
 
+    @property
+    def names(self) -> dict[Node, str]:
+        """What values are called here."""
+        return {node: one for one, node in self.environment.items() if isinstance(one, str) and one.isidentifier()}
+
+    @property
+    def visible(self) -> dict[str, Node]:
+        """What all names mean here, in the function or around it."""
+        names: dict[str, Node] = {}
+        function = self.node.function.parent
+        bound = [self.environment]
+        while function is not None:
+            bound.append(function.finals)
+            function = function.parent
+        for environment in bound:
+            for one, node in environment.items():
+                if isinstance(one, str):
+                    names.setdefault(one, node)
+        return names
+
     def binds(self, name: str) -> Node | None:
         """What a name means here, in the function or around it."""
         found = self.environment.get(name)

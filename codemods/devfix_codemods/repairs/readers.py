@@ -1,4 +1,4 @@
-"""Copies on the host for what numpy and its like read."""
+"""What numpy and its like read: copies on the host for them, and values that they need there."""
 
 import ast
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.source import Source
 
@@ -50,3 +51,25 @@ def _inside(syntax: ast.expr, value: Node, node: Node) -> ast.expr | None:
         held = syntax.values
     found = (_inside(one, each, node) for one, each in zip(held, value.args))
     return next((one for one in found if one is not None), None)
+
+
+def wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether the moved value would meet what needs it on the host: then the cut breaks what works.
+
+    An index there suits what is indexed, wherever that is.
+    """
+    read = conflict.birth.birth is not Birth.READER and is_read(analysis, conflict.birth.node)
+    return (
+        read
+        or any(one.birth is Birth.CHOSEN_HOST for one in analysis.graph.sources.get(conflict.birth.node, ()))
+        or any(
+            one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
+            for one in analysis.ends(conflict.birth)
+            if not any(step.edge.link.startswith("index") for step in one.path)
+        )
+    )
+
+
+def is_read(analysis: Analysis, node: Node) -> bool:
+    """Whether numpy reads the value itself."""
+    return any(one.birth is Birth.READER for one in analysis.graph.sources.get(node, ()))

@@ -10,7 +10,7 @@ from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement, R
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs import wording
@@ -88,13 +88,12 @@ def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conf
         fix = repair(analysis, source, one) if one.confidence >= SUGGESTION else None
         if fix is not None and (best is None or _TRUST.index(fix.safety) < _TRUST.index(best[1].safety)):
             best = one, fix
-        if best is not None and (best[1].safety is Safety.SAFE or conflict.birth.birth not in _FACTORIES):
+        if best is not None and (best[1].safety is Safety.SAFE or conflict.birth.birth not in MADE):
             break
     return best
 
 
 _TRUST = list(Safety)
-_FACTORIES = frozenset({Birth.FACTORY, Birth.ARRAY})
 MOST_ENDS = 4
 """How many ends of a value are tried for a device that can be named where the value is made."""
 

@@ -94,6 +94,16 @@ def own_rules() -> tuple[Rule, ...]:
     return tuple(rules)
 
 
+def is_foreign(code: str) -> bool:
+    """Whether it is the code of a rule of somebody else."""
+    return not code.startswith(RESERVED)
+
+
+def blame(code: str) -> str:
+    """Whose bug it is where a rule fails."""
+    return f"this is a bug of the rule {code}" if is_foreign(code) else "this is a devfix bug"
+
+
 def _verify(rule: Rule, known: Iterable[Rule]) -> None:
     for other in known:
         for what in ("code", "name"):

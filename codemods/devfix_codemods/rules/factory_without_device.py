@@ -44,14 +44,14 @@ that choose no device, are left alone.
 Any.
 """
 
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
     """Not what is indexed, what weighs a loss, states, nor what is kept in an attribute: other rules repair those."""
-    made = conflict.birth.birth in {Birth.FACTORY, Birth.ARRAY} and not conflict.is_of_attribute
+    made = conflict.birth.birth in MADE and not conflict.is_of_attribute
     return made and not conflict.is_of_index and not conflict.is_of_weight and not conflict.is_of_state
 
 

@@ -31,13 +31,13 @@ Safe: the call fails today wherever the network is not on the host, and where it
 Any.
 """
 
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
-    made = conflict.birth.birth in {Birth.FACTORY, Birth.ARRAY}
+    made = conflict.birth.birth in MADE
     return made and conflict.is_of_state and not conflict.is_of_attribute
 
 

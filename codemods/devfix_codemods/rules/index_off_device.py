@@ -33,13 +33,13 @@ Safe: the operation fails today wherever the index is on a device, and where it 
 Any.
 """
 
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
-    return conflict.birth.birth in {Birth.FACTORY, Birth.ARRAY} and conflict.is_of_table
+    return conflict.birth.birth in MADE and conflict.is_of_table
 
 
 RULE = Rule("DVF105", "index-off-device", owns=_owns)

@@ -37,13 +37,13 @@ chosen: the loss fails today wherever that is not the host, and where it is, not
 Any.
 """
 
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
-    return conflict.birth.birth in {Birth.FACTORY, Birth.ARRAY} and conflict.is_of_weight
+    return conflict.birth.birth in MADE and conflict.is_of_weight
 
 
 RULE = Rule("DVF106", "loss-weight-off-device", owns=_owns)

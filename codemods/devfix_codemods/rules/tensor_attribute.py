@@ -59,7 +59,7 @@ from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.caches import Cache, caches
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.attributes import is_set_up, is_surely_module
@@ -151,7 +151,7 @@ _DROPS = frozenset({"delattr", "hasattr", "setattr"})
 
 
 def _owns(conflict: Conflict) -> bool:
-    made = conflict.birth.birth in {Birth.FACTORY, Birth.ARRAY} and conflict.is_of_attribute
+    made = conflict.birth.birth in MADE and conflict.is_of_attribute
     return made and not conflict.is_of_weight and not conflict.is_of_table
 
 

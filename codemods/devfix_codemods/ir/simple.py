@@ -1,0 +1,151 @@
+"""Simple statements, and what they bind."""
+
+import ast
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from devfix_codemods.ir.expressions import Expressions, item_key
+from devfix_codemods.ir.keys import name as name_of
+from devfix_codemods.ir.nodes import Node, Op, Store
+
+MOVING = frozenset(
+    {"to", "cuda", "cpu", "to_empty", "half", "float", "mps", "xpu", "npu", "hpu", "share_memory", "type"}
+)
+"""Methods that, as a statement, may change a module in place."""
+
+
+class Simple(Expressions):
+    """Expressions, and the statements that hold no others."""
+
+    live = True
+    """Whether what comes next is reached."""
+
+    def bind(self, target: ast.expr, value: Node) -> None:
+        """Give a target its value."""
+        match target:
+            case ast.Name(id=name):
+                self.assign(name, value)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                for index, element in enumerate(elements):
+                    self._unpack(element, value, index, len(elements))
+            case ast.Starred(value=inner):
+                self.bind(inner, value)
+            case ast.Attribute(value=owner, attr=name):
+                base = self.value(owner)
+                self.function.stores.append(Store(base, name, value, self.guard, self.statement, True))
+                if base is self.function.self_node and self.function.owner is not None:
+                    self.function.owner.stored.add(name)
+                self.environment[(base, name)] = value
+                self.touched()
+            case ast.Subscript(value=owner, slice=index):
+                base = self.value(owner)
+                found = self.value(index)
+                constant = found.extra if found.op is Op.CONST else None
+                self.function.stores.append(Store(base, constant, value, self.guard, self.statement, False, found))
+                if (item := item_key(found)) is not None:
+                    self.environment[(base, item)] = value
+                    self.touched()
+
+    def _unpack(self, element: ast.expr, value: Node, index: int, count: int) -> None:
+        if value.op is Op.SEQUENCE and len(value.args) == count and not isinstance(element, ast.Starred):
+            self.bind(element, value.args[index])
+        elif isinstance(element, ast.Starred):
+            self.bind(element.value, self.node(Op.ITEM, element, (value,), None))
+        else:
+            self.bind(element, self.node(Op.ITEM, element, (value,), index))
+
+    # One for each kind
+
+    def _expr(self, one: ast.Expr) -> None:
+        call = self.value(one.value)
+        moved = receiver(one)
+        place = self.place_of(moved) if moved is not None else None
+        if place is not None and moved is not None:
+            base = self.environment.get(place) or self.value(moved)
+            after = self.environment[place] = self.node(Op.AFTER, moved, (base, call), None)
+            if isinstance(place, str) and self.function.finals.get(place) is base and self.guard <= base.guard:
+                self.function.finals[place] = after  # functions inside see the moved one
+            self.touched()
+        self.live = call.op is not Op.CALL or name_of(call.args[0]) not in _ENDING
+
+    def _assign(self, one: ast.Assign) -> None:
+        value = self.value(one.value)
+        for target in one.targets:
+            self.bind(target, value)
+
+    def _annassign(self, one: ast.AnnAssign) -> None:
+        if one.value is not None:
+            self.bind(one.target, self.value(one.value))
+
+    def _augassign(self, one: ast.AugAssign) -> None:
+        read = _read(one.target)
+        old, new = self.value(read), self.value(one.value)
+        self.bind(one.target, self.node(Op.OPERATION, one, (old, new), type(one.op).__name__))
+
+    def _delete(self, one: ast.Delete) -> None:
+        for target in one.targets:
+            if isinstance(target, ast.Name):
+                self.environment.pop(target.id, None)
+            else:
+                self.value(_read(target))
+        self.touched()
+
+    def _import(self, one: ast.Import) -> None:
+        for alias in one.names:
+            name = alias.name if alias.asname else alias.name.partition(".")[0]
+            self.assign(alias.asname or name, self.node(Op.REF, one, (), name))
+
+    def _importfrom(self, one: ast.ImportFrom) -> None:
+        head = "." * one.level + (one.module or "")
+        for alias in one.names:
+            if alias.name == "*":
+                self.function.module.starred = True
+                continue
+            dotted = f"{head}{'' if head.endswith('.') else '.'}{alias.name}"
+            self.assign(alias.asname or alias.name, self.node(Op.REF, one, (), dotted))
+
+    def _global(self, one: ast.Global | ast.Nonlocal) -> None:
+        for name in one.names:
+            self.shared.add(name)
+            if name in self.outer:
+                self.environment.setdefault(name, self.outer[name])
+
+    statements: ClassVar[dict[type[ast.stmt], Callable[[Any, Any], None]]] = {
+        ast.Expr: _expr,
+        ast.Assign: _assign,
+        ast.AnnAssign: _annassign,
+        ast.AugAssign: _augassign,
+        ast.Delete: _delete,
+        ast.Import: _import,
+        ast.ImportFrom: _importfrom,
+        ast.Global: _global,
+        ast.Nonlocal: _global,
+    }
+    """What lowers each sort of statement."""
+
+
+def receiver(one: ast.stmt) -> ast.expr | None:
+    """`net` in `net.to(device)`, `net.eval().to(device)`, `net.to(device).eval()`."""
+    if not isinstance(one, ast.Expr):
+        return None
+    node, moved = one.value, False
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        moved |= node.func.attr in MOVING
+        node = node.func.value
+    return node if moved and isinstance(node, (ast.Name, ast.Attribute)) else None
+
+
+def _read(target: ast.expr) -> ast.expr:
+    """The target of an augmented assignment, as it is read."""
+    match target:
+        case ast.Name(id=name):
+            return ast.copy_location(ast.Name(name, ast.Load()), target)
+        case ast.Attribute(value=value, attr=attr):
+            return ast.copy_location(ast.Attribute(value, attr, ast.Load()), target)
+        case ast.Subscript(value=value, slice=index):
+            return ast.copy_location(ast.Subscript(value, index, ast.Load()), target)
+    return target
+
+
+_ENDING = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit"})
+"""Functions that do not come back."""

@@ -1,0 +1,149 @@
+"""Evidence of what sort of thing values are, from all that the file does with them."""
+
+import ast
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind, computes
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import method as method_of
+from devfix_codemods.placement.evidence import gives_tensor
+from devfix_codemods.placement.naming import sounds_like_pipeline
+from devfix_codemods.placement.unpacked import returned_at
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.kinds import Kinds
+
+
+def made_of_one(kinds: "Kinds") -> None:
+    """`torch.log(p + 1e-6)`, `torch.sum(x.view(-1))`: what is used as a tensor, and made of one other value."""
+    for node in reversed(list(kinds.module.nodes())):
+        if node.op in {Op.OPERATION, Op.CALL} and kinds.of(node) is Kind.TENSOR:
+            rest = _sources_of(node)
+            if len(rest) == 1 and kinds.of(rest[0]) is None:
+                kinds.say(rest[0], Kind.TENSOR, 1)
+
+
+def _sources_of(node: Node) -> list[Node]:
+    """What arithmetic computes with beside numbers, and what a method shows in another shape."""
+    if node.op is Op.OPERATION:
+        return [one for one in node.args if one.op is not Op.CONST]
+    callee = node.args[0]
+    shown = callee.op is Op.ATTR and callee.extra in rows.SHAPING and not names(callee)
+    return [callee.args[0]] if shown else []
+
+
+def given_and_got(kinds: "Kinds") -> None:
+    """What modules and functions get, and what is taken out of what they give."""
+    of_torch = {kinds.find(one) for one in kinds.module.of(Op.CALL) if gives_tensor(one)}
+    for node in kinds.module.nodes():
+        if node.op is Op.CALL:
+            _call_of_module(kinds, node, of_torch)
+        elif node.op is Op.ITEM and isinstance(node.syntax, ast.Name):
+            _named_as(kinds, node, node.syntax.id)
+    for node in kinds.module.of(Op.ITEM):
+        _unpacked(kinds, node)
+
+
+def _named_as(kinds: "Kinds", node: Node, word: str) -> None:
+    """What is unpacked under a name that annotations of parameters elsewhere in the file speak of."""
+    said = {kinds.of(one) for one in kinds.named.get(word, ())}
+    found = said.pop() if len(said) == 1 else None
+    if found is not None and kinds.of(node) is None:
+        kinds.say(node, found, 1)
+
+
+def _unpacked(kinds: "Kinds", part: Node) -> None:
+    """What a function of this file returns at a position is what is unpacked there."""
+    called = kinds.calls.get(part.args[0])
+    for value, _ in (returned_at(part, called) or ()) if called is not None else ():
+        if not is_none(value):
+            kinds.unify(part, value)
+
+
+def _call_of_module(kinds: "Kinds", call: Node, of_torch: set[Node]) -> None:
+    """A module gives what it gets to its `forward`."""
+    owner = kinds.class_of(call.args[0])
+    forward = method_of(owner, "forward") if owner in kinds.module_classes and owner is not None else None
+    if forward is not None:
+        for argument, parameter in bound(call, forward):
+            if not is_none(argument):
+                kinds.unify(parameter, argument)
+        if any(kinds.of(value) is Kind.TENSOR for value, _ in forward.returns):
+            kinds.say(call, Kind.TENSOR)
+    elif kinds.find(call.args[0]) in of_torch:
+        kinds.say(call, Kind.TENSOR)
+
+
+def given_to_modules(kinds: "Kinds") -> None:
+    """What modules of torch get first is a tensor."""
+    made = {
+        kinds.find(node)
+        for node in kinds.module.of(Op.CALL)
+        if (qualified := name(node.args[0])) is not None and computes(qualified)
+    }
+    for node in kinds.module.of(Op.CALL) if made else ():
+        called = kinds.find(node.args[0]) in made
+        if called and len(node.args) > 1 and isinstance(node.extra, tuple) and node.extra[0] is None:
+            kinds.say(node.args[1], Kind.TENSOR, 1)
+
+
+def moved_callables(kinds: "Kinds") -> None:
+    """What is called, and moved, is a module."""
+    calls = kinds.module.of(Op.CALL)
+    called = {kinds.find(node.args[0]) for node in calls}
+    for node in calls:
+        callee = node.args[0]
+        if callee.op is not Op.ATTR or callee.extra not in _MOVING or kinds.find(callee.args[0]) not in called:
+            continue
+        if not sounds_like_pipeline(callee.args[0]):
+            kinds.say(callee.args[0], Kind.MODULE, 1)
+
+
+def moved_operands(kinds: "Kinds") -> None:
+    """What is moved, and shaped or computed with as arrays are, is a tensor."""
+    calls = (node.args[0] for node in kinds.module.nodes() if node.op is Op.CALL and not names(node.args[0]))
+    methods = [one for one in calls if one.op is Op.ATTR]
+    moved = {kinds.find(one.args[0]) for one in methods if one.extra in _MOVING}
+    shaped = [one.args[0] for one in methods if one.extra in rows.OF_ARRAYS]
+    for node in kinds.module.nodes() if moved else ():
+        if node.op is Op.OPERATION and node.extra in _ARITHMETIC:
+            shaped += [node, *node.args]
+    for one in shaped:
+        if kinds.find(one) in moved:
+            kinds.say(one, Kind.TENSOR, 1)
+
+
+def called_models(kinds: "Kinds") -> None:
+    """What is made by a class, and computes what reaches `backward`, or is called as an attribute of a module, is a
+    module."""
+    called = {
+        kinds.find(node.args[0])
+        for node in kinds.module.of(Op.CALL)
+        if node in kinds.differentiable or _is_of_module(kinds, node.args[0])
+    }
+    for made in kinds.module.of(Op.CALL):
+        if kinds.find(made) in called and kinds.of(made) is None:
+            last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
+            if str(last).rpartition(".")[2][:1].isupper():
+                kinds.say(made, Kind.MODULE, 1)
+
+
+def _is_of_module(kinds: "Kinds", node: Node) -> bool:
+    """`self.encoder`, in a class of modules."""
+    owner = node.function.owner
+    return owner in kinds.module_classes and node.op is Op.ATTR and node.args[0] is node.function.self_node
+
+
+def called_parts(kinds: "Kinds") -> None:
+    """What a container of modules holds, and is called, is a module."""
+    for part in [node.args[0] for node in kinds.module.of(Op.CALL)]:
+        if part.op in {Op.ITER, Op.ITEM} and kinds.is_module(part.args[0]) and kinds.of(part) is None:
+            kinds.say(part, Kind.MODULE, 1)
+
+
+_MOVING = frozenset({"to", "cuda", "cpu"})
+_ARITHMETIC = frozenset({"Add", "Sub", "Mult", "Div", "MatMult"})

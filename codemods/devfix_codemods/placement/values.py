@@ -1,0 +1,189 @@
+"""Evidence of what sort of thing values are, from what each of them is: a constant, an attribute, a sum, a call."""
+
+import re
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind, kind
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.arguments import calls_builtin, is_none
+from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.evidence import UNKNOWN, of_api, of_item, of_method, of_tokenizer
+from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.kinds import Kinds
+
+
+def of_value(kinds: "Kinds", node: Node) -> None:
+    """What a value says of itself, and of what it is made of."""
+    handler = _HANDLERS.get(node.op)
+    if handler is not None:
+        handler(kinds, node)
+
+
+def _phi(kinds: "Kinds", node: Node) -> None:
+    if node.syntax is node.function.syntax:  # one name for several things, as functions inside see it
+        known = {kind_ for one in node.args if (kind_ := kinds.of(one)) is not None}
+        for kind_ in known if len(known) == 1 else ():
+            kinds.say(node, kind_, 1)
+        return
+    for one in node.args:
+        if not is_none(one):
+            kinds.unify(node, one)
+
+
+def _const(kinds: "Kinds", node: Node) -> None:
+    value = node.extra
+    if isinstance(value, (int, float, complex)):
+        kinds.say(node, Kind.NUMBER)
+    elif isinstance(value, (str, bytes)):
+        kinds.say(node, Kind.DEVICE if is_device_text(value) else Kind.TEXT)
+
+
+def _attr(kinds: "Kinds", node: Node) -> None:
+    base = node.args[0]
+    owner = kinds.object_class(base)
+    if owner is not None:
+        of_field(kinds, node, owner)
+    for qualified in names(node)[:1]:
+        found = kind(qualified)
+        if found in {Kind.DTYPE, Kind.NUMBER}:
+            kinds.say(node, found, 9)
+    if node.extra == "shape" and node.function.owner in kinds.module_classes and base.op in UNKNOWN:
+        kinds.say(base, Kind.TENSOR, 1)  # modules seldom get arrays
+    if node.extra == "device":
+        kinds.say(node, Kind.DEVICE)
+    elif node.extra == "dtype":
+        kinds.say(node, Kind.DTYPE)
+    elif not names(node) and (
+        node.extra == "grad" or (node.extra in rows.TENSOR_ATTRIBUTES and kinds.of(base) is Kind.TENSOR)
+    ):
+        kinds.say(node, Kind.TENSOR)
+
+
+def of_field(kinds: "Kinds", node: Node, owner: Class) -> None:
+    """An attribute that its class sets is what is kept there."""
+    if isinstance(node.extra, str) and owner.sets(node.extra):
+        kinds.unify(owner.field_of(node.extra), node)
+
+
+def _after(kinds: "Kinds", node: Node) -> None:
+    kinds.unify(node, node.args[0])
+
+
+def _operation(kinds: "Kinds", node: Node) -> None:
+    for one in node.args:
+        if one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in _CASTS_OF_TENSORS:
+            kinds.say(one, Kind.TENSOR)  # modules have these methods too, but nobody computes with modules
+    if any(kinds.of(one) is Kind.TENSOR for one in node.args):
+        kinds.say(node, Kind.TENSOR)
+    elif any(kinds.of(one) is Kind.ARRAY for one in node.args):
+        kinds.say(node, Kind.ARRAY, 1)
+    elif node.extra in _SHIFTS or all(kinds.of(one) is Kind.NUMBER for one in node.args):
+        kinds.say(node, Kind.NUMBER, 1)
+
+
+def _compare(kinds: "Kinds", node: Node) -> None:
+    element_wise = isinstance(node.extra, tuple) and not _IDENTITY.issuperset(node.extra)
+    if element_wise and any(kinds.of(one) is Kind.TENSOR for one in node.args):
+        kinds.say(node, Kind.TENSOR)
+    if any(one.op is Op.CONST and isinstance(one.extra, str) for one in node.args) and node.extra in _EQUAL:
+        for one in node.args:
+            kinds.say(one, Kind.TEXT, 1)
+
+
+def _sequence(kinds: "Kinds", node: Node) -> None:
+    kinds.say(node, Kind.SEQUENCE)
+
+
+def _mapping(kinds: "Kinds", node: Node) -> None:
+    kinds.say(node, Kind.MAPPING)
+
+
+def _comprehension(kinds: "Kinds", node: Node) -> None:
+    kinds.say(node, Kind.MAPPING if node.extra == "dict" else Kind.SEQUENCE)
+
+
+def _iter(kinds: "Kinds", node: Node) -> None:
+    if calls_builtin(node.args[0], "range"):
+        kinds.say(node, Kind.NUMBER, 1)
+    _iterated(kinds, node.args[0])
+    of_item(kinds, node)
+
+
+def _iterated(kinds: "Kinds", iterable: Node) -> None:
+    named = iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM}
+    maker = iterable.args[0] if iterable.op is Op.ITEM else iterable
+    unread = maker.op is Op.CALL and maker not in kinds.calls
+    built = unread and not sounds_like_class(maker.args[0])  # loaders of libraries may place batches
+    if (named and _LOADER.search(str(iterable.extra))) or (built and _LOADER.search(bound_name(iterable))):
+        kinds.say(iterable, Kind.LOADER, 1)
+
+
+def _function_node(kinds: "Kinds", node: Node) -> None:
+    kinds.say(node, Kind.FUNCTION, 4)
+
+
+def _call(kinds: "Kinds", node: Node) -> None:
+    callee = node.args[0]
+    called = kinds.calls.get(node)
+    if called is not None:
+        _local_call(kinds, node, called)
+    of_tokenizer(kinds, node)
+    made = kinds.outside.class_of(callee)
+    if made is not None:
+        _object(kinds, node, made)
+        return
+    if callee.op is Op.ATTR and name(callee) is None:
+        of_method(kinds, node, callee)
+        return
+    if calls_builtin(node, "iter"):
+        _iterated(kinds, node.args[1])
+    for qualified in names(callee)[:1]:
+        of_api(kinds, node, qualified)
+
+
+def _object(kinds: "Kinds", node: Node, made: Class) -> None:
+    """An object of a class that is read; of other files, what those that are no modules keep is not followed."""
+    here = made in kinds.module.classes
+    if not here and made not in kinds.module_classes and kinds.is_module_class(made):
+        kinds.module_classes.add(made)
+    if here or made in kinds.module_classes:
+        kinds.instances.setdefault(kinds.find(node), made)
+    kinds.say(node, Kind.MODULE if made in kinds.module_classes else Kind.OTHER, 4)
+
+
+def _local_call(kinds: "Kinds", node: Node, called: Function) -> None:
+    for argument, parameter in bound(node, called):
+        kinds.unify(parameter, argument)
+        kinds.given[parameter].append(argument)
+    for value, _ in called.returns:
+        if not is_none(value) and not called.yields:
+            kinds.unify(node, value)
+
+
+_IDENTITY = frozenset({"Is", "IsNot", "In", "NotIn"})
+"""Comparisons that give one truth value, whatever they compare."""
+_EQUAL = frozenset({("Eq",), ("NotEq",)})
+_CASTS_OF_TENSORS = frozenset({"to", "cuda", "float", "half", "double", "bfloat16"})
+_LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
+"""A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
+_SHIFTS = frozenset({"LShift", "RShift"})
+"""What is computed of whole numbers, as far as no tensor is known to be among them."""
+_HANDLERS = {
+    Op.PHI: _phi,
+    Op.CONST: _const,
+    Op.ATTR: _attr,
+    Op.AFTER: _after,
+    Op.OPERATION: _operation,
+    Op.COMPARE: _compare,
+    Op.ITEM: of_item,
+    Op.ITER: _iter,
+    Op.SEQUENCE: _sequence,
+    Op.MAPPING: _mapping,
+    Op.COMPREHENSION: _comprehension,
+    Op.FUNCTION: _function_node,
+    Op.CALL: _call,
+}

@@ -1,0 +1,148 @@
+"""A move beside that of another value: in the same display, or in a statement of its own."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name as name_of
+from devfix_codemods.ir.nodes import contradictory
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import reads_key
+from devfix_codemods.placement.displays import moved_in
+from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.cut import Cut, called, name_at, row_of
+from devfix_codemods.repairs.devices import suffixes
+from devfix_codemods.repairs.points import Point, after, before
+from devfix_codemods.repairs.siblings import assigned, comes_first
+from devfix_codemods.source import Source
+
+
+def in_row(source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`x, y.cuda()`: in the same display."""
+    move = conflict.end.node
+    statement = move.statement
+    if statement is None or not isinstance(move.syntax, ast.expr):
+        return
+    meeting = conflict.meeting
+    operand = meeting.before.node if meeting is not None and meeting.before is not None else conflict.birth.node
+    name = name_at(conflict.birth.node, move) or (name_at(operand, move) if operand.op is Op.PHI else None)
+    for row in map(row_of, ast.walk(statement)):
+        element = next((one for one in row if isinstance(one, ast.Name) and one.id == name), None)
+        suffix = _text_of_move(move)
+        if move.syntax in row and element is not None and suffix is not None:
+            optional = f" if {name} is not None else None" if reads_key(conflict.birth.node) else ""
+            edit = ReplaceExpression(source.span(element), f"__node__{suffix}{optional}")
+            yield Cut((edit,), f"Move `{name}` as well")
+
+
+def in_display(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`self.x, self.y.cuda()`: where another one is moved in a display, wherever the conflict ends."""
+    births, node = analysis.constraints.births, conflict.birth.node
+    for row in node.function.nodes:
+        if row.op is not Op.SEQUENCE or row.extra != "tuple" or row.statement is None:
+            continue
+        here = next((at for at, one in enumerate(row.args) if one is node or node in births.roots(one)), None)
+        if here is None:
+            continue
+        moved = list(moved_in(births, row))
+        suffix = _text_of_move(moved[0]) if moved else None
+        if suffix is None or not isinstance(row.syntax, ast.Tuple):
+            continue
+        element = row.syntax.elts[here]
+        if isinstance(element, ast.Name | ast.Attribute):
+            edit = ReplaceExpression(source.span(element), f"__node__{suffix}")
+            yield Cut((edit,), f"Move `{ast.unparse(element)}` as well")
+
+
+def _text_of_move(move: Node) -> str | None:
+    if isinstance(move.syntax, ast.Call) and isinstance(move.syntax.func, ast.Attribute):
+        return f".{move.syntax.func.attr}{ast.unparse(move.syntax)[len(ast.unparse(move.syntax.func)) :]}"
+    return None
+
+
+def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """Behind the statement that moves the other one, under the same condition."""
+    move, node = conflict.end.node, conflict.birth.node
+    if conflict.end.place.where is not Where.DEVICE or move.function is not node.function or move.statement is None:
+        return
+    simple = isinstance(move.statement, ast.Assign | ast.Expr | ast.AnnAssign) and move.syntax is not None
+    first = simple and comes_first(analysis, node, move)
+    point = None if not simple else before(move) if first else after(move)
+    if point is None or not _rebinds(move.statement):
+        return
+    name = called(analysis, node, point)
+    if name is None or _used_between(node, move):
+        return
+    for suffix in suffixes(analysis, conflict, point):
+        span = source.span(move.statement)
+        edit = InsertStatement(span, "before" if first else "after", suffix.statement(name), _rank(node))
+        yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
+        return
+
+
+def _rebinds(statement: ast.stmt) -> bool:
+    """`x = x.to(device)`, as against a call that gets a moved value."""
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Tuple()]):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute())):
+            return True
+    return False
+
+
+def _used_between(node: Node, move: Node) -> bool:
+    """Whether the value is used before the sibling is moved, where it would still be on the host."""
+    return any(
+        (node in one.args or (one.op is Op.CALL and node in one.args[0].args))
+        and not contradictory(one.guard, move.guard)
+        and (node.index < one.index < move.index or one.statement is move.statement)
+        and one.op in {Op.CALL, Op.OPERATION}
+        and not (one.op is Op.CALL and (name_of(one.args[0]) or "").startswith("builtins."))  # `print(x)`
+        for one in node.function.nodes
+    )
+
+
+def behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """Behind the statement that unpacks the value; in a loop, first thing in its body."""
+    node = conflict.birth.node
+    statement, name = node.statement, _target(node)
+    if statement is None or name is None:
+        return
+    if isinstance(statement, ast.For | ast.AsyncFor):
+        anchor, where = statement.body[0], "before"
+        point = _inside(node, anchor)
+    elif isinstance(statement, ast.Assign):
+        anchor, where = statement, "after"
+        point = after(node)
+    else:
+        return
+    for suffix in suffixes(analysis, conflict, point) if point is not None else ():
+        span, rank = source.span(anchor), _rank(node)
+        edit = InsertStatement(span, "before" if where == "before" else "after", suffix.statement(name), rank)
+        yield Cut((edit, *suffix.edits), suffix.title(name))
+
+
+def _rank(node: Node) -> tuple[int, ...]:
+    """Moves of what one statement unpacks stand in its order."""
+    return (node.syntax.lineno, node.syntax.col_offset) if isinstance(node.syntax, ast.expr) else ()
+
+
+def _inside(node: Node, statement: ast.stmt) -> Point | None:
+    environment = node.function.before.get(statement)
+    return (
+        Point(environment, node.function.guards.get(statement, node.guard), node) if environment is not None else None
+    )
+
+
+def _target(node: Node) -> str | None:
+    """The name that a loop or an assignment gives a value."""
+    if isinstance(node.syntax, ast.Name):
+        return node.syntax.id
+    loop = node.statement
+    if not isinstance(loop, ast.For | ast.AsyncFor):
+        return None
+    inside = node.function.before.get(loop.body[0], {})  # `for i, x in enumerate(loader)`
+    named = (one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name))
+    return next((one for one in named if inside.get(one) is node), None)

@@ -1,0 +1,82 @@
+"""A move around an expression: where the value is made, where a function gives it, where it meets another one."""
+
+import ast
+from collections.abc import Iterator
+from itertools import takewhile
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_making, name_at, operand_syntax, operands
+from devfix_codemods.repairs.devices import suffixes
+from devfix_codemods.repairs.points import before
+from devfix_codemods.source import Source
+
+
+def wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """The move at the end of the expression that makes the value."""
+    node = conflict.birth.node
+    point = before(node)
+    if not isinstance(node.syntax, ast.expr) or point is None:
+        return
+    for suffix in suffixes(analysis, conflict, point):
+        if suffix.test is not None:
+            yield from behind_making(source, conflict, suffix)
+            continue
+        edit = ReplaceExpression(source.span(node.syntax), f"__node__{suffix.text}")
+        yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=suffix.follows)
+    yield from at_call(analysis, source, conflict)
+    yield from at_meeting(analysis, source, conflict)
+
+
+def at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """What a function gives, where it is called: nearer to the meeting, a device has a name."""
+    whole = takewhile(lambda one: one.edge.link != "element", conflict.path)  # a list that holds it has no `.to`
+    left = (one for one in whole if one.edge.site < 0 and one.edge.turn is Turn.UP)
+    calls = (one.node for one in left if one.node.op is Op.CALL)
+    call = next(calls, None)
+    point = before(call) if call is not None else None
+    if call is None or point is None or not isinstance(call.syntax, ast.Call) or conflict.confidence < UNSAFE:
+        return
+    for suffix in suffixes(analysis, conflict, point):
+        if suffix.test is None:
+            edit = ReplaceExpression(source.span(call.syntax), f"__node__{suffix.text}")
+            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", at_call=True)
+
+
+def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself: bool = False) -> Iterator[Cut]:
+    """Where nothing at the birth names a device: the operand follows another one of the operation.
+
+    The value `itself` is moved where one operation alone gets it.
+    """
+    meeting = conflict.meeting
+    if meeting is None or meeting.node.function is not conflict.birth.node.function:
+        return
+    loaded = conflict.birth.birth in {Birth.LOADER, Birth.SIBLING}
+    alone = itself and meeting.edge.link == "operation" and _count_uses(conflict.birth.node) == 1
+    if meeting.before is None and not loaded and not alone:
+        return
+    operand, operation = meeting.before.node if meeting.before is not None else conflict.birth.node, meeting.node
+    kinds = analysis.kinds
+    others = [one for one in operands(operation) if one is not operand and kinds.of(one) is Kind.TENSOR]
+    others = [one for one in others if not kinds.says_surely(one, Kind.NUMBER)]
+    syntax = operand_syntax(operand, operation)
+    if syntax is None:
+        return
+    shown = [edge.other for one in others for edge in analysis.graph.edges[one] if edge.turn is Turn.SAME]
+    for other in (*others, *shown):
+        text = name_at(other, operation)
+        if text is not None and other is not operand:
+            edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device)")
+            yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
+
+
+def _count_uses(node: Node) -> int:
+    """How many operations get a value: moved for one, it would stay where it is for the others."""
+    return sum(node in one.args and one.op in _USING for one in node.function.nodes)
+
+
+_USING = frozenset({Op.OPERATION, Op.CALL, Op.COMPARE, Op.SEQUENCE})
