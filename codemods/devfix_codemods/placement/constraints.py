@@ -497,9 +497,10 @@ class Constraints:
         return {Kind.MODULE, Kind.TENSOR} <= {self.kinds.of(one) for one in given}
 
     def _shares_nothing(self, callee: Node) -> bool:
-        """Whether a callee has no tensors, and nothing says by a move where it computes."""
-        return (self.kinds.is_bare_loss(callee) or self.kinds.is_other(callee)) and not any(
-            self.births.moves_of(one) for one in (callee, *self.births.roots(callee))
+        """Whether a callee has no tensors; of one that is not known well, nothing says by a move where it computes."""
+        return self.kinds.is_bare(callee) or (
+            self.kinds.is_other(callee)
+            and not any(self.births.moves_of(one) for one in (callee, *self.births.roots(callee)))
         )
 
     def _gone_through(self, call: Node) -> set[Node]:

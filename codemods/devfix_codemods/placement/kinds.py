@@ -14,6 +14,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
+from devfix_codemods.placement.bare import is_bare
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.differentiable import differentiable
 from devfix_codemods.placement.encoded import called_with_encodings
@@ -181,10 +182,19 @@ class Kinds:
         """Whether a callee has no tensors of its own, as the catalogue says of what makes it."""
         return self.find(node) in {self.find(one) for one in self.others}
 
-    def is_bare_loss(self, node: Node) -> bool:
-        """Whether a callee is a loss of torch without weights: it holds no tensor, so that its calls share no place."""
-        made = [one for one in self.losses if self.find(one) is self.find(node)]
-        return bool(made) and all(len(one.args) == 1 or _has_no_weights(one) for one in made)
+    def is_bare(self, node: Node) -> bool:
+        """Whether a callee is a module of torch without tensors, whatever makes it: its calls share no place."""
+        made = self._makers.get(self.find(node), ())
+        return bool(made) and all(map(is_bare, made))
+
+    @cached_property
+    def _makers(self) -> dict[Node, list[Node]]:
+        """The calls that make values, beside methods that give back what they are called on, by representatives."""
+        found: dict[Node, list[Node]] = defaultdict(list)
+        for call in self.module.of(Op.CALL):
+            if call.args[0].op is not Op.ATTR or names(call.args[0]):
+                found[self.find(call)].append(call)
+        return found
 
     def class_of(self, node: Node) -> Class | None:
         """The class of this file of which a value is an object."""
@@ -564,11 +574,6 @@ def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:
         elif keyword != "**" and keyword in called.parameters:
             found.append((argument, called.parameters[keyword]))
     return found
-
-
-def _has_no_weights(loss: Node) -> bool:
-    """`CrossEntropyLoss(reduction="sum")`"""
-    return isinstance(loss.extra, tuple) and all(word is not None and word not in rows.WEIGHTS for word in loss.extra)
 
 
 def is_device_text(value: object) -> bool:
