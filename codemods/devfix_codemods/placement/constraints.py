@@ -14,6 +14,7 @@ from devfix_codemods.placement.calls import constructing, goes_through, method
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
+from devfix_codemods.placement.given_back import given_on_host
 from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds, bound
@@ -464,6 +465,7 @@ class Constraints:
             return
         given = self.births.unmoved_arguments(node)
         if self.kinds.is_module(callee):
+            node = given_on_host(self.births, node) or node
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
             link = "loss-call" if self.kinds.losses_of(callee) else link
             link = "metric-call" if self.kinds.is_metric(callee) else link
