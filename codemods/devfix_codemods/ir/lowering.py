@@ -6,7 +6,7 @@ from typing import Any
 
 from devfix_codemods.ir.expressions import Expressions, item_key, unkeyed
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind, is_marked
-from devfix_codemods.ir.guards import joined
+from devfix_codemods.ir.guards import NEVER, joined
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import (
@@ -134,11 +134,11 @@ class Lowering(Expressions):
             self.function.after[one] = self.snapshot()
 
     def _branch(self, body: Sequence[ast.stmt], start: Environment, guard: Guard) -> tuple[Environment, Guard] | None:
-        """What holds after `body`; None where it never ends."""
+        """What holds after `body`; None where it never ends, or never runs."""
         self.environment, self.guard, self.live = dict(start), guard, True
         self.touched()
         self.block(body)
-        end = (self.environment, self.guard) if self.live else None
+        end = (self.environment, self.guard) if self.live and not NEVER <= self.guard else None
         self.live = True
         return end
 
@@ -418,7 +418,7 @@ class Lowering(Expressions):
             self.value(decorator)
         outer = self.outer if self.owner is not None else _Chained(self.function.finals, self.outer)
         inner = Lowering(function, outer)
-        inner.guard = self.guard & MEANT_TO_FAIL
+        inner.guard = self.guard & (MEANT_TO_FAIL | NEVER)
         if self.owner is not None:
             self.owner.methods.setdefault(name, function)
         self.inner.append(inner)

@@ -7,6 +7,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.failing import MEANT_TO_FAIL
+from devfix_codemods.ir.guards import NEVER
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
@@ -42,7 +43,7 @@ class Constraints:
         self.graph = Graph()
         self.births = Births(kinds, self.graph, path, undone)
         self.births.all()
-        self.graph.host_only |= MEANT_TO_FAIL
+        self.graph.host_only |= MEANT_TO_FAIL | NEVER
         self.carried = Carried(self.births)
         self.dimensions = Dimensions(self.kinds, self.births.attributes)
         for function in module.functions:
