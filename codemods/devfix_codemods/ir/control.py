@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from devfix_codemods.ir.expressions import unkeyed
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind
-from devfix_codemods.ir.guards import joined
+from devfix_codemods.ir.guards import NEVER, joined
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.nodes import Environment, Function, Guard, Key, Literal, Node, Op, walk
 from devfix_codemods.ir.simple import Simple, receiver
@@ -31,11 +31,11 @@ class ControlFlow(Simple):
             self.function.after[one] = self.snapshot()
 
     def _branch(self, body: Sequence[ast.stmt], start: Environment, guard: Guard) -> tuple[Environment, Guard] | None:
-        """What holds after `body`; None where it never ends."""
+        """What holds after `body`; None where it never ends, or never runs."""
         self.environment, self.guard, self.live = dict(start), guard, True
         self.touched()
         self.block(body)
-        end = (self.environment, self.guard) if self.live else None
+        end = (self.environment, self.guard) if self.live and not NEVER.issubset(self.guard) else None
         self.live = True
         return end
 

@@ -9,6 +9,10 @@ MOST_LITERALS = 12
 """Longer path conditions are not followed: what is left out makes more paths possible, never fewer."""
 
 
+NEVER: Guard = frozenset({(("never",), True)})
+"""What holds where nothing runs: under `if False:`."""
+
+
 def joined(first: Guard, second: Guard) -> Guard:
     """Both conditions, as far as they are followed."""
     if not second or second <= first:
@@ -38,6 +42,8 @@ class Tests:
                 return ALWAYS
             case ast.NamedExpr(value=value):
                 return self.guard(value, holds)
+            case ast.Constant(value=value):
+                return ALWAYS if bool(value) is holds else NEVER
         literal = self._literal(test)
         if literal is None:
             return ALWAYS

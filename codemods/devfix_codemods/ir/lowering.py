@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.ir.control import ControlFlow
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, is_marked
-from devfix_codemods.ir.guards import joined
+from devfix_codemods.ir.guards import NEVER, joined
 from devfix_codemods.ir.nodes import ALWAYS, Class, Definition, Environment, Function, Key, Module, Node, Op
 
 
@@ -110,7 +110,7 @@ class Lowering(ControlFlow):
             self.value(decorator)
         outer = self.outer if self.owner is not None else _Chained(self.function.finals, self.outer)
         inner = Lowering(function, outer)
-        inner.guard = self.guard & MEANT_TO_FAIL
+        inner.guard = self.guard & (MEANT_TO_FAIL | NEVER)
         if self.owner is not None:
             self.owner.methods.setdefault(name, function)
         self.inner.append(inner)

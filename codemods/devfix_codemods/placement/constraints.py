@@ -7,6 +7,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.failing import MEANT_TO_FAIL
+from devfix_codemods.ir.guards import NEVER
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
@@ -14,6 +15,7 @@ from devfix_codemods.placement.calls import bound, constructing, goes_through, m
 from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
+from devfix_codemods.placement.given_back import given_on_host
 from devfix_codemods.placement.graph import MADE, Graph
 from devfix_codemods.placement.indices import indices, is_asserted, is_item, is_of_tensor, is_tested
 from devfix_codemods.placement.kinds import Kinds
@@ -41,7 +43,7 @@ class Constraints:
         self.graph = Graph()
         self.births = Births(kinds, self.graph, path, undone)
         self.births.all()
-        self.graph.host_only |= MEANT_TO_FAIL
+        self.graph.host_only |= MEANT_TO_FAIL | NEVER
         self.carried = Carried(self.births)
         self.dimensions = Dimensions(self.kinds, self.births.attributes)
         for function in module.functions:
@@ -464,6 +466,7 @@ class Constraints:
             return
         given = self.births.unmoved_arguments(node)
         if self.kinds.is_module(callee):
+            node = given_on_host(self.births, node) or node
             link = "module-call" if self.births.is_read(callee) else "module-call-by-use"
             link = "loss-call" if self.kinds.losses_of(callee) else link
             link = "metric-call" if self.kinds.is_metric(callee) else link
@@ -497,9 +500,10 @@ class Constraints:
         return {Kind.MODULE, Kind.TENSOR} <= {self.kinds.of(one) for one in given}
 
     def _shares_nothing(self, callee: Node) -> bool:
-        """Whether a callee has no tensors, and nothing says by a move where it computes."""
-        return (self.kinds.is_bare_loss(callee) or self.kinds.is_other(callee)) and not any(
-            self.births.moves_of(one) for one in (callee, *self.births.roots(callee))
+        """Whether a callee has no tensors; of one that is not known well, nothing says by a move where it computes."""
+        return self.kinds.is_bare(callee) or (
+            self.kinds.is_other(callee)
+            and not any(self.births.moves_of(one) for one in (callee, *self.births.roots(callee)))
         )
 
     def _gone_through(self, call: Node) -> set[Node]:

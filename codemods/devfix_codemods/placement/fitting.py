@@ -9,6 +9,7 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import MADE, Birth
+from devfix_codemods.placement.indices import indices
 from devfix_codemods.placement.naming import sounds_like_length
 from devfix_codemods.placement.operands import is_index
 
@@ -92,9 +93,20 @@ class Fitting:
         views = list(self._views(made))
         if any(self._is_on_host(user) for one in views for user in self._users.get(one, ())):
             return False
+        if any(self._is_picked_on_host(one) for one in views):
+            return False
         if any(sounds_like_length(one) for one in views) or any(self._replaces_host(one, views) for one in views):
             return False
         return any(one in self._given_away or self._is_handed_on(one) for one in views)
+
+    def _is_picked_on_host(self, item: Node) -> bool:
+        """`names[scores.cpu() > 0]`: whether an index was brought to the host for this."""
+        pending = list(indices(item)) if item.op is Op.ITEM else []
+        for one in pending:  # grows
+            if any(source.birth is Birth.CHOSEN_HOST for source in self._births.graph.sources.get(one, ())):
+                return True
+            pending += one.args if one.op in {Op.COMPARE, Op.OPERATION} else ()
+        return False
 
     def _replaces_host(self, choice: Node, views: list[Node]) -> bool:
         """Whether what stands on the other path of a choice was brought to the host, or is joined of such parts."""

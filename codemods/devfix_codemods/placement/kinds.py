@@ -13,6 +13,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.annotations import annotated
 from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.bare import is_bare
 from devfix_codemods.placement.differentiable import differentiable
 from devfix_codemods.placement.encoded import called_with_encodings
 from devfix_codemods.placement.facts import Facts
@@ -199,10 +200,19 @@ class Kinds(Facts):
         """Whether a callee has no tensors of its own, as the catalogue says of what makes it."""
         return self.is_among(node, self.others)
 
-    def is_bare_loss(self, node: Node) -> bool:
-        """Whether a callee is a loss of torch without weights: it holds no tensor, so that its calls share no place."""
-        made = self._losses_like(node)
-        return bool(made) and all(len(one.args) == 1 or _has_no_weights(one) for one in made)
+    def is_bare(self, node: Node) -> bool:
+        """Whether a callee is a module of torch without tensors, whatever makes it: its calls share no place."""
+        made = self._makers.get(self.find(node), ())
+        return bool(made) and all(map(is_bare, made))
+
+    @cached_property
+    def _makers(self) -> dict[Node, list[Node]]:
+        """The calls that make values, beside methods that give back what they are called on, by representatives."""
+        found: dict[Node, list[Node]] = defaultdict(list)
+        for call in self.module.of(Op.CALL):
+            if call.args[0].op is not Op.ATTR or names(call.args[0]):
+                found[self.find(call)].append(call)
+        return found
 
     def class_of(self, node: Node) -> Class | None:
         """The class of this file of which a value is an object."""
@@ -227,11 +237,6 @@ def _acts_as_module(owner: Class) -> bool:
 def _is_unread(base: Node) -> bool:
     """Whether a base of a class may be one of modules, for all that is known of it."""
     return base.op is not Op.CLASS and not any(one.rpartition(".")[2] in PLAIN_BASES for one in names(base))
-
-
-def _has_no_weights(loss: Node) -> bool:
-    """`CrossEntropyLoss(reduction="sum")`"""
-    return isinstance(loss.extra, tuple) and all(word is not None and word not in rows.WEIGHTS for word in loss.extra)
 
 
 PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})

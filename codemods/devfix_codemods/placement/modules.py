@@ -7,6 +7,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.bare import is_bare
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds
@@ -325,12 +326,8 @@ def _needs_no_move(node: Node, qualified: str) -> bool:
     return (
         (qualified in rows.CONTAINERS or qualified == "torchmetrics.MetricCollection")
         and bool(parts)
-        and all(one.op is Op.CALL and (_is_bare(one) or _is_moved(one)) for one in parts)
+        and all(one.op is Op.CALL and (is_bare(one) or _is_moved(one)) for one in parts)
     )
-
-
-def _is_bare(call: Node) -> bool:
-    return effect(name(call.args[0]) or "") is Effect.BARE
 
 
 def _is_moved(call: Node) -> bool:

@@ -77,9 +77,11 @@ def is_typed_cuda(call: Node) -> bool:
 
 
 def is_typed_host(call: Node) -> bool:
-    """`x.type(torch.FloatTensor)`, a type of tensors on the host."""
+    """`x.type(torch.FloatTensor)`, a type of tensors on the host, whatever the program chooses."""
     given = names(call.args[1]) if call.args[0].extra == "type" and len(call.args) == 2 else ()
-    return any(one.startswith("torch.") and one.endswith("Tensor") and one.count(".") == 1 for one in given)
+    return bool(given) and all(
+        one.startswith("torch.") and one.endswith("Tensor") and one.count(".") == 1 for one in given
+    )
 
 
 def is_cast(call: Node) -> bool:
