@@ -433,3 +433,33 @@ def test_a_framework_that_defines_its_own_bases() -> None:
         """,
     }
     assert found(texts, "ignite/metrics/mean.py") == ["DVF205:11"]
+
+
+BUILT = """
+    import torch
+    from common import build, device
+    from torch import nn
+    criterion = nn.CrossEntropyLoss().to(device)
+    model = build(2)
+    for x, y in torch.utils.data.DataLoader(data):
+        loss = criterion(model(x), y)
+        loss.backward()
+"""
+BUILDS = """
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def build(classes):
+    net = nn.Linear(4, classes){moved}
+    return net
+"""
+
+
+def test_a_model_that_another_file_has_moved() -> None:
+    texts = {"train.py": dedent(BUILT), "common.py": BUILDS.format(moved=".to(device)")}
+    assert found(texts) == ["DVF101:8", "DVF101:8"]
+
+
+@pytest.mark.parametrize("moved", ["", ".to('cpu')", ".to(device).cpu()"])
+def test_a_model_that_another_file_leaves_on_the_host(moved: str) -> None:
+    assert found({"train.py": dedent(BUILT), "common.py": BUILDS.format(moved=moved)}) == []

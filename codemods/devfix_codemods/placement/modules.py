@@ -63,6 +63,8 @@ class Modules:
             return
         if made is not None and made in self._kinds.module_classes:
             self.of_class(node, made)
+        elif self._kinds.outside.gives_moved(node.args[0]):
+            self._graph.add(Source(node, CUDA, Birth.MOVE, ("placed-by-callee",)))
         else:
             self.of_library(node, qualified)
 
