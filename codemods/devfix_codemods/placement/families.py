@@ -13,12 +13,11 @@ from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.displays import left_in_displays
+from devfix_codemods.placement.forgotten import Forgotten
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.plain import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
-from devfix_codemods.placement.told import Told
 from devfix_codemods.placement.twins import Twins
-from devfix_codemods.placement.unused import UnusedDevices
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -45,8 +44,7 @@ class Families:
         self._fields()
         self._twin_loops()
         Together(self._births).all()
-        UnusedDevices(self._births, self._users).all()
-        Told(self._births).all()
+        Forgotten(self._births).all()
         PlainAttributes(self._births).all()
         self._copied_to_host()
 

@@ -218,6 +218,12 @@ class Kinds(Facts):
         """The class of this file of which a value is an object."""
         return self.instances.get(self.find(node))
 
+    def may_live(self, node: Node) -> bool:
+        """Whether a value may be somewhere at all."""
+        if node.op in {Op.CONST, Op.FUNCTION, Op.CLASS, Op.REF}:
+            return False
+        return self.of(node) not in PLACELESS
+
     def is_module(self, node: Node) -> bool:
         return self.of(node) is Kind.MODULE
 
@@ -245,3 +251,8 @@ _LOSS_FUNCTIONS = frozenset(
     one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div"))
 )
 _HOLDING = frozenset({Kind.SEQUENCE, Kind.MAPPING})
+PLACELESS = frozenset(
+    {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
+    | {Kind.DATASET, Kind.NONE, Kind.TOKENIZER}
+)
+"""Kinds of what is nowhere: it has no tensors that could be on a device."""

@@ -1,35 +1,49 @@
-"""Devices that a function is told, or gives a name, and does nothing with: it forgot what it makes."""
+"""Devices that a function knows and forgets: they are told to some of what it makes, or to nothing at all."""
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_optional
-from devfix_codemods.placement.graph import MADE, Birth
+from devfix_codemods.placement.arguments import is_none, is_optional, keyword
+from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where, place_of
+from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
+MOST_STEPS = 20
 
-_MOST_STEPS = 20
 
+class Forgotten:
+    """Says of what the functions of a file make that it belongs on the devices that these know."""
 
-class UnusedDevices:
-    """Says of what functions make that it belongs on the one device that they know and do not use."""
-
-    def __init__(self, births: "Births", users: Mapping[Node, list[Node]]) -> None:
+    def __init__(self, births: "Births") -> None:
         self._births = births
         self._graph = births.graph
-        self._users = users
+        self._users = births.module.users
         self._kept = {store.value for function in births.module.functions for store in function.stores}
         self._kept |= {value for function in births.module.functions for value, _ in function.returns}
 
     def all(self) -> None:
+        self._not_used()
+        self._not_all_told()
+        for function in self._births.module.functions:
+            if not isinstance(function.syntax, ast.Lambda | ast.Module):
+                self._typed(function)
+
+    def _belongs(self, made: Node, device: Node, link: str) -> None:
+        self._births.wanted_at(device)
+        self._graph.supports(made, device, link, made.guard)
+
+    # Devices with which nothing is done
+
+    def _not_used(self) -> None:
+        """One that is given, or gets a name, and with which nothing is done."""
         made: dict[Function, list[Node]] = defaultdict(list)
         for node in self._graph.sources:
             if self._is_made(node) and node not in self._births.exchanged and not self._births.moves_of(node):
@@ -44,10 +58,9 @@ class UnusedDevices:
 
     def _is_made(self, node: Node) -> bool:
         """Whether a value is a tensor that is made here, or a module for others, or for an object."""
-        births = {one.birth for one in self._graph.sources[node]}
-        if Birth.MODULE not in births:
-            return not births.isdisjoint(MADE)
-        return node.op is Op.CALL and self._is_for_others(node)
+        if any(one.birth is Birth.MODULE for one in self._graph.sources[node]):
+            return node.op is Op.CALL and self._is_for_others(node)
+        return self._graph.is_made(node)
 
     def _is_given_module(self, call: Node) -> bool:
         """Whether a function of this file gives a module, that nothing moves."""
@@ -89,14 +102,13 @@ class UnusedDevices:
             if place is not None and place.where is Where.FOLLOWS and place.node is not None:
                 self._graph.supports(node, place.node, "unused-device", node.guard)
             else:
-                self._births.wanted_at(device)
-                self._graph.supports(node, device, "unused-device", node.guard)
+                self._belongs(node, device, "unused-device")
 
     def _is_number(self, node: Node, depth: int = 0) -> bool:
         """Whether a value is computed of numbers, and of parameters of which nothing is known."""
         if self._births.kinds.of(node) is Kind.NUMBER:
             return True
-        if node.op is Op.OPERATION and depth < _MOST_STEPS:
+        if node.op is Op.OPERATION and depth < MOST_STEPS:
             return all(self._is_number(one, depth + 1) for one in node.args)
         return node.op is Op.PARAM and depth > 0 and self._births.kinds.of(node) is None
 
@@ -120,6 +132,57 @@ class UnusedDevices:
             and one.args[0] is not made
             for one in users
         )
+
+    # Devices that some of what is made gets
+
+    def _not_all_told(self) -> None:
+        """Factories of one function, some of which are told a device."""
+        told: dict[Function, list[Node]] = defaultdict(list)
+        bare: dict[Function, list[Node]] = defaultdict(list)
+        placed = set(self._placed_again())
+        for node, sources in self._graph.sources.items():
+            made = any(one.birth is Birth.FACTORY for one in sources)
+            if made and node not in placed and not self._births.moves_of(node):
+                bare[node.function].append(node)
+        for node, place in self._births.moves.items():
+            if self._births.has_device(node) and place.where is not Where.HOST:
+                told[node.function].append(node)
+        for function, members in bare.items():
+            beside = told.get(function)
+            for one in members if beside else ():
+                supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
+
+    def _placed_again(self) -> Iterator[Node]:
+        """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
+        for node in self._births.moves:
+            if node.op is Op.CALL and self._births.has_device(node):
+                for one in node.args[1:2]:
+                    yield from self._births.roots(one)
+
+    def _typed(self, function: Function) -> None:
+        """A function that is told a device and a dtype, and gives what it makes the dtype alone, forgot the device."""
+        device, dtype = function.parameters.get("device"), function.parameters.get("dtype")
+        if device is None or dtype is None or any(self._births.moves_of(one) for one in (device, dtype)):
+            return
+        for node in [one for one in self._graph.sources if one.function is function and self._graph.is_made(one)]:
+            given = keyword(node, "dtype") if node.op is Op.CALL else None
+            if given is dtype and not self._is_moved_further(node):
+                self._belongs(node, device, "typed-beside-device")
+
+    def _is_moved_further(self, made: Node) -> bool:
+        """Whether a value is moved, or what is computed of it."""
+        pending = [made]
+        for one in pending:  # grows
+            if self._births.moves_of(one) or self._births.is_move(one):
+                return True
+            if len(pending) < MOST_STEPS:
+                pending += (each for each in self._goes_into(one) if each not in pending)
+        return False
+
+    def _goes_into(self, node: Node) -> Iterator[Node]:
+        for user in self._users.get(node, ()):
+            if user.op in {Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR} and not is_none(user):
+                yield user
 
 
 def _names(function: Function) -> dict[str, Node]:
