@@ -138,7 +138,7 @@ class Lowering(Expressions):
         self.environment, self.guard, self.live = dict(start), guard, True
         self.touched()
         self.block(body)
-        end = (self.environment, self.guard) if self.live and not NEVER <= self.guard else None
+        end = (self.environment, self.guard) if self.live and not self.guard >= NEVER else None
         self.live = True
         return end
 
