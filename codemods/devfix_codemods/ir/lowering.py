@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from devfix_codemods.ir.closures import Sites
 from devfix_codemods.ir.expressions import Expressions, item_key, unkeyed
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind, is_marked
 from devfix_codemods.ir.guards import NEVER, joined
@@ -82,11 +83,14 @@ class Lowering(Expressions):
         super().__init__(function, outer)
         self.owner = owner
         self.inner: list[Lowering] = []
+        self.sites = Sites(function)
         self.live = True
         self._loops: list[tuple[list[tuple[Environment, Guard]], list[tuple[Environment, Guard]]]] = []
 
     def run(self) -> None:
         syntax = self.function.syntax
+        if seen := self.sites.seen():
+            self.outer = _Chained(seen, self.outer)
         if is_marked(self.function):
             self.guard = joined(self.guard, MEANT_TO_FAIL)
         if isinstance(syntax, ast.Module):
@@ -98,6 +102,7 @@ class Lowering(Expressions):
             self.parameters(syntax)
             self.block(syntax.body)
         self.function.exit = self.guard if self.live else None
+        self.sites.ended(self.environment)
         for one, node in self.environment.items():
             if self.live:  # functions inside are called when this one is done, more often than in between
                 self.function.finals[one] = node
@@ -392,7 +397,8 @@ class Lowering(Expressions):
 
     def _global(self, one: ast.Global | ast.Nonlocal) -> None:
         for name in one.names:
-            self.shared.add(name)
+            if isinstance(one, ast.Global):
+                self.shared.add(name)
             if name in self.outer:
                 self.environment.setdefault(name, self.outer[name])
 
@@ -423,6 +429,21 @@ class Lowering(Expressions):
             self.owner.methods.setdefault(name, function)
         self.inner.append(inner)
         return function
+
+    def called(self, call: ast.Call, callee: Node) -> None:
+        """A function inside sees what is bound where it is called, and may bind it anew."""
+        inner = next((one for one in self.inner if one.function is callee.extra), None)
+        if inner is None or callee.op is not Op.FUNCTION:
+            return
+        seen, known = self.snapshot(), self.environment
+        rebound = {
+            name: self.node(Op.PHI, None, (known[name],), (self.guard,))
+            for name in inner.sites.rebinds()
+            if name in known
+        }
+        inner.sites.add(call, seen, rebound)
+        self.environment.update(rebound)
+        self.touched()
 
     def _classdef(self, one: ast.ClassDef) -> None:
         bases = tuple(map(_unsubscripted, (self.value(base) for base in one.bases)))
