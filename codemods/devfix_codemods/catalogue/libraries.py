@@ -149,6 +149,25 @@ METHODS_OF_TENSORS = frozenset(
 """Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing. Of a
 list they make an array."""
 
+REDUCTIONS = frozenset(
+    f"numpy.{one}"
+    for one in (
+        "mean sum std var max min amax amin prod any all median average ptp argmax argmin count_nonzero trace "
+        "nanmean nansum nanstd nanvar nanmax nanmin nanmedian linalg.norm linalg.det random.choice"
+    ).split()
+)
+"""Functions of numpy that give a number where they are told no axis."""
+ELEMENTWISE = frozenset(
+    f"numpy.{one}"
+    for one in (
+        "sqrt exp log log2 log10 log1p sin cos tan abs floor ceil round sign square power float16 float32 float64 "
+        "int8 int16 int32 int64 float_ int_ bool_"
+    ).split()
+)
+"""Functions of numpy that give a number for numbers."""
+QUANTILES = frozenset(f"numpy.{one}" for one in "quantile percentile nanquantile nanpercentile".split())
+"""Functions of numpy that give as many numbers as they are asked for."""
+
 SIZED = frozenset(f"numpy.{one}" for one in "zeros ones empty full eye arange linspace".split()) | frozenset(
     f"numpy.{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8, 16, 32, 64)
 )

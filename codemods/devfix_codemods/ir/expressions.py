@@ -197,6 +197,7 @@ class Expressions:
         if isinstance(one.func, ast.Attribute) and one.func.attr in FILLING and len(args) > 1:
             self._filled(one.func.attr, callee.args[0] if callee.args else callee, args[1:])
         self._registered(made)
+        self.called(one, callee)
         return made
 
     def _registered(self, call: Node) -> None:
@@ -335,6 +336,9 @@ class Expressions:
         raise NotImplementedError
 
     def define(self, syntax: "Definition", name: str) -> Function:
+        raise NotImplementedError
+
+    def called(self, call: ast.Call, callee: Node) -> None:
         raise NotImplementedError
 
 

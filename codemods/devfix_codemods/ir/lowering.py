@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods.ir.closures import Sites
 from devfix_codemods.ir.control import ControlFlow
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, is_marked
 from devfix_codemods.ir.guards import NEVER, joined
@@ -55,9 +56,12 @@ class Lowering(ControlFlow):
         super().__init__(function, outer)
         self.owner = owner
         self.inner: list[Lowering] = []
+        self.sites = Sites(function)
 
     def run(self) -> None:
         syntax = self.function.syntax
+        if seen := self.sites.seen():
+            self.outer = _Chained(seen, self.outer)
         if is_marked(self.function):
             self.guard = joined(self.guard, MEANT_TO_FAIL)
         if isinstance(syntax, ast.Module):
@@ -69,6 +73,7 @@ class Lowering(ControlFlow):
             self._parameters(syntax)
             self.block(syntax.body)
         self.function.exit = self.guard if self.live else None
+        self.sites.ended(self.environment)
         for one, node in self.environment.items():
             if self.live:  # functions inside are called when this one is done, more often than in between
                 self.function.finals[one] = node
@@ -115,6 +120,21 @@ class Lowering(ControlFlow):
             self.owner.methods.setdefault(name, function)
         self.inner.append(inner)
         return function
+
+    def called(self, call: ast.Call, callee: Node) -> None:
+        """A function inside sees what is bound where it is called, and may bind it anew."""
+        inner = next((one for one in self.inner if one.function is callee.extra), None)
+        if inner is None or callee.op is not Op.FUNCTION:
+            return
+        seen, known = self.snapshot(), self.environment
+        rebound = {
+            name: self.node(Op.PHI, None, (known[name],), (self.guard,))
+            for name in inner.sites.rebinds()
+            if name in known
+        }
+        inner.sites.add(call, seen, rebound)
+        self.environment.update(rebound)
+        self.touched()
 
     def _classdef(self, one: ast.ClassDef) -> None:
         bases = tuple(map(_unsubscripted, (self.value(base) for base in one.bases)))

@@ -106,7 +106,8 @@ class Simple(Expressions):
 
     def _global(self, one: ast.Global | ast.Nonlocal) -> None:
         for name in one.names:
-            self.shared.add(name)
+            if isinstance(one, ast.Global):
+                self.shared.add(name)
             if name in self.outer:
                 self.environment.setdefault(name, self.outer[name])
 

@@ -7,8 +7,12 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, met
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.documented import gives_host
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.places import CUDA, Place, place_of
+from devfix_codemods.placement.targets import moving_call
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -31,6 +35,37 @@ def moves(outside: Outside, call: Node) -> bool:
     if not isinstance(called, Function) or called.module is call.function.module:
         return False
     return any(_moves_parameter(one) for value, _ in called.returns for one in _choices(value))
+
+
+def place_given(kinds: Kinds, call: Node) -> Place | None:
+    """Where a function of another file moves what it makes: to CUDA, to what it is told, or to a device of that file
+    that this one imports as well; None where nothing is known of it."""
+    called = kinds.outside.definition(call.args[0])
+    if not isinstance(called, Function) or called.module is call.function.module or called.yields:
+        return None
+    places = [_place_of_move(kinds, call, called, one) for value, _ in called.returns for one in _choices(value)]
+    return places[0] if places and all(one == places[0] for one in places) else None
+
+
+def _place_of_move(kinds: Kinds, call: Node, called: Function, value: Node) -> Place | None:
+    moved = moving_call(value)
+    callee = moved.args[0] if moved.op is Op.CALL else None
+    if callee is None or callee.op is not Op.ATTR:
+        return None
+    row = method_effect(str(callee.extra))
+    device = moved.args[1] if row is Effect.MOVE and len(moved.args) > 1 else None
+    if device is None or (device.op is Op.CONST and str(device.extra).startswith("cuda")):
+        return CUDA if row in {Effect.CUDA, Effect.MOVE} and (device is None) is (row is Effect.CUDA) else None
+    told = next((one for one, parameter in bound(call, called) if parameter is device), None)
+    return place_of(told, kinds) if told is not None else _imported(kinds, call, device)
+
+
+def _imported(kinds: Kinds, call: Node, device: Node) -> Place | None:
+    """The name under which this file has a device of the file that a call leads to."""
+    home = names(call.args[0])[0].rpartition(".")[0]
+    bound_to = device.function.module.top.finals.items()
+    called = {f"{home}.{word}" for word, value in bound_to if value is device}
+    return next((place_of(one, kinds) for one in kinds.module.of(Op.REF) if one.extra in called), None)
 
 
 def _choices(node: Node) -> tuple[Node, ...]:

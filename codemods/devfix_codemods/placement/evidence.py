@@ -53,10 +53,30 @@ def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
             kinds.say(call.args[1], Kind.MODULE)
             if qualified.endswith("DataParallel"):  # which is for what has parameters
                 kinds.stateful.append(call.args[1])
-    elif row is Effect.ARRAY:
-        kinds.say(call, Kind.ARRAY)
+    elif row is Effect.ARRAY and (found := _result_of_numpy(kinds, call, qualified)) is not None:
+        kinds.say(call, found)
     elif row is Effect.PASS and len(call.args) > 1:
         kinds.unify(call, call.args[1])
+
+
+def _result_of_numpy(kinds: "Kinds", call: Node, qualified: str) -> Kind | None:
+    """An array, or a number: of all of an array, of a number, one quantile; None where it may be either."""
+    given = call.args[1:]
+    if qualified in libraries.REDUCTIONS:
+        return Kind.NUMBER if call.extra == (None,) else Kind.ARRAY
+    if qualified in libraries.ELEMENTWISE:
+        return Kind.NUMBER if given and all(_is_number(kinds, one) for one in given) else Kind.ARRAY
+    if qualified in libraries.QUANTILES and call.extra in _ONE_QUANTILE:
+        return Kind.NUMBER if _is_number(kinds, given[1]) else Kind.ARRAY if _is_row(kinds, given[1]) else None
+    return Kind.ARRAY
+
+
+def _is_number(kinds: "Kinds", node: Node) -> bool:
+    return kinds.of(node) is Kind.NUMBER
+
+
+def _is_row(kinds: "Kinds", node: Node) -> bool:
+    return kinds.of(node) in {Kind.SEQUENCE, Kind.ARRAY}
 
 
 def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
@@ -202,6 +222,8 @@ def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> No
         kinds.say(call, Kind.ARRAY, 2)
     elif row is not None and kinds.of(base) is Kind.TENSOR and method not in _SELF_METHODS:
         kinds.say(call, Kind.TENSOR)
+    elif method in rows.REDUCTIONS and kinds.of(base) is Kind.ARRAY and len(call.args) == 1:
+        kinds.say(call, Kind.NUMBER)
     elif method in {"astype", "reshape", "copy"} and kinds.of(base) is Kind.ARRAY:
         kinds.say(call, Kind.ARRAY, 1)
 
@@ -212,6 +234,7 @@ _DIMENSIONS = frozenset({"dim", "keepdim"})
 _MAKING_TENSORS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.LIKE, Effect.MEET}) | frozenset(
     {Effect.ARITHMETIC, Effect.SEQUENCE, Effect.FIRST, Effect.SAME}
 )
+_ONE_QUANTILE = frozenset({(None, None), (None, "q")})
 _MAKING_MODULES = frozenset({Effect.MODULE, Effect.BARE, Effect.WRAP})
 _TAKING_TENSORS = frozenset({Effect.LIKE, Effect.MEET, Effect.SAME})
 _BOUNDS = frozenset({None, "start", "end", "step", "steps"})

@@ -6,6 +6,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.abroad import place_given
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.bare import is_bare
 from devfix_codemods.placement.defaults import Defaults
@@ -63,8 +64,8 @@ class Modules:
             return
         if made is not None and made in self._kinds.module_classes:
             self.of_class(node, made)
-        elif self._kinds.outside.gives_moved(node.args[0]):
-            self._graph.add(Source(node, CUDA, Birth.MOVE, ("placed-by-callee",)))
+        elif (place := place_given(self._kinds, node)) is not None:
+            self._moves.at(node, place)
         else:
             self.of_library(node, qualified)
 

@@ -65,14 +65,6 @@ class Outside:
             return {}
         return self._summary(home).wanted.get(qualified(function), {})
 
-    def gives_moved(self, called: Node) -> bool:
-        """Whether what is called is a function of another file which gives a module that it has moved to a device."""
-        found = self.definition(called)
-        home = self._homes.get(found.module) if isinstance(found, Function) else None
-        if home is None or self._summary is None or not isinstance(found, Function):
-            return False
-        return qualified(found) in self._summary(home).moved
-
     @cached_property
     def calls(self) -> list[tuple[str, Call]]:
         """The calls of functions of this file in those that import it, each with the name of what it calls."""

@@ -57,7 +57,6 @@ STRENGTHS: dict[str, float] = {
     "copied-itself": 0.9,
     "placed-by-library": 0.9,
     "placed-by-caller": 0.93,
-    "placed-by-callee": 0.97,
     "wanted-by-callee": 0.93,
     "kept-in-dataset": 0.8,
     # ends

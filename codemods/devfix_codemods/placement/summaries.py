@@ -49,15 +49,14 @@ class Plain:
 class Summary:
     """`wanted`: by the name of a function, `fit` or `Trainer.__init__`, which parameter belongs where which other says.
 
-    `calls`: those that name a device. `moved`: the functions that give a module which they have moved to a device.
+    `calls`: those that name a device.
     """
 
     wanted: Mapping[str, Mapping[str, Wanted]]
     calls: tuple[Call, ...]
-    moved: frozenset[str]
 
 
-NOTHING = Summary({}, (), frozenset())
+NOTHING = Summary({}, ())
 
 
 def qualified(function: Function) -> str:

@@ -24,8 +24,7 @@ LEAST = 0.6
 def summarize(analysis: "Analysis") -> Summary:
     """The summary of the file that has been analysed."""
     told = ((qualified(one), dict(_wanted(analysis, one))) for one in analysis.module.functions if takes_device(one))
-    moved = frozenset(qualified(one) for one in analysis.module.functions if _gives_moved(analysis, one))
-    return Summary({name: wanted for name, wanted in told if wanted}, tuple(_calls(analysis)), moved)
+    return Summary({name: wanted for name, wanted in told if wanted}, tuple(_calls(analysis)))
 
 
 def takes_device(function: Function) -> bool:
@@ -33,19 +32,6 @@ def takes_device(function: Function) -> bool:
 
 
 # Functions
-
-
-def _gives_moved(analysis: "Analysis", function: Function) -> bool:
-    """Whether all that a function returns is a module that it, or what it calls, has moved to a device."""
-    values = [value for value, _ in function.returns]
-    return bool(values) and all(
-        analysis.kinds.is_module(one)
-        and any(
-            source.birth is Birth.MOVE and source.place.where is Where.DEVICE
-            for source in analysis.graph.sources.get(resolved(one), ())
-        )
-        for one in values
-    )
 
 
 def _wanted(analysis: "Analysis", function: Function) -> Iterator[tuple[str, Wanted]]:

@@ -1,0 +1,46 @@
+"""Tensors of what numpy gives: of numbers they have no dimensions, and may meet what is on a device."""
+
+import pytest
+
+PROGRAM = """
+    def run(net, values, q):
+        net = nn.Linear(3, 3).cuda()
+        x = net(load().cuda())
+        return x * torch.tensor({made})
+"""
+NUMBERS = [
+    "np.mean(values)",
+    "np.quantile(values, 0.9)",
+    "np.percentile(values, q=90)",
+    "np.median(np.array(values))",
+    "np.array(values).mean()",
+    "np.array([1.0, 2.0]).max()",
+    "np.sqrt(3)",
+    "np.float32(0.1)",
+    "np.sqrt(np.mean(values))",
+]
+ARRAYS = [
+    "np.mean(values, axis=0)",
+    "np.mean(values, 0)",
+    "np.quantile(values, [0.1, 0.9])",
+    "np.quantile(values, 0.5, axis=0)",
+    "np.percentile(values, q=np.arange(3))",
+    "np.array([1.0, 2.0])",
+    "np.sqrt(np.arange(3))",
+    "np.sqrt(np.mean(values, axis=0))",
+]
+
+
+@pytest.mark.parametrize("made", NUMBERS)
+def test_numbers_meet_anything(placed, made: str) -> None:
+    assert placed(PROGRAM.format(made=made)).births == []
+
+
+@pytest.mark.parametrize("made", ARRAYS)
+def test_arrays_do_not(placed, made: str) -> None:
+    found = placed(PROGRAM.format(made=made)).of(f"torch.tensor({made})")
+    assert found.confidence > 0.9
+
+
+def test_what_may_be_either_is_less_sure(placed) -> None:
+    assert 0.5 < placed(PROGRAM.format(made="np.quantile(values, q)")).conflicts[0].confidence < 0.9
