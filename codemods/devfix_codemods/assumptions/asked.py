@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Hashable, Iterable, Iterator
 
-from devfix_codemods.assumptions.index import Index, called, extras, method
+from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import name
@@ -147,7 +147,7 @@ _ASKING = frozenset({Op.COMPARE, Op.OPERATION, Op.UNKNOWN, Op.SEQUENCE, Op.ITEM,
 def _chosen_by(node: Node) -> Iterator[Hashable]:
     """The tests between whose branches a value was chosen."""
     if node.op is Op.PHI:
-        for guard in extras(node):
+        for guard in node.extras:
             if isinstance(guard, frozenset):
                 yield from (atom for atom, _ in guard - node.guard)
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from devfix_codemods.assumptions.asked import is_asked
-from devfix_codemods.assumptions.index import Index, called, extras
+from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.assumptions.spelled import Spelled, names_cuda
 from devfix_codemods.assumptions.told import Told
 from devfix_codemods.catalogue import Effect, Kind, method_effect
@@ -59,9 +59,8 @@ def _cuda_by_default(function: Function) -> str | None:
 
 
 def _may_give(call: Node, function: Function, parameter: str) -> bool:
-    names = call.extra if isinstance(call.extra, tuple) else ()
     node = function.parameters[parameter]
-    return bool({"*", "**"}.intersection(names)) or any(one is node for _, one in bound(call, function))
+    return bool({"*", "**"}.intersection(call.extras)) or any(one is node for _, one in bound(call, function))
 
 
 def _tensor_given(index: Index, call: Node, function: Function) -> str | None:
@@ -89,9 +88,8 @@ def _is_tensor(index: Index, node: Node) -> bool:
 def options(index: Index, chosen: Chosen) -> Iterator[Told]:
     """`run(options={"device": "cuda"})`, beside a device or the options of the whole program."""
     for call in index.calls:
-        names = call.extra if isinstance(call.extra, tuple) else ()
-        for given, word in zip(call.args[1:], names):
-            at = extras(given).index("device") if given.op is Op.MAPPING and "device" in extras(given) else None
+        for given, word in zip(call.args[1:], call.extras):
+            at = given.extras.index("device") if given.op is Op.MAPPING and "device" in given.extras else None
             literal = given.args[at] if at is not None else None
             if literal is None or not isinstance(literal.syntax, ast.expr) or given.statement is not call.statement:
                 continue

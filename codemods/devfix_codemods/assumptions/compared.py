@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.index import Index, called, extras
+from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.assumptions.told import Told
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
@@ -112,7 +112,7 @@ class Comparisons:
                 return
 
     def _of(self, node: Node, syntax: ast.Compare) -> Told | None:
-        operators = extras(node)
+        operators = node.extras
         if set(operators) <= {"Eq"} and len(operators) > 1:
             return self._chain(node, syntax)
         if operators in {("In",), ("NotIn",)}:

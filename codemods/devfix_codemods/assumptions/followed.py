@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import exp
 
-from devfix_codemods.assumptions.index import extras
 from devfix_codemods.assumptions.spelled import Spelled
 from devfix_codemods.assumptions.taken_back import came_from
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -201,7 +200,7 @@ def _may_be_session(node: Node, guard: Guard) -> bool:
         if one.op is Op.ATTR and one.args[0] is node and one.extra in {"get_outputs", "get_inputs"}:
             return True
         if one.op is Op.CALL and node in one.args[1:] and isinstance(one.syntax, ast.Call):
-            callee, words = ast.unparse(one.syntax.func), [str(word) for word in extras(one) if word]
+            callee, words = ast.unparse(one.syntax.func), [str(word) for word in one.extras if word]
             exports = "export" in callee or callee.startswith("torch.")
             if not exports and any(_RUNTIMES.search(each) for each in (callee, *words)):
                 return True

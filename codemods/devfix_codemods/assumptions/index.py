@@ -89,8 +89,3 @@ def method(node: Node) -> str | None:
     if node.op is not Op.CALL or node.args[0].op is not Op.ATTR or names(node.args[0]):
         return None
     return str(node.args[0].extra)
-
-
-def extras(node: Node) -> tuple[object, ...]:
-    """What a value says of each of its operands: the names of arguments, the operators of a comparison, keys."""
-    return node.extra if isinstance(node.extra, tuple) else ()

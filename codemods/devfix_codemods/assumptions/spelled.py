@@ -4,7 +4,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from devfix_codemods.assumptions.index import Index, called, extras, method
+from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.ir import Function, Node, Op
@@ -61,7 +61,7 @@ def _spelled(call: Node) -> Spelled | None:
         base = callee.args[0]
         device = keyword(call, "device") or _first(call)
         if callee.extra == "cuda":
-            plain = device is None and "**" not in extras(call) and not called(base, "builtins.super")
+            plain = device is None and "**" not in call.extras and not called(base, "builtins.super")
             if plain or (device is not None and _is_first_card(device) and _written(syntax, call, device)):
                 return Spelled(call, syntax, base, _written(syntax, call, device))
         elif callee.extra == "to":
@@ -97,7 +97,7 @@ def _holds_nothing(moved: Node) -> bool:
 
 def _first(call: Node) -> Node | None:
     """What a call is given first, without a name."""
-    return call.args[1] if len(call.args) > 1 and isinstance(call.extra, tuple) and call.extra[0] is None else None
+    return call.args[1] if len(call.args) > 1 and call.extras[:1] == (None,) else None
 
 
 def _written(call: ast.Call, node: Node, given: Node | None) -> ast.expr | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.assumptions.asked import is_caught
-from devfix_codemods.assumptions.index import Index, extras, method
+from devfix_codemods.assumptions.index import Index, method
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import HOST_SAMPLING
 from devfix_codemods.demands.devices import place_where
@@ -131,9 +131,7 @@ def is_generator(node: Node) -> bool:
 def is_bare_factory(draw: Draw) -> bool:
     """Whether a call makes what it fills, and may be told a device."""
     row = effect(canonical(name(draw.call.args[0]) or ""))
-    return row in {Effect.FACTORY, Effect.DRAW} and not {"device", "out", "**"}.intersection(
-        map(str, extras(draw.call))
-    )
+    return row in {Effect.FACTORY, Effect.DRAW} and not {"device", "out", "**"}.intersection(map(str, draw.call.extras))
 
 
 def moves_behind(index: Index, made: Node) -> Iterator[Node]:

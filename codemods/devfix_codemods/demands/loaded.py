@@ -64,7 +64,7 @@ def _parts(function: Function) -> Iterator[Node]:
 
 def _datasets(index: Index, loader: Node) -> list[Node]:
     """The calls that make the data that a loader reads, whatever splits and joins it."""
-    first = loader.args[1:2] if isinstance(loader.extra, tuple) and loader.extra[:1] == (None,) else ()
+    first = loader.args[1:2] if loader.extras[:1] == (None,) else ()
     data = keyword(loader, "dataset")
     pending, found = [data] if data is not None else list(first), list[Node]()
     for one in pending:  # grows

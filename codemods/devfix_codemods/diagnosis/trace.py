@@ -178,7 +178,7 @@ class Tracer:
                 return callee.args[0], written.value
             return callee, written
         given = next((one for one, each in bound(call, function) if each is parameter), None)
-        words = call.extra if isinstance(call.extra, tuple) else ()
+        words = call.extras
         if given is None and "**" in words:
             given = call.args[1 + words.index("**")]
         if given is None or not isinstance(call.syntax, ast.Call):

@@ -11,6 +11,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import HOST, Place, Where
+from devfix_codemods.project.names import is_dotted
 
 _LOOK = re.compile(
     rb"(?m)(?:^|[;:])[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*(?:\[[^\]\n]*\])*\.(?:to|cuda|cpu|type_as)\("
@@ -85,9 +86,9 @@ def _target(index: Index, call: Node, moved: ast.expr) -> str | None:
     match moved:
         case ast.Name(id=name):
             return _entry(call.args[0].args[0], name) or name
-        case ast.Subscript(value=value, slice=ast.Constant() | ast.Name()) if _is_dotted(value):
+        case ast.Subscript(value=value, slice=ast.Constant() | ast.Name()) if is_dotted(value):
             return index.text(moved)
-        case ast.Attribute() if _is_dotted(moved):
+        case ast.Attribute() if is_dotted(moved):
             return ast.unparse(moved)
     return None
 
@@ -100,15 +101,9 @@ def _entry(value: Node, name: str) -> str | None:
             target=ast.Tuple(elts=[ast.Name(id=each), ast.Name(id=found)]),
             iter=ast.Call(func=ast.Attribute(value=mapping, attr="items"))
             | ast.Call(args=[ast.Call(func=ast.Attribute(value=mapping, attr="items"))]),
-        ) if found == name and _is_dotted(mapping):
+        ) if found == name and is_dotted(mapping):
             return f"{ast.unparse(mapping)}[{each}]"
     return None
-
-
-def _is_dotted(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 # Whether the copy is missed

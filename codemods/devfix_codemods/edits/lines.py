@@ -19,8 +19,8 @@ def split(text: str) -> list[str]:
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
     """How `old` becomes `new`, as difflib says it; a common head and tail are spared its quadratic search."""
-    head = _common(old, new)
-    tail = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
+    head = common(old, new)
+    tail = min(common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
     yield "equal", 0, head, 0, head
     matcher = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
     for tag, start, end, new_start, new_end in matcher.get_opcodes():
@@ -28,8 +28,8 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
     yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many first lines are the same."""
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines, or characters, both begin with."""
     return next((index for index, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 

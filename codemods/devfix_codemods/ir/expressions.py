@@ -162,8 +162,8 @@ class Expressions:
                 return found
             if base.op is Op.SEQUENCE and (element := _element_of(base, index.extra)) is not None:
                 return element
-            if base.op is Op.MAPPING and isinstance(base.extra, tuple) and index.extra in base.extra:
-                return base.args[base.extra.index(index.extra)]
+            if base.op is Op.MAPPING and index.extra in base.extras:
+                return base.args[base.extras.index(index.extra)]
             found = self.node(Op.ITEM, one, (base,), index.extra)
             if key is not None:
                 self.environment[(base, key)] = found

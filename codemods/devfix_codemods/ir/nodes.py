@@ -7,6 +7,7 @@ stores have no `repr` of their parts: these refer to each other, without end.
 import ast
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from devfix_codemods.members import Enum, auto
 
@@ -101,6 +102,11 @@ class Node:
     @property
     def line(self) -> int:
         return getattr(self.syntax, "lineno", 0)
+
+    @property
+    def extras(self) -> tuple[Any, ...]:
+        """What it says of each of its operands: the names of arguments, the operators of a comparison, keys."""
+        return self.extra if isinstance(self.extra, tuple) else ()
 
 
 Key = str | tuple[Node, str]

@@ -4,7 +4,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from devfix_codemods.assumptions.index import Index, Users, extras, method
+from devfix_codemods.assumptions.index import Index, Users, method
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Module, Node, Op
@@ -142,7 +142,7 @@ class _Follower:
         """An operation with numbers gives a part of the value; keys are looked up, None is asked for."""
         others = tuple(one for one in user.args if one is not node)
         plain = [one.op is Op.CONST or self._kinds.of(one) is Kind.NUMBER for one in others]
-        if user.extra == "Not" or (user.op is Op.COMPARE and (any(plain) or _LOOKUPS.issuperset(extras(user)))):
+        if user.extra == "Not" or (user.op is Op.COMPARE and (any(plain) or _LOOKUPS.issuperset(user.extras))):
             self._note(Use.READS, user)
         elif all(plain):
             self._go(user)
@@ -255,7 +255,7 @@ class _Follower:
         owner = self._kinds.class_of(base)
         text = ast.unparse(call.args[0].syntax or ast.Pass()).rpartition(".")[0]
         use = Use.FEEDS
-        if {"assign", "**"}.intersection(extras(call)):
+        if {"assign", "**"}.intersection(call.extras):
             use = Use.FEEDS_UNSURE
         elif owner in self._kinds.module_classes or self._kinds.says_surely(base, Kind.MODULE):
             use = Use.FEEDS
@@ -276,7 +276,7 @@ class _Follower:
 
     def _is_data(self, node: Node, call: Node, name: str) -> bool:
         """`DataLoader(loaded)`, `Batches(dataset=loaded)`, `DataLoader(Rows(loaded))`"""
-        given = next(word for word, one in zip(extras(call), call.args[1:]) if one is node)
+        given = next(word for word, one in zip(call.extras, call.args[1:]) if one is node)
         made = self._files.users_of(call) if sounds_like_class(call.args[0]) else ()
         takes = node is call.args[1] and words.TAKES_DATA.search(name) is not None
         return takes or given == "dataset" or any(self._kinds.of(one) is Kind.LOADER for one in made)
@@ -327,7 +327,7 @@ def _takes_key(user: Node) -> bool:
         return hasattr(str, str(user.extra))
     if user.op is Op.CALL:
         return user.args[0].extra in {"get", "pop"}
-    return (user.op is Op.COMPARE and _LOOKUPS.issuperset(extras(user))) or (user.op is Op.ITEM and len(user.args) > 1)
+    return (user.op is Op.COMPARE and _LOOKUPS.issuperset(user.extras)) or (user.op is Op.ITEM and len(user.args) > 1)
 
 
 def _read_attributes(base: Node, name: object) -> Iterator[Node]:

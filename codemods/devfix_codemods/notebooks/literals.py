@@ -71,18 +71,11 @@ def _changed(old: Sequence[_Letter], text: str, plain: bool) -> Iterator[_Letter
 
 def _replaced(old: Sequence[_Letter], text: str, plain: bool) -> Iterator[_Letter]:
     known = "".join(letter.text for letter in old)
-    head = _common(known, text)
-    tail = _common(known[head:][::-1], text[head:][::-1])
+    head = lines.common(known, text)
+    tail = lines.common(known[head:][::-1], text[head:][::-1])
     yield from old[:head]
     yield from (_Letter(one, _written(one, plain), old=False) for one in text[head : len(text) - tail])
     yield from old[len(old) - tail :]
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
-    return next(
-        (index for index, (left, right) in enumerate(zip(one, other)) if left != right), min(len(one), len(other))
-    )
 
 
 def _written(letter: str, plain: bool) -> str:

@@ -33,7 +33,7 @@ class Alike:
             if node.syntax is not None:
                 continue
             moves = [one for one in node.args if self._is_moved(one)]
-            guards = node.extra if moves and isinstance(node.extra, tuple) else ()
+            guards = node.extras if moves else ()
             for one, guard in zip(node.args, guards):
                 is_tensor = (("isinstance", key(one), "torch.Tensor"), True) in guard
                 if one.op is Op.PARAM and is_tensor and not self._births.moves_of(one):

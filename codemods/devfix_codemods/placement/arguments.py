@@ -9,14 +9,14 @@ _PLACING = frozenset({"device", "out"})
 
 def keyword(call: Node, word: str) -> Node | None:
     """What a call is given under a keyword."""
-    if not isinstance(call.extra, tuple) or word not in call.extra:
+    if word not in call.extras:
         return None
-    return call.args[1 + call.extra.index(word)]
+    return call.args[1 + call.extras.index(word)]
 
 
 def argument(call: Node, position: int, word: str) -> Node | None:
     """What a call gives a parameter, by position or by keyword; None where that is left open, or a star hides it."""
-    words = call.extra if isinstance(call.extra, tuple) else ()
+    words = call.extras
     if "*" not in words and "**" not in words and words[position : position + 1] == (None,):
         return call.args[1 + position]
     return keyword(call, word)
@@ -24,8 +24,7 @@ def argument(call: Node, position: int, word: str) -> Node | None:
 
 def has_device(call: Node) -> bool:
     """Whether a call says on which device its result is."""
-    words = call.extra if isinstance(call.extra, tuple) else ()
-    given = zip(words, call.args[1:])
+    given = zip(call.extras, call.args[1:])
     return any(word in _PLACING or (word == "**" and not _leaves_place(resolved(one))) for word, one in given)
 
 

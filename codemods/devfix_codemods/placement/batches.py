@@ -138,8 +138,8 @@ class Batches:
         values: tuple[Node, ...] = ()
         if node.op is Op.SEQUENCE:
             values = node.args
-        elif node.op is Op.MAPPING and isinstance(node.extra, tuple) and key in node.extra:
-            return node.args[node.extra.index(key)]
+        elif node.op is Op.MAPPING and key in node.extras:
+            return node.args[node.extras.index(key)]
         elif node.op is Op.CALL and name(node.args[0]) in _TENSOR_DATASETS:
             values = node.args[1:]
         return values[key] if isinstance(key, int) and -len(values) <= key < len(values) else None

@@ -122,9 +122,8 @@ def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:
     if called.self_node is not None:
         parameters = parameters[1:]
     found: list[tuple[Node, Node]] = []
-    keywords = call.extra if isinstance(call.extra, tuple) else ()
     position = 0
-    for argument, word in zip(call.args[1:], keywords):
+    for argument, word in zip(call.args[1:], call.extras):
         if word is None:
             if position < len(parameters) and not str(parameters[position][1].extra).startswith("*"):
                 found.append((argument, parameters[position][1]))

@@ -68,9 +68,7 @@ class Constraints:
     # Joins
 
     def _phi(self, node: Node) -> None:
-        guards = node.extra
-        assert isinstance(guards, tuple)
-        for one, guard in zip(node.args, guards):
+        for one, guard in zip(node.args, node.extras):
             if self.kinds.may_live(one) and not is_no_tensor(one, guard):
                 chosen = any(self.births.is_move(other) and one in self.births.roots(other) for other in node.args)
                 self.graph.flows(one, node, "moved-on-condition" if chosen else "certain", guard)

@@ -73,11 +73,7 @@ class Datasets:
         bindings: dict[Node, Node] = {}
         if given is not None:
             bindings = {parameter: argument for argument, parameter in bound(made, given)}
-            if (
-                isinstance(made.extra, tuple)
-                and "*" in made.extra
-                and any(self._is_placed(one, {}, 0) for one in made.args[1:])
-            ):
+            if "*" in made.extras and any(self._is_placed(one, {}, 0) for one in made.args[1:]):
                 return True
         if item is None or not item.returns:
             return False
@@ -86,8 +82,8 @@ class Datasets:
     def _stays_at(self, value: Node, part: object, bindings: Bindings) -> bool:
         if value.op is Op.SEQUENCE and isinstance(part, int) and part < len(value.args):
             value = value.args[part]
-        elif value.op is Op.MAPPING and isinstance(value.extra, tuple) and part in value.extra:
-            value = value.args[value.extra.index(part)]
+        elif value.op is Op.MAPPING and part in value.extras:
+            value = value.args[value.extras.index(part)]
         elif value.op in {Op.SEQUENCE, Op.MAPPING}:
             return bool(value.args) and all(self._is_placed(one, bindings, 0) for one in value.args)
         return _is_text(value) or self._is_placed(value, bindings, 0)
@@ -133,8 +129,7 @@ class Datasets:
         if row in {Effect.CUDA, Effect.TO_HOST}:
             return row is Effect.CUDA
         kinds = self._kinds_of(call)
-        named = call.extra if isinstance(call.extra, tuple) else ()
-        for given, keyword in zip(call.args[1:], named):
+        for given, keyword in zip(call.args[1:], call.extras):
             asked = keyword == "device" or row is Effect.MOVE
             if asked or (given.op is not Op.CONST and kinds.of(given) in {None, Kind.DEVICE}):
                 place = place_of(given, kinds)

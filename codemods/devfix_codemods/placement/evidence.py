@@ -36,7 +36,7 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
         _tensors(kinds, call, qualified)
         if qualified.startswith("torch.optim.") and qualified.rpartition(".")[2][:1].isupper():
             kinds.say(call, Kind.OPTIMIZER, 3)
-        for argument, word in zip(call.args[1:], call.extra if isinstance(call.extra, tuple) else ()):
+        for argument, word in zip(call.args[1:], call.extras):
             if word in _KEYWORDS:
                 kinds.say(argument, _KEYWORDS[word], 3)
     if qualified.rpartition(".")[2] in libraries.MODULE_MAKERS:
@@ -102,8 +102,7 @@ def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
 
 def _sizes(kinds: "Kinds", call: Node) -> None:
     """What factories get are sizes and bounds: numbers, as far as nothing else is known of them."""
-    words = call.extra if isinstance(call.extra, tuple) else ()
-    pending = [one for one, word in zip(call.args[1:], words) if word in _BOUNDS]
+    pending = [one for one, word in zip(call.args[1:], call.extras) if word in _BOUNDS]
     for one in pending:  # grows
         if one.op in _NAMED:
             kinds.say(one, Kind.NUMBER, 1)
@@ -196,7 +195,7 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
         kinds.say(base, Kind.OPTIMIZER, 1)
     if method == "backward":
         kinds.say(base, Kind.TENSOR, 3)
-    words = call.extra if isinstance(call.extra, tuple) else ()
+    words = call.extras
     if not _DIMENSIONS.isdisjoint(words) or (method == "sort" and words[:1] == (None,)):
         kinds.say(base, Kind.TENSOR)  # lists are sorted by keywords alone
 

@@ -53,8 +53,7 @@ class Fitting:
         """The tensor of which a size is a size of what is made."""
         if effect(canonical(name(call.args[0]) or "")) is Effect.CONVERSION:
             return None
-        words = call.extra if isinstance(call.extra, tuple) else ()
-        pending = [one for one, word in zip(call.args[1:], words) if word in {None, "*", "size"}]
+        pending = [one for one, word in zip(call.args[1:], call.extras) if word in {None, "*", "size"}]
         for one in pending:  # grows
             if (found := self._measured(one)) is not None:
                 return found

@@ -52,8 +52,7 @@ class Loaders:
         collate = collate_function(loader)
         if collate is not None and self._moves(collate):
             return True
-        keywords = loader.extra if isinstance(loader.extra, tuple) else ()
-        dataset = loader.args[1] if keywords[:1] == (None,) else self._births.keyword(loader, "dataset")
+        dataset = loader.args[1] if loader.extras[:1] == (None,) else self._births.keyword(loader, "dataset")
         return dataset is not None and self._is_placed(dataset)
 
     def _is_placed(self, data: Node, depth: int = 0) -> bool:
@@ -121,8 +120,8 @@ class Loaders:
             for value, _ in collate.returns if collate is not None else ():
                 if value.op is Op.SEQUENCE and isinstance(part.extra, int) and part.extra < len(value.args):
                     yield value.args[part.extra]
-                elif value.op is Op.MAPPING and isinstance(value.extra, tuple) and part.extra in value.extra:
-                    yield value.args[value.extra.index(part.extra)]
+                elif value.op is Op.MAPPING and part.extra in value.extras:
+                    yield value.args[value.extras.index(part.extra)]
 
     # Batches that are placed in place
 

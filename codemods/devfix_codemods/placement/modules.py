@@ -112,7 +112,7 @@ class Modules:
                 if node not in self._owned:
                     placed(node)
                 return
-        if isinstance(node.extra, tuple) and not _PLACED_BY.isdisjoint(node.extra):
+        if not _PLACED_BY.isdisjoint(node.extras):
             return
         if self._is_told(node):
             return
@@ -131,8 +131,7 @@ class Modules:
 
     def _is_told(self, node: Node) -> bool:
         """Whether what makes a module gets a device, by position or by a keyword that speaks of one: `gpu=0`."""
-        keywords = node.extra if isinstance(node.extra, tuple) else ()
-        for one, word in zip(node.args[1:], keywords):
+        for one, word in zip(node.args[1:], node.extras):
             number = one.op is Op.CONST and isinstance(one.extra, int)
             if isinstance(word, str) and sounds_like_device(word) and (number or self._kinds.of(one) is None):
                 return True

@@ -103,8 +103,7 @@ class Objects:
             and node.args[0].op is Op.ATTR
             and node.args[0].extra == attribute
             and self._kinds.class_of(node.args[0].args[0]) is owner
-            and isinstance(node.extra, tuple)
-            and node.extra.count(None) == 1
+            and node.extras.count(None) == 1
             for function in owner.methods.values()
             for node in function.nodes
         )

@@ -42,9 +42,7 @@ class Operations:
 
     def compare(self, node: Node) -> None:
         """A comparison of elements."""
-        operators = node.extra
-        assert isinstance(operators, tuple)
-        if set(operators) <= {"Is", "IsNot", "In", "NotIn"}:
+        if set(node.extras) <= {"Is", "IsNot", "In", "NotIn"}:
             return
         if any(self._kinds.of(one) is Kind.TENSOR for one in (node, *node.args)):
             self.meet(node, node.args, "operation", scalars=True)

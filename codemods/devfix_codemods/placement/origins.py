@@ -96,5 +96,5 @@ def element(display: Node, key: object) -> Iterator[Node]:
     """What stands in a display under a constant index or key."""
     if display.op is Op.SEQUENCE and isinstance(key, int) and -1 < key < len(display.args):
         yield display.args[key]
-    elif display.op is Op.MAPPING and isinstance(display.extra, tuple) and key in display.extra:
-        yield display.args[display.extra.index(key)]
+    elif display.op is Op.MAPPING and key in display.extras:
+        yield display.args[display.extras.index(key)]

@@ -80,7 +80,7 @@ class Readers:
 
     def method(self, call: Node, base: Node) -> None:
         """`x.numpy()`; with `force=True` it copies by itself."""
-        forced = isinstance(call.extra, tuple) and "force" in call.extra
+        forced = "force" in call.extras
         if forced or self._kinds.of(base) not in {Kind.TENSOR, None} or call.function in self._births.hosted:
             return
         if (self._kinds.of(base) is Kind.TENSOR and not self._is_own(base)) or self._is_of_torch(base):

@@ -35,7 +35,7 @@ class Targets:
         if row is not Effect.MOVE:
             return None
         device = keyword(call, "device")
-        if device is None and len(call.args) > 1 and isinstance(call.extra, tuple) and call.extra[0] is None:
+        if device is None and len(call.args) > 1 and call.extras[:1] == (None,):
             device = call.args[1]
         return place_of(device, self._kinds) if device is not None else None
 
@@ -58,7 +58,7 @@ def loaded_to(call: Node) -> Node | None:
     position = next((MAP_LOCATION[one] for one in map(canonical, names(call.args[0])) if one in MAP_LOCATION), None)
     if given is not None or position is None:
         return given
-    words = call.extra[: position + 1] if isinstance(call.extra, tuple) else ()
+    words = call.extras[: position + 1]
     return call.args[position + 1] if len(words) > position and not any(words) else None
 
 

@@ -216,7 +216,7 @@ class _Containers:
                 return
             case Op.CALL if node.args[0] in self._same:
                 raise _UnlikeError
-            case Op.CALL if calls_builtin(node, *_READERS) and "*" not in _words(node):
+            case Op.CALL if calls_builtin(node, *_READERS) and "*" not in node.extras:
                 return
             case Op.COMPARE if isinstance(node.extra, tuple) and set(node.extra) <= {"Is", "IsNot", "In", "NotIn"}:
                 return
@@ -250,7 +250,7 @@ class _Containers:
 
     def _is_unpacked(self, call: Node) -> bool:
         """`nn.Sequential(*parts)`, which registers what the container holds."""
-        starred = (one for one, word in zip(call.args[1:], _words(call)) if word == "*")
+        starred = (one for one, word in zip(call.args[1:], call.extras) if word == "*")
         return call.op is Op.CALL and any(map(self._is_of_container, starred))
 
     def _hides_one(self) -> bool:
@@ -353,10 +353,6 @@ def _is_bare(call: Node) -> bool:
 def _grows(call: Node) -> bool:
     """`layers.append(layer)`"""
     return call.args[0].op is Op.ATTR and call.args[0].extra in {"append", "insert", "extend", "update"}
-
-
-def _words(call: Node) -> tuple[object, ...]:
-    return call.extra if isinstance(call.extra, tuple) else ()
 
 
 def _starts_module(node: Node) -> bool:

@@ -87,7 +87,7 @@ def given_to_modules(kinds: "Kinds") -> None:
     }
     for node in kinds.module.of(Op.CALL) if made else ():
         called = kinds.find(node.args[0]) in made
-        if called and len(node.args) > 1 and isinstance(node.extra, tuple) and node.extra[0] is None:
+        if called and len(node.args) > 1 and node.extras[:1] == (None,):
             kinds.say(node.args[1], Kind.TENSOR, 1)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from devfix_codemods.assumptions.index import Index, extras
+from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.told import Told
 from devfix_codemods.edits.operations import AddImport, Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.edits.quotes import quoted
@@ -88,7 +88,7 @@ class Types:
 
     def _of_api(self, call: Node, one: _Api) -> Told | None:
         """What is wrong with the device type of a call."""
-        positions = None in extras(call)[:1]
+        positions = None in call.extras[:1]
         wrong = self._given(call, -1, one.wrong) if one.wrong is not None else None
         if wrong is not None and not positions and keyword(call, one.parameter) is None:
             return self._misnamed(call, wrong, one)
@@ -109,7 +109,7 @@ class Types:
 
     def _given(self, call: Node, position: int, word: str) -> _Given | None:
         assert isinstance(call.syntax, ast.Call)
-        if position == 0 and extras(call)[:1] == (None,):
+        if position == 0 and call.extras[:1] == (None,):
             return _Given(call.args[1], call.syntax.args[0])
         node = keyword(call, word)
         written = next((one.value for one in call.syntax.keywords if one.arg == word), None)

@@ -243,7 +243,7 @@ class _Binder:
         parent = self._names._parents[node]
         if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1):
             return False
-        if not _is_dotted(parent.value) or (isinstance(parent.value, ast.Name) and parent.value.id == node.id):
+        if not is_dotted(parent.value) or (isinstance(parent.value, ast.Name) and parent.value.id == node.id):
             return False
         self._scope.aliases.setdefault(node.id, []).append(parent.value)
         return True
@@ -338,7 +338,8 @@ _HANDLERS: dict[type[ast.AST], Any] = {
 }
 
 
-def _is_dotted(node: ast.expr) -> bool:
+def is_dotted(node: ast.expr) -> bool:
+    """`model`, `self.model.encoder`"""
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)

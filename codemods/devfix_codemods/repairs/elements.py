@@ -105,8 +105,7 @@ def _rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
 
 
 def is_given(call: Node, conflict: Conflict, star: str) -> bool:
-    names = call.extra if isinstance(call.extra, tuple) else ()
-    return any(one is conflict.birth.node and each == star for one, each in zip(call.args[1:], names))
+    return any(one is conflict.birth.node and each == star for one, each in zip(call.args[1:], call.extras))
 
 
 def _before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

@@ -151,10 +151,9 @@ def may_be_unset(node: Node, depth: int = 0) -> bool:
     if depth > 4:
         return False
     if node.op is Op.PHI:
-        guards = node.extra if isinstance(node.extra, tuple) else ()
         return any(
             may_be_unset(one, depth + 1) and (("none", key(one)), False) not in guard
-            for one, guard in zip(node.args, guards)
+            for one, guard in zip(node.args, node.extras)
         )
     if node.op is Op.FUNCTION or node.op in {Op.FIELD, Op.ATTR}:
         return any(may_be_unset(one, depth + 1) for one in values_of(node) if one is not node)

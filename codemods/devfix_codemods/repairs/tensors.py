@@ -68,5 +68,4 @@ def _is_converted(node: Node) -> bool:
 
 def _is_unpacked(operand: Node, call: Node) -> bool:
     """`model(**batch)`: a mapping or a list, which has no `.to`."""
-    names = call.extra if isinstance(call.extra, tuple) else ()
-    return any(one is operand and each in {"*", "**"} for one, each in zip(call.args[1:], names))
+    return any(one is operand and each in {"*", "**"} for one, each in zip(call.args[1:], call.extras))

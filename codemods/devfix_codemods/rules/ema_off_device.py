@@ -44,6 +44,7 @@ from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.placement.accelerated import Stray, stray_models
 from devfix_codemods.placement.averages import Average, copies_beside, stray
 from devfix_codemods.program import Program
+from devfix_codemods.project.names import is_dotted
 from devfix_codemods.rules import Rule
 
 
@@ -85,13 +86,7 @@ def _guarded(index: Index, one: Stray, code: str) -> str | None:
     if around is beside:
         return code
     plain = isinstance(around, ast.If) and one.made.statement in around.body and index.parents[around] is beside
-    return f"if {index.text(around.test)}:\n    {code}" if plain and _is_dotted(around.test) else None  # type: ignore[attr-defined]
-
-
-def _is_dotted(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
+    return f"if {index.text(around.test)}:\n    {code}" if plain and is_dotted(around.test) else None  # type: ignore[attr-defined]
 
 
 def _finding(program: Program, average: Average) -> Finding | None:
@@ -144,8 +139,8 @@ def _fix(program: Program, average: Average, shadow: str, live: str) -> Fix:
 def _is_plain(node: ast.expr) -> bool:
     """An expression that may be read twice: a dotted name, or an item of one under a name or a constant."""
     if isinstance(node, ast.Subscript):
-        return _is_dotted(node.value) and isinstance(node.slice, (ast.Name, ast.Constant))
-    return _is_dotted(node)
+        return is_dotted(node.value) and isinstance(node.slice, (ast.Name, ast.Constant))
+    return is_dotted(node)
 
 
 RULE = Rule("DVF207", "ema-off-device", ((b".lerp_(",), (b".mul_(", b".add_("), (b"EMAModel", b"accelerator")), check)
