@@ -1,14 +1,15 @@
 """Blocks and control flow: branches with an environment each, phis where they join."""
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from devfix_codemods.ir.expressions import unkeyed
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind
-from devfix_codemods.ir.guards import NEVER, joined
+from devfix_codemods.ir.guards import NEVER, joined, never
 from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.loops import runs, takes_all
 from devfix_codemods.ir.nodes import Environment, Function, Guard, Key, Literal, Node, Op, walk
-from devfix_codemods.ir.simple import Simple, receiver
+from devfix_codemods.ir.simple import MOVING, Simple, receiver
 
 
 class ControlFlow(Simple):
@@ -127,8 +128,20 @@ class ControlFlow(Simple):
                 header.setdefault(name, node)  # bound inside, read behind
         self.environment, self.guard = header, guard
         self.touched()
+        if isinstance(one, ast.While) and never(self.tests.guard(one.test, False)):
+            self._leave_loop(breaks, header)
+        elif not isinstance(one, ast.While) and runs(self.value(one.iter)):
+            self._leave_loop([(e, guard) for e, _ in every], header)
         if one.orelse:
             self._join([self._branch(one.orelse, header, guard), *((dict(e), guard) for e, _ in breaks)], guard)
+
+    def _leave_loop(self, ends: Sequence[tuple[Environment, Guard]], header: Environment) -> None:
+        """Go on behind a loop that surely ran, as one of its turns ended."""
+        guard = self.guard
+        self._join(ends, guard)
+        self.guard = guard
+        for name, node in header.items():
+            self.environment.setdefault(name, node)
 
     def _moved_in_turn(self, one: ast.For | ast.AsyncFor, iterable: Node) -> None:
         """`for net in (a, b): net.to(device)`: each of them is another one afterwards."""
@@ -180,12 +193,16 @@ class ControlFlow(Simple):
 
     def _try(self, one: ast.Try) -> None:
         start, guard = self.environment, self.guard
-        lacking = next((each for each in one.handlers if _catches(each, "AttributeError")), None)
+        errors = {"AttributeError"} | (_OF_MOVES if any(map(_moves, one.body)) else set())
+        failing = [
+            each for each in one.handlers if _catches(each, errors)
+        ]  # what cannot be moved leaves all on the host
         raised = ("raised", one.lineno)
-        inside = joined(guard, frozenset({(raised, False)})) if lacking is not None else guard
+        inside = joined(guard, frozenset({(raised, False)})) if failing else guard
         inside = joined(inside, MEANT_TO_FAIL) if fails_behind(one.body) else inside
-        body = self._branch([*one.body, *one.orelse], start, inside)
+        body = self._branch(one.body, start, inside)
         broken = self._merged([(start, guard), *([body] if body else ())])
+        body = self._branch(one.orelse, *body) if body else None
         ends = [body]
         for handler in one.handlers:
             before = dict(broken)
@@ -194,7 +211,7 @@ class ControlFlow(Simple):
                 self.value(handler.type)
             if handler.name:
                 before[handler.name] = self.node(Op.UNKNOWN, handler, (), None)
-            under = joined(guard, frozenset({(raised, True)})) if handler is lacking else guard
+            under = joined(guard, frozenset({(raised, True)})) if handler in failing else guard
             ends.append(self._branch(handler.body, before, under))
         self._join(ends, guard)
         live = self.live
@@ -221,7 +238,7 @@ class ControlFlow(Simple):
     def _match(self, one: ast.Match) -> None:
         subject = self.value(one.subject)
         start, guard = self.environment, self.guard
-        ends: list[tuple[Environment, Guard] | None] = [(start, guard)]
+        ends: list[tuple[Environment, Guard] | None] = [] if takes_all(one.cases[-1]) else [(start, guard)]
         for case in one.cases:
             before = dict(start)
             for part in ast.walk(case.pattern):
@@ -278,6 +295,12 @@ def _is_read(node: Node, name: Key) -> bool:
     return node.extra == unkeyed(name[1])
 
 
+def _moves(one: ast.stmt) -> bool:
+    """`x = x.cuda()`, `net.to(device)`"""
+    call = one.value if isinstance(one, ast.Assign | ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in MOVING
+
+
 def _stored(loop: ast.stmt) -> tuple[set[str], set[str]]:
     """The names and the attributes that code inside of a loop may bind."""
     names: set[str] = set()
@@ -301,7 +324,13 @@ def _stored(loop: ast.stmt) -> tuple[set[str], set[str]]:
     return names, attributes
 
 
-def _catches(handler: ast.ExceptHandler, error: str) -> bool:
-    """Whether a handler names an error: `except AttributeError`, that is where something lacks a method."""
+def _catches(handler: ast.ExceptHandler, errors: Set[str]) -> bool:
+    """Whether a handler names one of some errors: `except AttributeError`, that is where something lacks a method."""
     named = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(isinstance(one, ast.Name) and one.id == error for one in named)
+    return any(
+        (isinstance(one, ast.Name) and one.id in errors) or (one is None and "Exception" in errors) for one in named
+    )
+
+
+_OF_MOVES = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
+"""What moves raise where there is no card."""

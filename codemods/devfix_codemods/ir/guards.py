@@ -13,6 +13,11 @@ NEVER: Guard = frozenset({(("never",), True)})
 """What holds where nothing runs: under `if False:`."""
 
 
+def never(guard: Guard) -> bool:
+    """Whether nothing runs under a condition."""
+    return guard >= NEVER
+
+
 def joined(first: Guard, second: Guard) -> Guard:
     """Both conditions, as far as they are followed."""
     if not second or second <= first:
