@@ -516,6 +516,33 @@ UNSAFE = {
         """,
         'map_location="cpu"',
     ),
+    "an optimizer that is kept as it is loaded, with its state": (
+        """
+        def resume(path, device):
+            checkpoint = torch.load(path)
+            model, optimizer = checkpoint["model"], checkpoint["optimizer"]
+            model = model.to(device)
+            train(model, optimizer)
+        def train(model, optimizer):
+            optimizer.zero_grad()
+            model(batch).sum().backward()
+            optimizer.step()
+        """,
+        "map_location=device",
+    ),
+    "the state of an optimizer, which is copied into it": (
+        """
+        def resume(path, device):
+            checkpoint = torch.load(path)
+            model = checkpoint["model"].to(device)
+            optimizer = make(model.parameters())
+            optimizer.load_state_dict(checkpoint["optimizer"])
+            optimizer.zero_grad()
+            model(batch).sum().backward()
+            optimizer.step()
+        """,
+        'map_location="cpu"',
+    ),
     "a device at hand": ("def load(path, device):\n    return torch.load(path)", "map_location=device"),
     "a class that knows its device": (
         """

@@ -174,10 +174,20 @@ class Places:
             return "what an object keeps of it must be where its other tensors are"
         if self._meetings.elsewhere(load.call, uses):
             return "it meets another tensor, and must be where that is"
-        entries = (one for one in uses.values if one.op is Op.ITEM and words.NETWORK.fullmatch(str(one.extra)))
+        parts = [one for one in uses.values if one.op is Op.ITEM]
+        if any(self._is_stepped(one) for one in parts):
+            return "an optimizer in it keeps its state where that lands"
+        entries = (one for one in parts if words.NETWORK.fullmatch(str(one.extra)))
         ways = (self._following.of_values([one]) for one in entries)
         kept = any((Use.RETURNED in one or Use.HELD in one) and not _TAKEN & one.found.keys() for one in ways)
         return "a network in it is kept as it is" if kept else None
+
+    def _is_stepped(self, part: Node) -> bool:
+        """Whether a part is an optimizer itself, no state to be copied into one: the program takes steps with it."""
+        values = self._following.of_values([part]).values
+        users = (each for one in values for each in self._index.users.get(one, ()) if each.op is Op.ATTR)
+        asked = {each.extra for each in users}
+        return "param_groups" in asked or {"step", "zero_grad"} <= asked
 
     def _names(self, call: Node, uses: Uses) -> list[str]:
         """What the value, and its parts, are called behind the load."""

@@ -11,6 +11,7 @@ from devfix_codemods.placement.accumulated import accumulated
 from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.constraints import Constraints
+from devfix_codemods.placement.construction import is_while_made
 from devfix_codemods.placement.graph import MADE, Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
@@ -90,7 +91,8 @@ class Analysis:
         """All that `birth` shares its place with, the strongest first."""
         found = self._ends.get(birth)
         if found is None:
-            found = self._ends[birth] = [one for one in ends(self.graph, birth) if _is_told(one)]
+            found = [one for one in ends(self.graph, birth) if _is_told(one)]
+            found = self._ends[birth] = [one for one in found if not is_while_made(one, self.constraints)]
         return found
 
     def says_where(self, node: Node, by: Node) -> list[Conflict]:
@@ -225,7 +227,12 @@ def _is_chosen(source: Source) -> bool:
 
 
 def _is_told(conflict: Conflict) -> bool:
-    """Where a model is that a caller gives matters to encodings that the model is called with, and to nothing else."""
+    """Where a model is that a caller gives matters to encodings that the model is called with, and to nothing else.
+
+    What follows the value itself is where it is.
+    """
+    if conflict.end.place.node is conflict.birth.node:
+        return False
     if "module-parameter" not in conflict.end.links:
         return True
     called = any(one.startswith("module-call") for one in conflict.links)

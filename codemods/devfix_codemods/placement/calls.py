@@ -82,19 +82,18 @@ def _object(node: Node, instances: dict[Node, Class], depth: int = 0) -> Class |
     return None
 
 
-def constructing(calls: dict[Node, Function]) -> set[Function]:
+def constructing(module: Module, calls: dict[Node, Function]) -> set[Function]:
     """The methods that only constructors run, and the constructors: all that their object holds is on the host yet."""
     callers: dict[Function, set[Function]] = {}
     for call, called in calls.items():
         callers.setdefault(called, set()).add(call.function)
-    found = {one for one in callers if one.name == "__init__"}
-    found |= {one for each in callers.values() for one in each if one.name == "__init__"}
+    found = {one for one in module.functions if one.name == "__init__"}
     growing = True
     while growing:
         more = {
             one
             for one, running in callers.items()
-            if one not in found and one.owner is not None and all(each in found for each in running)
+            if one not in found and one.owner is not None and one.name != "forward" and running <= found
         }
         growing = bool(more)
         found |= more

@@ -31,7 +31,7 @@ class Constraints:
     def __init__(self, kinds: Kinds, path: str = "", undone: Set[ast.AST] = frozenset()) -> None:
         self.module = module = kinds.module
         self.calls = kinds.calls
-        self._constructing = constructing(self.calls)
+        self.constructing = constructing(module, self.calls)
         self.kinds = kinds
         self.graph = Graph()
         self.births = Births(kinds, self.graph, path, undone)
@@ -153,7 +153,7 @@ class Constraints:
     def _is_constructing(self, node: Node, owner: Class) -> bool:
         """Whether the module that has an attribute is being made, so that no `.to` has moved it."""
         return (
-            node.function in self._constructing
+            node.function in self.constructing
             and owner in self.kinds.module_classes
             and node.args[0] is node.function.self_node
         )

@@ -19,6 +19,7 @@ from devfix_codemods.repairs.made import array, factory
 from devfix_codemods.repairs.modules import beside_module, made_module
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.siblings import like_siblings
+from devfix_codemods.repairs.sound import is_sound
 from devfix_codemods.repairs.tensors import is_surely_tensor
 from devfix_codemods.repairs.wrapped import at_call, wrapped
 from devfix_codemods.source import Source
@@ -85,7 +86,8 @@ def _is_asked_by_unread(conflict: Conflict) -> bool:
 
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    return _BY_BIRTH[conflict.birth.birth](analysis, source, conflict)
+    cuts = _BY_BIRTH[conflict.birth.birth](analysis, source, conflict)
+    return (one for one in cuts if is_sound(source, conflict, one))
 
 
 def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

@@ -1,0 +1,49 @@
+"""Cuts that change what they should: edits that are no Python, and moves of a value to its own device, are none."""
+
+import ast
+
+from devfix_codemods.edits.operations import NODE, Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.cut import Cut
+from devfix_codemods.source import Source, Span
+
+
+def is_sound(source: Source, conflict: Conflict, cut: Cut) -> bool:
+    """Whether all edits of a cut may stand."""
+    written = _written(source, conflict)
+    of_module = conflict.birth.birth is Birth.MODULE
+    return not any(
+        (isinstance(one, ReplaceExpression) and (one.span in written or _is_vain(_text(source, one), of_module)))
+        or (isinstance(one, InsertStatement) and _is_vain(_text(source, one), of_module))
+        for one in cut.edits
+    )
+
+
+def _written(source: Source, conflict: Conflict) -> set[Span]:
+    """The targets of augmented assignments on the path: a call cannot be assigned to."""
+    statements = {conflict.birth.node.statement, *(step.node.statement for step in conflict.path)}
+    return {source.span(one.target) for one in statements if isinstance(one, ast.AugAssign)}
+
+
+def _text(source: Source, edit: Edit) -> str:
+    """What is written, with what stands there now."""
+    if isinstance(edit, ReplaceExpression):
+        return edit.code.replace(NODE, f"({source.segment(edit.span)})")
+    return edit.code if isinstance(edit, InsertStatement) else ""
+
+
+def _is_vain(text: str, of_module: bool) -> bool:
+    """`x.to(x)`, `x.to(x.device)`, `net.to(next(net.parameters()).device)`: the value is there already."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # the part of an expression
+        return False
+    for one in ast.walk(tree):
+        match one:
+            case ast.Call(func=ast.Attribute(value=value, attr="to"), args=[device, *_]):
+                own = ast.unparse(value)
+                places = {f"next({own}.parameters()).device"} if of_module else {own, f"{own}.device"}
+                if ast.unparse(device) in places:
+                    return True
+    return False

@@ -1,0 +1,63 @@
+"""Edits that are no Python, and moves of a value to its own device, are no repairs."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+SUM = """
+    def average(nets, model, device):
+        model.to(device)
+        state = model.state_dict()
+        total = {{}}
+        for key in state:
+            total[key] = torch.zeros(3)
+        for net in nets:
+            net.to(device)
+            given = net.state_dict()
+            for key in total:
+                {add}
+        return total
+"""
+
+
+@pytest.mark.parametrize("add", ["total[key] += given[key]", "total[key] += given[key] - state[key]"])
+def test_what_is_assigned_to_is_not_wrapped(repairs, add: str) -> None:
+    compile(repairs.written(SUM.format(add=add), Safety.SUGGESTION), "train.py", "exec")
+    assert ") +=" not in repairs.written(SUM.format(add=add), Safety.SUGGESTION)
+
+
+COORDINATES = """
+    class Coordinates(nn.Module):
+        def __init__(self, layer):
+            super().__init__()
+            self.layer = layer
+        def forward(self, t, x):
+            h, w = x.shape
+            hh = torch.arange(h).to({place}).view(1, 1, h, 1)
+            tt = t.to({place}).view(1, 1, 1, 1)
+            return self.layer(torch.cat([x, tt, hh], 1))
+"""
+
+
+def test_what_follows_a_value_is_where_it_is(repairs) -> None:
+    assert repairs.findings(COORDINATES.format(place="x")) == ()
+
+
+def test_a_module_is_not_moved_to_its_own_parameters(repairs) -> None:
+    program = """
+        class Split(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.head = nn.Parameter(torch.zeros(size))
+            def forward(self, x):
+                return (x * self.head).sum()
+        def main():
+            embed = nn.Embedding(4, 4)
+            crit = Split(4)
+            optimizer = torch.optim.SGD(list(embed.parameters()) + list(crit.parameters()), lr=1)
+            x = torch.rand(4).long()
+            crit(embed(x).squeeze()).backward()
+            optimizer.step()
+        if __name__ == "__main__":
+            main()
+    """
+    assert "crit.to(next(crit" not in repairs.written(program, Safety.SUGGESTION)
