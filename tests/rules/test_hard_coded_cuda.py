@@ -360,9 +360,6 @@ NO_TENSORS = {
     "a list": "[1.0, 2.0]",
     "numbers of a list": "[one.sum() for one in labels]",
     "a repeated list": "[1.0] * count",
-    "sizes": "count, 3",
-    "a size": "labels.size()",
-    "a shape": "labels.shape[0]",
     "a part of a shape": "rows * 2",
     "what a loop counts by": "count",
     "an array": "np.asarray(labels)",
@@ -391,6 +388,36 @@ def test_numbers_lists_and_arrays_are(rule, given: str) -> None:
         unsafe=True,
     )
     assert f"return torch.FloatTensor({given}).to(self.device)" in fixed
+
+
+@pytest.mark.parametrize(
+    ("given", "after"),
+    [
+        ("FloatTensor(count, 3)", "torch.empty(count, 3, device=self.device)"),
+        ("FloatTensor(x.size())", "torch.empty(x.size(), device=self.device)"),
+        ("FloatTensor(x.shape[0])", "torch.empty(x.shape[0], device=self.device)"),
+        ("LongTensor(256)", "torch.empty(256, dtype=torch.int64, device=self.device)"),
+        ("FloatTensor([256])", "torch.FloatTensor([256]).to(self.device)"),
+        ("FloatTensor(x.tolist())", "torch.FloatTensor(x.tolist()).to(self.device)"),
+        ("FloatTensor(*x.shape)", "torch.FloatTensor(*x.shape).to(self.device)"),
+        ("LongTensor([x.size(0)] * 3)", "torch.LongTensor([x.size(0)] * 3).to(self.device)"),
+    ],
+)
+def test_what_gets_a_size_is_never_on_the_host(rule, given: str, after: str) -> None:
+    fixed = rule.fixed(
+        f"""
+        import torch
+        class Loss:
+            def __init__(self, device):
+                self.device = device
+            def f(self, x, count):
+                for i in range(count):
+                    print(i)
+                return torch.cuda.{given}
+        """,
+        unsafe=True,
+    )
+    assert f"return {after}" in fixed
 
 
 HEAD = "import torch\nfrom torch import nn\n"

@@ -117,13 +117,14 @@ class Followings:
     def _met(self, here: Node, point: Point) -> Followed | None:
         """What the value must share its place with: a tensor before a model, what is sure before what is likely."""
         own = self._undone.constraints.births.roots(here)
+        sources = _sources(here)
         start = Source(here, CUDA, Birth.MOVE, ("certain",))
         found: list[Followed] = []
         for conflict in self._undone.ends(start):
             end = conflict.end
             if end.place.where is Where.HOST or end.node in own or self._is_spelled(end):
                 continue
-            if self._crosses_move(conflict):
+            if self._crosses_move(conflict) or _is_within(conflict, sources):
                 continue
             sure = conflict.confidence * exp(sum(COSTS[one] for one in end.links))
             if sure >= LIKELY:
@@ -187,6 +188,20 @@ class Followings:
             if not may_be_unset(node) and not is_optional(node) and not (asks and is_cuda_if_there(node)):
                 return Followed(text, Safety.UNSAFE)
         return None
+
+
+def _sources(here: Node) -> set[Node]:
+    """What a value that is moved was computed of: where that is, the value has been, which is no place to go."""
+    found = list(here.args[0].args[:1]) if here.args[0].op is Op.ATTR else []
+    for one in found:  # grows
+        found += (each for each in one.args if each.index < here.index and each not in found)
+    return set(found)
+
+
+def _is_within(conflict: Conflict, sources: set[Node]) -> bool:
+    """Whether it is what a value was computed of that meets the other, before the value was there."""
+    before = conflict.meeting.before if conflict.meeting is not None else None
+    return before is not None and before.node in sources
 
 
 def _may_be_session(node: Node, guard: Guard) -> bool:

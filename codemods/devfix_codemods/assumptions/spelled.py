@@ -187,8 +187,28 @@ def _host_constructor(index: Index, site: Spelled, device: str) -> Edit | None:
     text, callee = index.text(site.syntax), index.text(site.syntax.func)
     if ".cuda." not in callee or (len(given) == 1 and not _is_no_tensor(index, given[0])):
         return None  # a tensor on CUDA is taken by the constructor for CUDA alone
+    if given and _are_sizes(index, given, site.syntax):
+        dtype = legacy_type(site.call.args[0])
+        torch, _, _ = callee.partition(".cuda.")
+        words = [f"device={device}"] if dtype == "float32" else [f"dtype={torch}.{dtype}", f"device={device}"]
+        sizes = [index.text(one) for one in site.syntax.args]
+        return ReplaceExpression(index.source.span(site.syntax), f"{torch}.empty({', '.join([*sizes, *words])})")
     plain = f"{callee.replace('.cuda.', '.')}{text[len(callee) :]}.to({device})"
     return ReplaceExpression(index.source.span(site.syntax), plain)
+
+
+def _are_sizes(index: Index, given: tuple[Node, ...], syntax: ast.Call) -> bool:
+    """Whether a legacy constructor makes a tensor of a size: of several arguments all are numbers."""
+    if any(isinstance(one, ast.Starred) for one in syntax.args):
+        return False
+    number = given[0].op is Op.CONST or index.analysis.kinds.of(given[0]) is Kind.NUMBER
+    return len(given) > 1 or number or _is_size(given[0])
+
+
+def _is_size(node: Node) -> bool:
+    """`x.shape`, `x.size(0)`"""
+    sized = node.args[0] if node.op is Op.ITEM else node
+    return (sized.op is Op.ATTR and sized.extra == "shape") or method(sized) == "size"
 
 
 def _is_no_tensor(index: Index, node: Node) -> bool:
@@ -203,5 +223,4 @@ def _is_no_tensor(index: Index, node: Node) -> bool:
         return any(made) or all(_is_no_tensor(index, one) for one in node.args)
     if any(called(one, "builtins.range") for one in index.users[node]):
         return True
-    sized = node.args[0] if node.op is Op.ITEM else node
-    return (sized.op is Op.ATTR and sized.extra == "shape") or method(sized) in {"size", "tolist"}
+    return _is_size(node) or method(node) == "tolist"

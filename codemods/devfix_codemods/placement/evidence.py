@@ -207,10 +207,18 @@ def _is_part_of_module(kinds: "Kinds", node: Node) -> bool:
     return node.op is Op.ATTR and kinds.of(node.args[0]) is Kind.MODULE
 
 
+def _is_read_as_tensor(kinds: "Kinds", node: Node) -> bool:
+    """Whether a program asks a value for its shape, or its place, which devices have not: `h.to(x)` follows `x`."""
+    return any(one.op is Op.ATTR and one.extra in _OF_TENSORS for one in kinds.module.users.get(node, ()))
+
+
+_OF_TENSORS = rows.TENSOR_ONLY | {"shape", "size", "device", "dtype"}
+
+
 def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     row = method_effect(method)
     if row is Effect.MOVE and len(call.args) > 1:
-        kinds.say(call.args[1], Kind.DEVICE, 1)
+        kinds.say(call.args[1], Kind.TENSOR if _is_read_as_tensor(kinds, call.args[1]) else Kind.DEVICE, 1)
         if call.args[1].op is Op.CONST and _TYPE.fullmatch(str(call.args[1].extra)):
             kinds.say(base, Kind.OTHER, 9)  # what takes text for a type is no tensor of torch
     if method in rows.STATES or method == "tolist":

@@ -83,7 +83,8 @@ class Forgotten:
 
     def _may_be_device(self, parameter: Node) -> bool:
         word, kind = str(parameter.extra), self._births.kinds.of(parameter)
-        return (kind in _KINDS and "device" in word) or (kind is Kind.TEXT and word == "device")
+        named = (kind in _KINDS and "device" in word) or (kind is Kind.TEXT and word == "device")
+        return named and place_of(parameter, self._births.kinds) is not None
 
     def _is_used(self, device: Node) -> bool:
         """Whether anything is done with a value but to give it its name, be it in a row: `n, device = 3, x.device`."""

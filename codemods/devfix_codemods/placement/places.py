@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -83,6 +84,8 @@ def _call(node: Node, kinds: Kinds, depth: int) -> Place | None:
         return inner if inner == HOST else Place(Where.DEVICE, node)
     if qualified in {"torch.cuda.current_device", "torch.accelerator.current_accelerator"}:
         return Place(Where.DEVICE, node)
+    if qualified == "builtins.len" or (qualified or "").endswith(".device_count"):
+        return None  # a number of cards names none of them
     if qualified == "builtins.str" and len(node.args) > 1:
         return place_of(node.args[1], kinds, depth + 1)
     asked = [one for one in node.args[1:] if kinds.of(one) is Kind.TENSOR]
@@ -113,7 +116,21 @@ def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
     given = kinds.given.get(node, ())
     if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
         return HOST
-    return _by_name(node, kinds)
+    place = _by_name(node, kinds)
+    return None if place is not None and any(map(_is_own_word, _said_of(node))) else place
+
+
+def _said_of(node: Node) -> Iterator[Node]:
+    """What a parameter is by default, and what it is compared with."""
+    default = node.function.defaults.get(str(node.extra))
+    yield from () if default is None else (default,)
+    for one in node.function.nodes:
+        yield from one.args if one.op is Op.COMPARE and node in one.args else ()
+
+
+def _is_own_word(node: Node) -> bool:
+    """`"CPU"`, `"GPU"`: torch writes its devices in small letters, and takes no others."""
+    return node.op is Op.CONST and isinstance(node.extra, str) and node.extra in {"CPU", "GPU", "CUDA"}
 
 
 def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:

@@ -10,6 +10,7 @@ from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.graph import MADE, Birth, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.untensored import is_used_as_object, may_be_number
 from devfix_codemods.repairs.at_modules import of_module
 from devfix_codemods.repairs.held import attributes_at, device_side, items_at
 from devfix_codemods.repairs.points import Point
@@ -21,9 +22,9 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     names = point.names
     for node in _beside(analysis, conflict, point):
         bound = names.get(node)
-        if bound is None or bound == "_" or _is_born_on_host(analysis, node):
-            continue
-        if _is_tensor(analysis, node) and _is_given(node, point):
+        if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
+            continue  # a name that is bound on some paths alone may mean nothing here
+        if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
             known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
     for chosen, called in names.items():
@@ -52,7 +53,9 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
     if node is node.function.self_node or (node.op is Op.PARAM and analysis.kinds.says_surely(node, Kind.NUMBER)):
         return False  # `float | torch.Tensor`, and the object of a method
-    if node in analysis.kinds.rows or str(node.extra).startswith("*") or (kind is None and _is_container(node)):
+    if node in analysis.kinds.rows or str(node.extra).startswith("*"):
+        return False
+    if kind is None and (_is_container(node) or is_used_as_object(node)):
         return False
     given = _given(analysis, node)
     if any(calls_builtin(one, "list", "tuple") or (one.op is Op.PARAM and analysis.is_plain(one)) for one in given):

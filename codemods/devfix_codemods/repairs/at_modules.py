@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import Kind
-from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.catalogue import Kind, canonical, effect
+from devfix_codemods.catalogue.torch import MODULE_BASES, MODULE_DICT_ATTRIBUTES
+from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.bare import is_bare
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where
@@ -45,23 +48,64 @@ def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         return
     if function.name == "forward":
         yield from _of_layer(conflict, function)
-        for name, node in function.parameters.items():
-            if node is not itself and point.binds(name) is node and _enters(analysis, node):
+        for text, node in function.parameters.items():
+            if node is not itself and point.binds(text) is node and _enters(analysis, node):
                 known = analysis.kinds.of(node) is Kind.TENSOR
-                yield Suffix(f".to({name}.device)", f"{name}.device", follows=known)
+                yield Suffix(f".to({text}.device)", f"{text}.device", follows=known)
         for bound, node in point.environment.items():
             known = isinstance(bound, str) and bound.isidentifier()
             if known and (_comes_of_part(analysis, node) or _is_part_of_input(analysis, node)):
                 yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=True)
-    elif function.name != "__init__":
+    elif function.name != "__init__" and not _runs_in_constructor(owner, function.name):
         yield from _of_layer(conflict, function)
         kept = carried_by(owner)
         if kept is not None:
             text = f"{itself.extra}.{kept}.device"
             yield Suffix(f".to({text})", text)
-        elif conflict.end.place.where is Where.MODULE:
+        elif conflict.end.place.where is Where.MODULE and _may_have_parameters(analysis, owner):
             text = f"next({itself.extra}.parameters()).device"
             yield Suffix(f".to({text})", text)
+
+
+def _runs_in_constructor(owner: Class, called: str) -> bool:
+    """Whether a constructor runs a method of its object, also by way of others: all is on the host there."""
+    pending = ["__init__"]
+    methods = {key: one for each in reversed(owner.lineage()) for key, one in each.methods.items()}
+    for text in pending:  # grows
+        method = methods.get(text)
+        read = (one for one in method.nodes if one.op is Op.ATTR and one.args[0] is method.self_node) if method else ()
+        pending += {str(one.extra) for one in read if one.extra in methods}.difference(pending)
+    return called in pending
+
+
+def _may_have_parameters(analysis: Analysis, owner: Class) -> bool:
+    """Whether modules of a class have parameters: by what it makes, by bases that are not read, by what it calls."""
+    bases = (base for one in owner.lineage() for base in one.bases if base.op is not Op.CLASS)
+    if analysis.constraints.births.holds_tensors(owner) or any(name(one) not in MODULE_BASES for one in bases):
+        return True
+    methods = [method for one in owner.lineage() for method in one.methods.values()]
+    called = (node.args[0] for method in methods for node in method.nodes if node.op is Op.CALL)
+    kept = (store for method in methods for store in method.stores if store.is_attribute)
+    own = MODULE_DICT_ATTRIBUTES.union(*(one.methods for one in owner.lineage()))
+    calls_part = any(
+        one.op is Op.ATTR and one.args[0] is one.function.self_node and one.extra not in own for one in called
+    )
+    return calls_part or any(_may_hold_modules(analysis, one.value) for one in kept)
+
+
+def _may_hold_modules(analysis: Analysis, kept: Node) -> bool:
+    """Whether a value that an object keeps may be, or hold, modules: what a call gives that is not known."""
+    if kept.op in {Op.SEQUENCE, Op.COMPREHENSION, Op.MAPPING, Op.PHI}:
+        return any(_may_hold_modules(analysis, one) for one in kept.args)
+    kind = analysis.kinds.of(kept)
+    if kind is not None:
+        return kind is Kind.MODULE and not is_bare(kept)
+    made = name(kept.args[0]) if kept.op is Op.CALL else ""
+    return made is None or (made != "" and effect(canonical(made)) is None and not made.startswith(_PLAIN))
+
+
+_PLAIN = ("builtins.", "numpy.", "math.")
+"""What makes no modules."""
 
 
 def _of_layer(conflict: Conflict, function: Function) -> Iterator[Suffix]:

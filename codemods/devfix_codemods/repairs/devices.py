@@ -84,7 +84,12 @@ def _as_chosen(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     move = conflict.end.node
     call = moving(move.args[1] if move.op is Op.AFTER else move)
     given = call.args[1].syntax if call is not None and len(call.args) == 2 else None
-    if call is not None and isinstance(given, ast.IfExp) and means_same(analysis, given, call, point):
+    if (
+        call is not None
+        and call.args[0].extra != "type"
+        and isinstance(given, ast.IfExp)
+        and means_same(analysis, given, call, point)
+    ):
         text = analysis.text(given)
         yield Suffix(f".to({text})", text)
 
@@ -114,22 +119,29 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
             test = test_around(analysis, guarded[0], point) if len(guarded) == 1 else None
             if test is None or not means_same(analysis, test, guarded[0], point):
                 return
-    if any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
-        given = given[:1]
-        arguments = analysis.text(given[0])
-    else:
-        parts = [analysis.text(one) for one in syntax.args]
-        parts += [f"{one.arg}={analysis.text(one.value)}" for one in syntax.keywords if one.arg != "dtype"]
-        arguments = ", ".join(parts)
-    device = analysis.text(given[0]) if given and syntax.func.attr == "to" else None
-    if syntax.func.attr == "cuda":
-        device = '"cuda"' if not given else None
     if syntax.func.attr == "type":
         return
+    arguments, device = _arguments(analysis, call, syntax)
     if test is not None:
         yield Suffix(f".{syntax.func.attr}({arguments})", None, test=analysis.text(test))
     else:
         yield Suffix(f".{syntax.func.attr}({arguments})", device)
+
+
+def _arguments(analysis: Analysis, call: Node, syntax: ast.Call) -> tuple[str, str | None]:
+    """What a move is told but for types, as text, and the device alone."""
+    given = [*syntax.args, *(one.value for one in syntax.keywords)]
+    if call.args[0].extra == "cuda":
+        device = '"cuda"' if not given else None
+    else:
+        device = analysis.text(given[0]) if given else None
+    if device is not None and given and analysis.kinds.of(call.args[1]) is Kind.TENSOR:
+        return f"{device}.device", f"{device}.device"  # a tensor says its type as well, and is no `device=`
+    if given and any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
+        return analysis.text(given[0]), device
+    parts = [analysis.text(one) for one in syntax.args]
+    parts += [f"{one.arg}={analysis.text(one.value)}" for one in syntax.keywords if one.arg != "dtype"]
+    return ", ".join(parts), device
 
 
 def _of_choice(analysis: Analysis, conflict: Conflict, move: Node, point: Point) -> Iterator[Suffix]:

@@ -1,0 +1,31 @@
+"""Values that are no tensors, or may be none, by what the program does with them and by what they start as."""
+
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.nodes import contradictory
+
+_SET_OF_TENSORS = frozenset({"data", "grad", "requires_grad", "names"})
+"""The attributes that programs set of a tensor."""
+
+
+def is_used_as_object(node: Node) -> bool:
+    """Whether a value is called, asked for what only modules have, or given attributes: no tensor."""
+    for one in node.function.nodes:
+        if one.op is Op.CALL and one.args[0] is node:
+            return True
+        if one.op is Op.ATTR and one.args[0] is node and one.extra in rows.MODULE_ONLY:
+            return True
+    return any(one.base is node and one.is_attribute and one.key not in _SET_OF_TENSORS for one in node.function.stores)
+
+
+def may_be_number(node: Node, guard: Guard) -> bool:
+    """Whether a value is a number on some path: `total = 0.0`, to which a loop adds."""
+    found = [node]
+    for one in found:  # grows
+        if one.op is Op.CONST and isinstance(one.extra, int | float):
+            return True
+        if one.op is Op.PHI:
+            guards = one.extra if isinstance(one.extra, tuple) else ()
+            possible = (each for each, under in zip(one.args, guards) if not contradictory(guard, under))
+            found += (each for each in possible if each not in found)
+    return False
