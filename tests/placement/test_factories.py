@@ -76,3 +76,16 @@ def test_what_is_filled_with_moved_parts(placed, moved: str, result: str, births
 def test_numpy_reads_what_is_made(placed, told, read: str, births: list[str]) -> None:
     found = placed(f"def f(x: torch.Tensor):\n    y = torch.zeros(3)\n    print(x.view(3) + y)\n    return {read}\n")
     assert [told(one.birth.node) for one in found.conflicts if one.birth.birth is Birth.FACTORY] == births
+
+
+@pytest.mark.parametrize(
+    ("mask", "births"),
+    [("x.argmax(1).cpu() > 0", []), ("keep", ["torch.arange(x.size(0))"]), ("2", ["torch.arange(x.size(0))"])],
+)
+def test_what_a_mask_of_the_host_picks_from_fits_nothing_else(placed, mask: str, births: list[str]) -> None:
+    program = f"""
+        def names(x: torch.Tensor, keep):
+            return torch.arange(x.size(0))[{mask}]
+        names(torch.zeros(3, device="cuda"), 1)
+    """
+    assert placed(program).births == births

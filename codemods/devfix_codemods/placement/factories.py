@@ -9,7 +9,7 @@ from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import calls_builtin, has_device, keyword
 from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
-from devfix_codemods.placement.indices import slices
+from devfix_codemods.placement.indices import is_of_tensor, slices
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import is_bound_to_host
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
@@ -131,6 +131,8 @@ class Factories:
             return True
         if node.op is Op.OPERATION:
             return any(map(self._is_row, node.args))
+        if node.op is Op.ITEM and any(map(is_of_tensor, node.args[1:])):
+            return True  # what a slice picks
         callee = node.args[0] if node.op is Op.CALL else None
         if callee is None or callee.op is not Op.ATTR or name(callee) is not None:
             return calls_builtin(node, "sorted", "list", "tuple")

@@ -279,8 +279,15 @@ def _conflict(birth: Source, end: Source, step: Step | None, guard: Guard, cost:
         step = step.before
     path.reverse()
     crossed = [one.edge.link for at, one in enumerate(path) if not _is_second_half(path, at)]
-    links = (*birth.links, *crossed, *end.links)
+    doubts = ("met-as-number",) if "maybe-scalar" in birth.links and _takes_scalars(path) else ()
+    cost += sum(COSTS[link] for link in doubts)
+    links = (*birth.links, *doubts, *crossed, *end.links)
     return Conflict(birth, end, tuple(path), guard, exp(-cost), tuple(one for one in links if COSTS[one] > 0))
+
+
+def _takes_scalars(path: list[Step]) -> bool:
+    """Whether the first operation that the value takes part in would take a 0-dim tensor from anywhere."""
+    return next((one.edge.scalars for one in path if one.edge.turn is Turn.MEET), False)
 
 
 def _is_second_half(path: list[Step], at: int) -> bool:

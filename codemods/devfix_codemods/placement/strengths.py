@@ -11,6 +11,7 @@ STRENGTHS: dict[str, float] = {
     "factory": 1.0,
     "conversion": 0.97,
     "maybe-scalar": 0.68,
+    "met-as-number": 0.85,
     "loader-item": 0.97,
     "unpacked-beside-moved": 0.9,
     "given-beside-moved": 0.8,
