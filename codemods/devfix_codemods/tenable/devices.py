@@ -10,6 +10,7 @@ from devfix_codemods.findings import Fix
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.untensored import may_be_number
 from devfix_codemods.program import Program
 from devfix_codemods.project.tree import dotted, walk
 from devfix_codemods.tenable.names import parsed
@@ -48,7 +49,7 @@ def _has_none(program: Program, edit: Edit, text: str) -> bool:
         return False
     if f"{text}.device" in program.source.segment(program.source.span(program.names.statement(node))):
         return False
-    if _has_method(program, value) or _is_plain(program.placement, value):
+    if _has_method(program, value) or _is_plain(program.placement, value) or may_be_number(value, point.guard):
         return True
     return _may_be_plain(value, point.guard)
 
