@@ -47,7 +47,7 @@ class Elements:
         if any(one.links == ("named-loader",) for one in sources.get(node, ())):  # two say it: a name, and the move
             sources[node] = [replace(one, links=("item-beside-moved",)) for one in sources[node]]
             return
-        if self._comes_placed(node):
+        if self._comes_placed(node) or self._is_iterator(node):
             return
         known = [*(self._graph.sources.get(base, ()) if base is not None else ()), *self._graph.sources.get(node, ())]
         if (
@@ -59,6 +59,12 @@ class Elements:
             return
         if all(one.place == CALLER for one in known):
             self._add(node, Birth.SIBLING, link)
+
+    def _is_iterator(self, node: Node) -> bool:
+        """Whether a value is what a generator of this file gives, or is asked for the next one."""
+        called = self._births.calls.get(node)
+        users = self._births.module.users.get(node, ())
+        return (called is not None and called.yields) or any(calls_builtin(one, "next") for one in users)
 
     def _add(self, node: Node, birth: Birth, link: str) -> None:
         link = "named-otherwise" if sounds_otherwise(node) else link

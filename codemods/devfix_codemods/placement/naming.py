@@ -39,8 +39,15 @@ def sounds_kept_out(attribute: str) -> bool:
 
 def sounds_otherwise(node: Node) -> bool:
     """Whether a value is called what texts, sizes and other things are called that stay on the host."""
-    word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
-    return isinstance(word, str) and _OTHERWISE.search(word) is not None and not re.search(r"(?i)input_?ids?$", word)
+    words = [node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra]
+    if (
+        node.op is Op.ITEM and len(node.args) > 1 and node.args[1].op is Op.PHI
+    ):  # `batch["a_path" if swap else "b_path"]`
+        words = [one.extra for one in node.args[1].args]
+    return all(
+        isinstance(one, str) and _OTHERWISE.search(one) is not None and not re.search(r"(?i)input_?ids?$", one)
+        for one in words
+    )
 
 
 def says_host(node: Node) -> bool:
