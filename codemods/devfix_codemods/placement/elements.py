@@ -14,7 +14,7 @@ from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
-from devfix_codemods.placement.naming import sounds_otherwise
+from devfix_codemods.placement.naming import sounds_like_text, sounds_otherwise
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.replaced import replaced
 
@@ -67,7 +67,7 @@ class Elements:
         return (called is not None and called.yields) or any(calls_builtin(one, "next") for one in users)
 
     def _add(self, node: Node, birth: Birth, link: str) -> None:
-        link = "named-otherwise" if sounds_otherwise(node) else link
+        link = "named-as-text" if sounds_like_text(node) else "named-otherwise" if sounds_otherwise(node) else link
         self._graph.add(Source(node, HOST, birth, (link,)))
 
     def _is_born(self, node: Node) -> bool:
