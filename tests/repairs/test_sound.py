@@ -61,3 +61,31 @@ def test_a_module_is_not_moved_to_its_own_parameters(repairs) -> None:
             main()
     """
     assert "crit.to(next(crit" not in repairs.written(program, Safety.SUGGESTION)
+
+
+STATES = """
+    class Net(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.n = n
+            self.cell = nn.{cell}(n, n)
+        def forward(self, x):
+            state = {state}
+            out = []
+            for g in x:
+                y, state = self.cell(g.view(1, 1, -1), state)
+                out.append(y)
+            return torch.stack(out)
+"""
+
+
+def test_a_state_of_two_tensors_is_not_moved_as_one(repairs) -> None:
+    program = STATES.format(cell="LSTM", state="(torch.rand(1, 1, self.n), torch.rand(1, 1, self.n))")
+    written = repairs.written(program, Safety.SUGGESTION)
+    assert "state.to(" not in written
+    assert written.count("device=x.device") == 2
+
+
+def test_a_state_of_one_tensor_follows_the_input(repairs) -> None:
+    program = STATES.format(cell="GRU", state="torch.rand(1, 1, self.n)")
+    assert "state.to(g.device)" in repairs.written(program, Safety.SUGGESTION)

@@ -78,7 +78,7 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
 """Whole packages, the first that fits; what is not listed is unknown."""
 
 KINDS: dict[str, Kind] = {
-    **{f"builtins.{one}": Kind.SEQUENCE for one in ("list", "sorted", "tuple")},
+    **{f"builtins.{one}": Kind.SEQUENCE for one in ("list", "sorted", "tuple", "range")},
     "torch_geometric.loader.DataLoader": Kind.LOADER,
     "torch_geometric.data.DataLoader": Kind.LOADER,
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,

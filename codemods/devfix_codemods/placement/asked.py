@@ -1,5 +1,6 @@
 """Tests that ask where a value is: on the path where the answer is the host, nothing is misplaced."""
 
+import re
 from collections.abc import Iterator
 
 from devfix_codemods.ir import Module, Node, Op
@@ -22,6 +23,17 @@ def host_tests(module: Module, kinds: Kinds) -> Iterator[Literal]:
                 yield comparison(node)[0], True
             elif node.args[1].op is Op.CONST and is_device_text(node.args[1].extra):
                 yield comparison(node)[0], False
+        elif len(node.args) == 2 and _is_type_on_host(*node.args):
+            yield comparison(node)[0], True
+
+
+def _is_type_on_host(asked: Node, named: Node) -> bool:
+    """`x.type() == "torch.FloatTensor"`"""
+    asks = (
+        asked.op is Op.CALL and len(asked.args) == 1 and asked.args[0].op is Op.ATTR and asked.args[0].extra == "type"
+    )
+    text = named.extra if named.op is Op.CONST else None
+    return asks and isinstance(text, str) and re.fullmatch(r"torch\.\w*Tensor", text) is not None
 
 
 def _asks_for_place(left: Node, kinds: Kinds) -> bool:

@@ -14,7 +14,7 @@ from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
-from devfix_codemods.placement.naming import sounds_otherwise
+from devfix_codemods.placement.naming import sounds_like_text, sounds_otherwise
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.replaced import replaced
 
@@ -47,7 +47,7 @@ class Elements:
         if any(one.links == ("named-loader",) for one in sources.get(node, ())):  # two say it: a name, and the move
             sources[node] = [replace(one, links=("item-beside-moved",)) for one in sources[node]]
             return
-        if self._comes_placed(node):
+        if self._comes_placed(node) or self._is_iterator(node):
             return
         known = [*(self._graph.sources.get(base, ()) if base is not None else ()), *self._graph.sources.get(node, ())]
         if (
@@ -60,8 +60,14 @@ class Elements:
         if all(one.place == CALLER for one in known):
             self._add(node, Birth.SIBLING, link)
 
+    def _is_iterator(self, node: Node) -> bool:
+        """Whether a value is what a generator of this file gives, or is asked for the next one."""
+        called = self._births.calls.get(node)
+        users = self._births.module.users.get(node, ())
+        return (called is not None and called.yields) or any(calls_builtin(one, "next") for one in users)
+
     def _add(self, node: Node, birth: Birth, link: str) -> None:
-        link = "named-otherwise" if sounds_otherwise(node) else link
+        link = "named-as-text" if sounds_like_text(node) else "named-otherwise" if sounds_otherwise(node) else link
         self._graph.add(Source(node, HOST, birth, (link,)))
 
     def _is_born(self, node: Node) -> bool:

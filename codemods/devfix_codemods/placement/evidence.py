@@ -53,8 +53,11 @@ def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
             kinds.say(call.args[1], Kind.MODULE)
             if qualified.endswith("DataParallel"):  # which is for what has parameters
                 kinds.stateful.append(call.args[1])
-    elif row is Effect.ARRAY and (found := _result_of_numpy(kinds, call, qualified)) is not None:
-        kinds.say(call, found)
+    elif row is Effect.ARRAY:
+        if (found := _result_of_numpy(kinds, call, qualified)) is not None:
+            kinds.say(call, found)
+        if keyword(call, "keepdims") is not None:
+            _rows(kinds, call)
     elif row is Effect.PASS and len(call.args) > 1:
         kinds.unify(call, call.args[1])
 
@@ -77,6 +80,14 @@ def _is_number(kinds: "Kinds", node: Node) -> bool:
 
 def _is_row(kinds: "Kinds", node: Node) -> bool:
     return kinds.of(node) in {Kind.SEQUENCE, Kind.ARRAY}
+
+
+def _rows(kinds: "Kinds", call: Node) -> None:
+    """`np.max(x[:, 2:], 1, keepdims=True)`: of a tensor that would be a tuple, of which nobody takes columns."""
+    base = call.args[1] if len(call.args) > 1 else call
+    while base.op is Op.ITEM and any(map(slices_columns, base.args[1:])):
+        base = base.args[0]
+    kinds.say(base, Kind.ARRAY, 3)
 
 
 def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
@@ -126,9 +137,14 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     _result_of_method(kinds, call, base, method)
     if method != "to" and any(kinds.of(one) is Kind.DTYPE for one in call.args[1:]):  # modules have `.to`, too
         kinds.say(base, Kind.TENSOR, 1)
+    if method in {"items", "keys"} and len(call.args) == 1:
+        kinds.itemized.append(base)
     device = keyword(call, "device")
     if device is not None:
         kinds.say(device, Kind.DEVICE, 2)
+    if method == "transpose" and len(call.args) > 3:  # tensors swap two axes
+        kinds.say(base, Kind.ARRAY, 3)
+        kinds.say(call, Kind.ARRAY, 9)
 
 
 def of_item(kinds: "Kinds", node: Node) -> None:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import reads_key
@@ -15,15 +15,13 @@ from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.forgotten import Forgotten
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.joined import Joined, is_measure
 from devfix_codemods.placement.plain import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
 from devfix_codemods.placement.twins import Twins
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
-
-MOST_JOINED = 4
-"""How often what is joined may be joined again before it is moved."""
 
 
 class Families:
@@ -35,6 +33,7 @@ class Families:
         self._kinds = births.kinds
         self._module = births.module
         self._users = births.module.users
+        self._joined = Joined(births)
 
     def all(self) -> None:
         for base, row in self._rows():
@@ -79,7 +78,12 @@ class Families:
         rest = [one for one in members if one not in moved and not (moved and self._is_moved_later(one))]
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
         for one in rest if modules else ():
-            if self._kinds.is_module(one) and one.op is Op.ITEM and one not in self._births.owned:
+            if (
+                self._kinds.is_module(one)
+                and one.op is Op.ITEM
+                and not _is_slice(one)
+                and one not in self._births.owned
+            ):
                 self._births.made_beside(one)
                 supports(self._graph, one, modules, "family")
         moved = {one: moves for one, moves in moved.items() if one not in modules}
@@ -89,7 +93,7 @@ class Families:
                 continue  # a function may get either, a number or a tensor
             given = self._is_given_by_method(one)
             comes = given or self._comes_from_outside(one)
-            if kind in {None, Kind.TENSOR} and comes and not self._joins_moved(one):
+            if kind in {None, Kind.TENSOR} and comes and not self._joined.is_moved(one):
                 lonely = one.op is Op.PARAM and len(moved) == 1
                 link = "parameter-beside-moved" if lonely else "unpacked-beside-moved"
                 self._births.beside_moved(one, base, "given-beside-moved" if given else link)
@@ -147,13 +151,6 @@ class Families:
         plain = all(self._kinds.of(one) not in {Kind.TENSOR, Kind.MODULE, Kind.DEVICE} for one in call.args[1:])
         return plain and not known and not module
 
-    def _joins_moved(self, node: Node, depth: int = 0) -> bool:
-        """Whether all that is done with a value is to join it with others to what is moved as a whole."""
-        users = [one for one in self._users.get(node, ()) if one is not node]
-        if depth == MOST_JOINED or not users:
-            return node.op is Op.PHI
-        return all(self._births.moves_of(one) or (_joins(one) and self._joins_moved(one, depth + 1)) for one in users)
-
     def _is_member(self, node: Node) -> bool:
         return node in self._births.used and not isinstance(node.syntax, ast.Starred) and node.op is not Op.CONST
 
@@ -169,9 +166,9 @@ class Families:
         for twins in loops.values():
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
             for one in twins if moved else ():
-                if one not in moved and any(
-                    not _is_measure(each) and each.op is not Op.PHI for each in self._users.get(one, ())
-                ):
+                users = self._users.get(one, ())
+                left = any(not is_measure(each) and each.op is not Op.PHI for each in users)
+                if one not in moved and left and not self._joined.is_moved(one):
                     self._births.beside_moved(one, None)
                     supports(self._graph, one, moved, "loop")
 
@@ -219,16 +216,9 @@ class Families:
                     self._graph.supports(node, near, link, node.guard)
 
 
-def _is_measure(node: Node) -> bool:
-    """`x.shape`, `x.size`"""
-    return node.op is Op.ATTR and node.extra in {"shape", "size", "numel", "dtype", "ndim", "dim"}
-
-
-def _joins(node: Node) -> bool:
-    """`torch.cat`, `torch.stack`, and what hands values to them."""
-    if node.op in {Op.SEQUENCE, Op.PHI}:
-        return True
-    return node.op is Op.CALL and any(effect(canonical(one)) is Effect.SEQUENCE for one in names(node.args[0]))
+def _is_slice(item: Node) -> bool:
+    """`paths[:3]`: several, and no module of a row."""
+    return len(item.args) > 1 and item.args[1].op is Op.UNKNOWN and item.args[1].extra == "slice"
 
 
 def _operands(operation: Node) -> Iterator[Node]:

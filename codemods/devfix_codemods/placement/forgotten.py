@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_none, is_optional, keyword
+from devfix_codemods.placement.arguments import is_optional, keyword
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.together import supports
@@ -150,8 +150,21 @@ class Forgotten:
                 told[node.function].append(node)
         for function, members in bare.items():
             beside = told.get(function)
+            joined = self._joined(members) if beside else set()
             for one in members if beside else ():
+                if one in joined:
+                    continue  # moved alone, it would meet the others on the host
                 supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
+
+    def _joined(self, members: list[Node]) -> set[Node]:
+        """Those of several values that one function of torch joins: `torch.cartesian_prod(rows, columns)`."""
+        joining: dict[Node, set[Node]] = defaultdict(set)
+        for one in members:
+            for each in self._computed(one):
+                found = names(each.args[0]) if each.op is Op.CALL else ()
+                if any(effect(canonical(called)) in _JOINING for called in found):
+                    joining[each].add(one)
+        return {one for row in joining.values() if len(row) > 1 for one in row}
 
     def _placed_again(self) -> Iterator[Node]:
         """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
@@ -172,18 +185,15 @@ class Forgotten:
 
     def _is_moved_further(self, made: Node) -> bool:
         """Whether a value is moved, or what is computed of it."""
+        return any(self._births.moves_of(one) or self._births.is_move(one) for one in self._computed(made))
+
+    def _computed(self, made: Node) -> Iterator[Node]:
+        """A value, and what is computed of it, as far as a few steps lead."""
         pending = [made]
         for one in pending:  # grows
-            if self._births.moves_of(one) or self._births.is_move(one):
-                return True
+            yield one
             if len(pending) < MOST_STEPS:
-                pending += (each for each in self._goes_into(one) if each not in pending)
-        return False
-
-    def _goes_into(self, node: Node) -> Iterator[Node]:
-        for user in self._users.get(node, ()):
-            if user.op in {Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR} and not is_none(user):
-                yield user
+                pending += (each for each in self._users.get(one, ()) if each.op in _INTO and each not in pending)
 
 
 def _names(function: Function) -> dict[str, Node]:
@@ -195,3 +205,5 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
 _HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 _KINDS = frozenset({None, Kind.DEVICE, Kind.NUMBER})
+_INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
+_JOINING = frozenset({Effect.SEQUENCE, Effect.MEET})

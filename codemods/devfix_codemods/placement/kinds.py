@@ -50,6 +50,8 @@ class Kinds(Facts):
         self.of_moved_classes: set[Node] = set()
         """Modules of classes of which the program moves one: making them moves none."""
         self.losses: list[Node] = []
+        self.itemized: list[Node] = []
+        """What is asked for its items, as no tensor is."""
         self.others: list[Node] = []
         """What has no tensors of its own, though it be a module: transforms."""
         self.metrics: list[Node] = []

@@ -1,6 +1,7 @@
 """What loaders give: items that a dataset, a collate function or a generator has placed already, and batches that a
 helper places in place."""
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -156,11 +157,20 @@ class Loaders:
 
 def is_no_tensor(node: Node, guard: Guard) -> bool:
     """Whether a test has said, on a path, that a value is no tensor."""
-    return any(
-        not holds
-        and isinstance(atom, tuple)
-        and atom[0] == "isinstance"
-        and "Tensor" in str(atom[2])
-        and atom[1] == key(node)
-        for atom, holds in guard
-    )
+    return any("Tensor" in types for types in _tested(node, guard, holds=False))
+
+
+def is_plain(node: Node, guard: Guard) -> bool:
+    """Whether a test has said, on a path, that a value is a text, a number or an array."""
+    return any(_PLAIN.fullmatch(types) for types in _tested(node, guard, holds=True))
+
+
+def _tested(node: Node, guard: Guard, *, holds: bool) -> Iterator[str]:
+    """The types that a value has, or has not, by the tests of a path."""
+    for atom, held in guard:
+        if held is holds and isinstance(atom, tuple) and atom[0] == "isinstance" and atom[1] == key(node):
+            yield str(atom[2])
+
+
+_PLAIN = re.compile(r"\(?(?:(?:str|bytes|int|float|bool|(?:np|numpy)\.ndarray|(?:pathlib\.)?Path),? ?)+\)?")
+"""Types that no tensor has, nor what holds tensors."""

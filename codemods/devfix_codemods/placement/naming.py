@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from devfix_codemods.ir import Function, Node, Op
@@ -12,6 +13,7 @@ _OTHERWISE = re.compile(
     r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
     r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
 )
+_TEXTS = re.compile(r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)s?$")
 _LENGTHS = frozenset(
     ["length", "lengths", "len", "lens", "seqlen", "seqlens", "size", "sizes", "count", "counts", "num"]
 )
@@ -39,8 +41,19 @@ def sounds_kept_out(attribute: str) -> bool:
 
 def sounds_otherwise(node: Node) -> bool:
     """Whether a value is called what texts, sizes and other things are called that stay on the host."""
-    word = node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra
-    return isinstance(word, str) and _OTHERWISE.search(word) is not None and not re.search(r"(?i)input_?ids?$", word)
+    return all(_OTHERWISE.search(one) is not None and not re.search(r"(?i)input_?ids?$", one) for one in _called(node))
+
+
+def sounds_like_text(node: Node) -> bool:
+    """Whether a value is called what texts are called, which have no place."""
+    return all(_TEXTS.search(one) is not None for one in _called(node))
+
+
+def _called(node: Node) -> Iterator[str]:
+    """The name of a value, or the keys of one of several: `batch["x_path" if swap else "y_path"]`."""
+    keys = node.args[1].args if node.op is Op.ITEM and len(node.args) > 1 and node.args[1].op is Op.PHI else ()
+    words = [one.extra for one in keys] or [node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra]
+    return (one if isinstance(one, str) else "" for one in words)
 
 
 def says_host(node: Node) -> bool:

@@ -12,10 +12,11 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.guards import joined
-from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.loaders import is_no_tensor, is_plain
 from devfix_codemods.placement.naming import sounds_like_data, sounds_like_host, speaks_of_host
 from devfix_codemods.placement.places import CUDA, HOST
 from devfix_codemods.placement.views import chain, wholes
@@ -116,7 +117,7 @@ class Readers:
         if value.op is Op.PARAM and any(self._is_none(one) for one in self._kinds.given.get(value, ())):
             return False
         kind = self._kinds.of(value)
-        if kind is not None:
+        if kind is not None or self._kinds.is_among(value, self._kinds.itemized):
             return kind is Kind.TENSOR
         if value.op is Op.CALL and not names(value.args[0]) and self._kinds.is_module(value.args[0]):
             return True
@@ -185,7 +186,7 @@ class Readers:
             self._together()
 
     def _add(self, value: Node, call: Node) -> None:
-        if (("isinstance", key(value), "torch.Tensor"), False) in call.guard:
+        if is_no_tensor(value, call.guard) or is_plain(value, call.guard):
             return
         under = joined(call.guard, self._entry(call.function))
         self._graph.add(Source(value, HOST, Birth.READER, tuple(self._links(value, call)), under=under, by=call))

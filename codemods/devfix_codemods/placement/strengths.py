@@ -32,6 +32,7 @@ STRENGTHS: dict[str, float] = {
     "named-loader": 0.85,
     "item-beside-moved": 0.95,
     "named-otherwise": 0.5,
+    "named-as-text": 0.4,
     "parameter-beside-moved": 0.5,
     "moved-by-call": 0.8,
     "given-device": 0.75,

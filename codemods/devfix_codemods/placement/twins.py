@@ -8,6 +8,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Twins:
 
     def __init__(self, births: "Births", comes_from_outside: Callable[[Node], bool]) -> None:
         self._births = births
+        self._joined = Joined(births)
         self._comes_from_outside = comes_from_outside
 
     def all(self) -> None:
@@ -59,7 +61,7 @@ class Twins:
         """Whether a value is none that is moved, and may be a tensor."""
         births = self._births
         moved = births.is_move(node) or births.moves_of(node)
-        return not moved and births.kinds.of(node) in {None, Kind.TENSOR}
+        return not moved and births.kinds.of(node) in {None, Kind.TENSOR} and not self._joined.is_moved(node)
 
     def _are_alike(self, node: Node, twin: Node) -> bool:
         """Whether two values come from outside, are made of arrays, or are computed of what came together."""

@@ -53,6 +53,8 @@ def _attr(kinds: "Kinds", node: Node) -> None:
             kinds.say(node, found, 9)
     if node.extra == "shape" and node.function.owner in kinds.module_classes and base.op in UNKNOWN:
         kinds.say(base, Kind.TENSOR, 1)  # modules seldom get arrays
+    if node.extra == "n" and _SPACE.search(str(base.extra)):
+        kinds.say(node, Kind.NUMBER, 9)  # the count of the actions of gym
     if node.extra == "device":
         kinds.say(node, Kind.DEVICE)
     elif node.extra == "dtype":
@@ -170,6 +172,7 @@ _EQUAL = frozenset({("Eq",), ("NotEq",)})
 _CASTS_OF_TENSORS = frozenset({"to", "cuda", "float", "half", "double", "bfloat16"})
 _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 """A name that speaks of a loader: weak evidence, which a loop over it turns into a guess."""
+_SPACE = re.compile(r"(?:action|observation)_space$")
 _SHIFTS = frozenset({"LShift", "RShift"})
 """What is computed of whole numbers, as far as no tensor is known to be among them."""
 _HANDLERS = {

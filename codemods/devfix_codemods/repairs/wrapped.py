@@ -64,8 +64,8 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
     others = [one for one in operands(operation) if one is not operand and kinds.of(one) is Kind.TENSOR]
     others = [one for one in others if not kinds.says_surely(one, Kind.NUMBER)]
     syntax = operand_syntax(operand, operation)
-    if syntax is None:
-        return
+    if syntax is None or (operand is not conflict.birth.node and kinds.says(operand, Kind.SEQUENCE)):
+        return  # `(h, c)` has no `.to`
     shown = [edge.other for one in others for edge in analysis.graph.edges[one] if edge.turn is Turn.SAME]
     for other in (*others, *shown):
         text = name_at(other, operation)

@@ -1,0 +1,69 @@
+"""What is left where it is, as all that is done with it is to join it with others to what is moved as a whole."""
+
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.calls import bound
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+MOST_JOINED = 8
+"""How often what is joined may be joined again before it is moved."""
+
+
+class Joined:
+    """What of one file is moved by its parts, or with what it is joined to."""
+
+    def __init__(self, births: "Births") -> None:
+        self._births = births
+        self._users = births.module.users
+
+    def is_moved(self, node: Node, depth: int = 0) -> bool:
+        """Whether every use of a value ends in a move: of parts, of what those are joined to, of what is made alike."""
+        users = [one for one in self._users.get(node, ()) if one is not node and not _says_little(node, one)]
+        if depth == MOST_JOINED or not users:
+            return node.op is Op.PHI
+        return all(
+            self._births.is_move(one)
+            or self._births.moves_of(one)
+            or (self._hands_on(node, one) and self.is_moved(one, depth + 1))
+            or self._moves_given(node, one, depth + 1)
+            for one in users
+        )
+
+    def _moves_given(self, node: Node, call: Node, depth: int) -> bool:
+        """Whether a call runs a function of this file that moves what it is given."""
+        called = self._births.calls.get(call)
+        given = [one for argument, one in bound(call, called) if argument is node] if called is not None else []
+        return bool(given) and all(self.is_moved(one, depth) for one in given)
+
+    def _hands_on(self, node: Node, user: Node) -> bool:
+        """`torch.cat`, `torch.stack`, and what hands values to them: rows, parts, conversions."""
+        if user.op in {Op.SEQUENCE, Op.PHI}:
+            return True
+        if user.op is Op.ITEM:
+            return user.args[0] is node
+        if user.op is Op.ATTR:
+            return method_effect(str(user.extra)) in _SAME and not names(user)
+        if user.op is not Op.CALL:
+            return False
+        if user.args[0].op is Op.ATTR and user.args[0] is node:
+            return True
+        return any(effect(canonical(one)) in {Effect.SEQUENCE, Effect.LIKE} for one in names(user.args[0]))
+
+
+def _says_little(node: Node, user: Node) -> bool:
+    """Whether a user asks for the shape, or is a name that functions inside see, which then is another value."""
+    seen_inside = user.op is Op.PHI and user.syntax is node.function.syntax
+    return is_measure(user) or (seen_inside and max(user.args, key=lambda one: one.index) is not node)
+
+
+def is_measure(node: Node) -> bool:
+    """`x.shape`, `x.size`"""
+    return node.op is Op.ATTR and node.extra in {"shape", "size", "numel", "dtype", "ndim", "dim"}
+
+
+_SAME = frozenset({Effect.SAME, Effect.LIKE, Effect.MOVE, Effect.CUDA})

@@ -1,0 +1,128 @@
+"""What is no tensor, by what else the program does with it: it has no `.cpu()`, and no `.to`."""
+
+import pytest
+
+
+def test_what_transposes_three_axes_is_an_array(placed) -> None:
+    program = "def flat(scores: torch.Tensor):\n    return np.reshape({}, [3, -1])"
+    assert placed(program.format("scores.transpose(1, 2, 0)")).births == []
+    assert placed(program.format("scores.transpose(1, 2)")).births
+
+
+def test_what_is_asked_for_its_items_is_no_tensor(placed) -> None:
+    program = """
+        import pandas as pd
+        def tell(measure, x):
+            found = measure(x)
+            for name, value in found.items():
+                print(name, value.cpu())
+            return pd.DataFrame([found])
+    """
+    assert placed(program).births == []
+    assert placed("def tell(measure, x: torch.Tensor):\n    x.cuda()\n    return np.asarray(x.cuda())").births
+
+
+KINDS = """
+    def read(net: nn.Module, x):
+        given = net.cuda()(x)
+        if isinstance(given, {kind}):
+            return np.asarray(given)
+        return given + 1
+"""
+
+
+@pytest.mark.parametrize("kind", ["str", "(str, bytes)", "np.ndarray"])
+def test_in_a_branch_that_asks_for_another_type_nothing_is_copied(placed, kind: str) -> None:
+    assert placed(KINDS.format(kind=kind)).births == []
+
+
+@pytest.mark.parametrize("kind", ["torch.Tensor", "(torch.Tensor, np.ndarray)"])
+def test_in_a_branch_that_asks_for_a_tensor_it_is(placed, kind: str) -> None:
+    assert placed(KINDS.format(kind=kind)).births
+
+
+TWINS = """
+    def train(model, loader, device):
+        model.to(device)
+        rows = {rows}
+        forcing = get_forcing(3).to(device)
+        for one in rows:
+            model(forcing)
+        return rows
+"""
+
+
+@pytest.mark.parametrize("rows", ["range(3)", "sample(loader)"])
+def test_ranges_and_iterators_have_no_place(placed, rows: str) -> None:
+    program = TWINS.format(rows=rows)
+    if "sample" in rows:
+        program += "    def sample(loader):\n        while True:\n            yield from loader\n"
+    assert placed(program).births == []
+
+
+def test_a_twin_that_may_be_a_tensor_has(placed) -> None:
+    assert placed(TWINS.format(rows="get_rows(3)")).births == ["get_rows(3)"]
+
+
+PAIRS = """
+    class Pairs:
+        def __init__(self, device, swap):
+            self.device, self.swap = torch.device(device), swap
+        def set_input(self, given):
+            self.one = given["a" if self.swap else "b"].to(self.device)
+            self.other = given["b" if self.swap else "a"].to(self.device)
+            self.kept = given[{key}]
+"""
+
+
+def test_what_has_keys_of_texts_is_none(placed) -> None:
+    assert placed(PAIRS.format(key='"a_paths" if self.swap else "b_paths"')).births == []
+    assert placed(PAIRS.format(key='"a_mask" if self.swap else "b_mask"')).births
+
+
+TYPED = """
+    def add(model: nn.Module, delta, key, device):
+        model.to(device)
+        state = model.state_dict()
+        if state[key].type() == "{type}":
+            state[key] += delta.type(torch.LongTensor)
+        return state
+"""
+
+
+def test_a_type_of_the_host_says_where_a_value_is(placed) -> None:
+    assert placed(TYPED.format(type="torch.LongTensor")).births == []
+    assert placed(TYPED.format(type="torch.cuda.LongTensor")).births
+
+
+ROWS = """
+    def boxes(prediction, n, least):
+        shape = prediction.new(prediction.shape)
+        for row in prediction:
+            best = np.max(row[:, 5:n], 1{rest})
+            row = row[np.squeeze(row[:, 4] * best[:, 0] >= least)]
+            print(np.concatenate((row[:, :5], best), 1))
+"""
+
+
+def test_what_keeps_its_dimensions_in_numpy_is_an_array(placed) -> None:
+    assert placed(ROWS.format(rest=", keepdims=True")).births == []
+    assert placed(ROWS.format(rest="")).births
+
+
+ACTIONS = """
+    def act(envs, device):
+        model = Model(4, envs.{asked}.n).to(device)
+        actions = torch.zeros((4, 4) + envs.{asked}.shape).to(device)
+        return np.random.randint(0, envs.{asked}.n), model(actions).detach().cpu().numpy(), actions.cpu().numpy()
+    class Model(nn.Module):
+        def __init__(self, size, out):
+            super().__init__()
+            self.head = nn.Linear(size, out)
+        def forward(self, x):
+            return self.head(x)
+"""
+
+
+def test_the_count_of_the_actions_is_a_number(placed) -> None:
+    assert placed(ACTIONS.format(asked="single_action_space")).births == []
