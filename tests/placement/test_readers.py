@@ -236,3 +236,28 @@ LEFT_BEHIND = """
 def test_a_model_that_is_left_behind_settles_nothing(placed, shown: str, read: bool) -> None:
     births = [one.birth.birth for one in placed(LEFT_BEHIND.format(shown=shown)).conflicts]
     assert (Birth.READER in births) is read
+
+
+KEPT = """
+    def collect(model, batches, device):
+        rows = []
+        for x in batches:
+            x = x.to(device)
+            {kept}
+            model(x).sum().backward()
+        return rows
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "surely"),
+    [
+        ("rows.append(x.detach().numpy())", True),
+        ("rows.extend([x.detach().numpy()])", True),
+        ("fill(x.detach().numpy())", False),
+        ("np.add(x, 1, out=x.detach().numpy())", False),
+    ],
+)
+def test_an_array_that_is_kept_is_not_written_to(placed, kept: str, surely: bool) -> None:
+    found = [one for one in placed(KEPT.format(kept=kept)).conflicts if one.birth.birth is Birth.READER]
+    assert any(one.confidence > 0.9 for one in found) is surely

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.expressions import FILLING
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.views import chain
 
@@ -40,6 +41,8 @@ class Written:
             return user.extra in _FILLING and user in self._births.callees
         if user.op is not Op.CALL or not isinstance(user.extra, tuple):
             return False
+        if user.args[0].op is Op.ATTR and user.args[0].extra in FILLING and name(user.args[0]) is None:
+            return False  # `rows.append(x.numpy())` keeps the array as it is
         called = _called(user.args[0])
         if called == "numpy.copyto":
             return user.args[1:2] == (array,)
