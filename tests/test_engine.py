@@ -812,3 +812,21 @@ class TestTextEdits:
         text = "import a\n" + "x = 1\n" * 5 + "f(b)\n"
         found = self._edits(text, AddImport("torch"), ReplaceExpression(Span(7, 2, 7, 3), "d"))
         assert found == [TextEdit(Span(2, 0, 2, 0), "import torch\n"), TextEdit(Span(7, 0, 8, 0), "f(d)\n")]
+
+
+SPELLED = """
+import torch
+def metrics(model, loader):
+    for user, item in loader:
+        user = user.cuda()
+        item = item.cuda()
+        scores = model(user, item)
+        print(torch.take(item, scores.argmax(1)){copied}.numpy())
+"""
+
+
+@pytest.mark.parametrize(("copied", "codes"), [("", {"DVF402", "DVF501"}), (".cpu()", {"DVF501"})])
+def test_a_device_that_is_spelled_otherwise_is_no_other_place(copied: str, codes: set[str]) -> None:
+    found = check(_source(SPELLED.format(copied=copied)), Options(frozenset({"DVF402", "DVF501"})))
+    assert isinstance(found, Checked)
+    assert {one.code for one in found.findings} == codes

@@ -52,7 +52,9 @@ def found_by(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], op
             foreign = is_foreign(rule.code)
             return Failed(f"{reason}; {blame(rule.code)}" if foreign else reason, internal=not foreign)
     placed = [one for one in _placed(program, owners) if not _is_vain(program.source, one)]
-    for finding in _outliving(program.source, _told_once(findings, placed, options), findings.shown):
+    respelling = {rule.code for rule in rules if rule.respells}
+    solving = [one for one in findings.shown if one.code not in respelling]
+    for finding in _outliving(program.source, _told_once(findings, placed, options), solving):
         if options.shows(finding):
             findings.shown.append(_tenable(program, finding))
         else:

@@ -31,7 +31,7 @@ class Rule:
     `triggers` is a choice of conjunctions: the rule can concern a file only if, for one of the tuples, all of its byte
     strings occur in the file. `looks` is a second, closer look at the bytes of such a file; it may only refuse files in
     which the rule finds nothing. `owns` says which conflicts of the placement analysis the rule tells: these need no
-    triggers, and no `check`.
+    triggers, and no `check`. `respells` says that its fixes name a place in another way, and bring no value elsewhere.
     """
 
     code: str
@@ -41,6 +41,7 @@ class Rule:
     documentation: str = ""
     looks: Callable[[bytes], bool] | None = None
     owns: Callable[[Conflict], bool] | None = None
+    respells: bool = False
 
     @property
     def summary(self) -> str:

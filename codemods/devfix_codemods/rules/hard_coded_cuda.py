@@ -143,4 +143,5 @@ RULE = Rule(
     ((b".cuda(",), (b"cuda",), (b".type(", b".type())"), (b"gpu", b"device"), (b"device.type",), (b".device", b"cpu")),
     check,
     looks=_looks,
+    respells=True,
 )

@@ -72,4 +72,5 @@ RULE = Rule(
         )
     ),
     check,
+    respells=True,
 )
