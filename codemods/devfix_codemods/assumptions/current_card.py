@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.assumptions.told import Told
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect
+from devfix_codemods.catalogue import MAKES, Kind, canonical, effect
 from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
@@ -15,7 +15,6 @@ from devfix_codemods.placement.arguments import keyword
 _ONE_CARD = (b"set_device(", b"DTensor", b"device_mesh", b"DeviceMesh")
 """What makes the current card that of the process."""
 _STREAMS = ("torch.cuda.Stream", "torch.cuda.current_stream", "torch.cuda.default_stream")
-_MAKES = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.LIKE})
 
 
 def types_as_devices(index: Index) -> Iterator[Told]:
@@ -57,7 +56,7 @@ def _is_place(call: Node, device: Node) -> bool:
     """Whether torch gets it as the device of a move, or of what is made."""
     moves = method(call) == "to"
     made = canonical(name(call.args[0]) or "")
-    makes = effect(made) in _MAKES or made == "torch.Generator"
+    makes = effect(made) in MAKES or made == "torch.Generator"
     return (moves and call.args[1] is device) or (keyword(call, "device") is device and (moves or makes))
 
 

@@ -18,6 +18,7 @@ from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_none, is_optional
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.naming import sounds_like_model
 from devfix_codemods.placement.places import CUDA, Place, Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.strengths import COSTS
@@ -294,7 +295,7 @@ def _is_model(analysis: Analysis, name: str, node: Node) -> bool:
     if analysis.kinds.is_loss(node) or name in node.function.defaults or _LOSS.search(name):
         return False
     called = any(one.op is Op.CALL and one.args[0] is node for one in node.function.nodes)
-    return analysis.kinds.is_module(node) or (called and _MODEL.search(name) is not None)
+    return analysis.kinds.is_module(node) or (called and sounds_like_model(name))
 
 
 def _given_models(analysis: Analysis, owner: Class) -> Iterator[Node]:
@@ -307,10 +308,6 @@ def _given_models(analysis: Analysis, owner: Class) -> Iterator[Node]:
 
 
 _LOSS = re.compile(r"(?i)loss|criterion|metric")
-_MODEL = re.compile(
-    r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
-)
-"""What parameters are called that are called as models are."""
 
 
 def _names_of(nodes: Set[Node], point: Point) -> set[str]:

@@ -86,3 +86,9 @@ class Kind(Enum):
     FUNCTION = auto()
     OTHER = auto()
     """Something that is none of these."""
+
+
+MAKES = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.LIKE})
+"""What gives a new tensor, by a factory, of other data, or like another one."""
+MOVES = frozenset({Effect.MOVE, Effect.CUDA, Effect.TO_HOST})
+"""What takes a value to a place that it names."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.assumptions.told import Told
-from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue import MAKES, canonical, effect
 from devfix_codemods.demands.devices import is_elsewhere
 from devfix_codemods.demands.loaded import entries, in_workers, loaders, placed_items
 from devfix_codemods.edits.operations import Edit, RemoveStatement, ReplaceExpression
@@ -65,7 +65,7 @@ class Workers:
 
     def _is_on_device(self, call: Node) -> bool:
         """Whether a call moves something to a device that the program itself chose, or makes it there."""
-        makes = call.op is Op.CALL and effect(canonical(name(call.args[0]) or "")) in _MAKING
+        makes = call.op is Op.CALL and effect(canonical(name(call.args[0]) or "")) in MAKES
         placing = makes or self._births.is_move(call)
         return placing and is_elsewhere(self._index, self._births.place_given(call))
 
@@ -146,6 +146,3 @@ def _positions(index: Index, function: Function, work: Node) -> Iterator[object]
 
 def _is_part(node: Node, key: object) -> bool:
     return node.op is Op.ITEM and node.extra == key
-
-
-_MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.LIKE})

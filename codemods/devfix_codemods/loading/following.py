@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from devfix_codemods.assumptions.index import Index, Users, method
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
+from devfix_codemods.catalogue import MOVES, Effect, Kind, canonical, effect, kind, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.expressions import FILLING, VALUE
@@ -100,7 +100,7 @@ class _Follower:
             case Op.PHI | Op.ENTER:
                 self._go(user, self.uses.values[node])
             case Op.AFTER:  # what is moved in place is another value from then on
-                if user.args[0] is node and method_effect(method(user.args[1]) or "") not in _MOVES:
+                if user.args[0] is node and method_effect(method(user.args[1]) or "") not in MOVES:
                     self._go(user, self.uses.values[node])
             case Op.SEQUENCE | Op.MAPPING | Op.COMPREHENSION:
                 self._go(user)
@@ -158,7 +158,7 @@ class _Follower:
     def _method(self, node: Node, call: Node, name: str) -> None:
         """A method of the value itself."""
         whole, row = self.uses.values[node], method_effect(name)
-        if row in _MOVES:
+        if row in MOVES:
             is_type = len(call.args) > 1 and all(self._kinds.says(one, Kind.DTYPE) for one in call.args[1:])
             self._go(call, whole) if is_type else self._note(Use.MOVED, call)
         elif name in {"get", "pop"} and len(call.args) > 1:
@@ -339,7 +339,6 @@ def _read_attributes(base: Node, name: object) -> Iterator[Node]:
                 yield one
 
 
-_MOVES = frozenset({Effect.MOVE, Effect.CUDA, Effect.TO_HOST})
 _MEETING = frozenset({Effect.MEET, Effect.ARITHMETIC, Effect.SEQUENCE, Effect.DRAW})
 _SAME = frozenset({Effect.SAME, Effect.FIRST, Effect.PASS, Effect.WRAP, Effect.LIKE})
 _USES = {

@@ -12,7 +12,7 @@ from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.construction import is_while_made
-from devfix_codemods.placement.graph import MADE, Birth, Source, Turn
+from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.outside import Outside
@@ -209,7 +209,6 @@ class Analysis:
 
 _OF_ITSELF = frozenset({Turn.UP, Turn.SAME, Turn.OUT})
 """Ways from a value to its copies, and to parts of it."""
-_LOADED = frozenset({Birth.LOADER, Birth.SIBLING})
 HOST_WINS = 0.6
 """How much weaker a path to the host may be that settles where something is."""
 MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
@@ -235,7 +234,7 @@ def _is_told(conflict: Conflict) -> bool:
     What follows the value itself is where it is, and so is a part of it that a function is given.
     """
     given = conflict.end.place.where is Where.CALLER and {one.edge.turn for one in conflict.path} <= _OF_ITSELF
-    if conflict.end.place.node is conflict.birth.node or (given and conflict.birth.birth in _LOADED):
+    if conflict.end.place.node is conflict.birth.node or (given and conflict.birth.birth in OF_BATCHES):
         return False
     if "module-parameter" not in conflict.end.links:
         return True

@@ -70,6 +70,8 @@ class Birth(Enum):
 
 MADE = frozenset({Birth.FACTORY, Birth.ARRAY})
 """Births of tensors that are made where they are found."""
+OF_BATCHES = frozenset({Birth.LOADER, Birth.SIBLING})
+"""Births of what a batch was unpacked into."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from devfix_codemods.catalogue.torch import WEIGHTS
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.nodes import contradictory
-from devfix_codemods.placement.graph import Birth, Edge, Graph, Source, Turn
+from devfix_codemods.placement.graph import OF_BATCHES, Birth, Edge, Graph, Source, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.strengths import COSTS
 
@@ -124,7 +124,6 @@ _SUPPORTING = (
 """Links that say where a value belongs, and not where it is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
 """What may not follow."""
-_PARTS = frozenset({Birth.LOADER, Birth.SIBLING})
 _SUPPOSED = frozenset({Birth.SIBLING, Birth.COPIED})
 """What others say of where a value comes from: its own making may say otherwise."""
 
@@ -251,7 +250,7 @@ class _Search:
             return True  # what numpy reads belongs on the host
         birth = self._birth
         if state.step is None:  # what it was unpacked from holds others as well
-            return edge.other in birth.node.args and birth.birth in _PARTS
+            return edge.other in birth.node.args and birth.birth in OF_BATCHES
         return edge.other is (state.step.before.node if state.step.before is not None else birth.node)
 
 

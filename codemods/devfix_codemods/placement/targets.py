@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Set
 
-from devfix_codemods.catalogue import Effect, canonical, method_effect
+from devfix_codemods.catalogue import MOVES, Effect, canonical, method_effect
 from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
@@ -65,7 +65,7 @@ def loaded_to(call: Node) -> Node | None:
 def moving_call(call: Node) -> Node:
     """`net.to(device)` in `net.to(device).eval()`."""
     while call.op is Op.CALL and call.args[0].op is Op.ATTR:
-        if method_effect(str(call.args[0].extra)) in _MOVING or is_typed_cuda(call):
+        if method_effect(str(call.args[0].extra)) in MOVES or is_typed_cuda(call):
             return call
         call = call.args[0].args[0]
     return call
@@ -95,6 +95,3 @@ def _names_cuda(node: Node) -> bool:
     if isinstance(node.extra, str) and node.op is Op.CONST:
         return "cuda" in node.extra
     return any("torch.cuda." in one for one in names(node))
-
-
-_MOVING = frozenset({Effect.MOVE, Effect.CUDA, Effect.TO_HOST})

@@ -8,7 +8,7 @@ from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.bare import is_bare
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import OF_BATCHES
 from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -19,7 +19,7 @@ from devfix_codemods.repairs.suffix import Suffix
 
 def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """`next(model.parameters()).device`: where a module is that has a name here, and that the path leads through."""
-    if conflict.birth.birth not in _GIVEN:
+    if conflict.birth.birth not in OF_BATCHES:
         return
     names = point.names
     for one in conflict.path:
@@ -31,7 +31,6 @@ def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
             yield Suffix(f".to({text})", text)
 
 
-_GIVEN = frozenset({Birth.LOADER, Birth.SIBLING})
 """What modules are given, as against what is made for something else."""
 
 

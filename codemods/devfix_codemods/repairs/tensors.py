@@ -7,7 +7,7 @@ from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.displays import LEFT
-from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.elements import is_given
 from devfix_codemods.repairs.siblings import count_moved, is_container
@@ -16,7 +16,7 @@ from devfix_codemods.repairs.siblings import count_moved, is_container
 def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether a part of a batch has `.to`: it may be a list of texts as well."""
     node, meeting = conflict.birth.node, conflict.meeting
-    if conflict.birth.birth not in {Birth.LOADER, Birth.SIBLING} or analysis.kinds.of(node) is Kind.TENSOR:
+    if conflict.birth.birth not in OF_BATCHES or analysis.kinds.of(node) is Kind.TENSOR:
         return True
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
     if left or _is_converted(node) or _is_computed_twin(conflict):

@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.graph import OF_BATCHES, Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_making, name_at, operand_syntax, operands
 from devfix_codemods.repairs.devices import suffixes
@@ -55,7 +55,7 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
     meeting = conflict.meeting
     if meeting is None or meeting.node.function is not conflict.birth.node.function:
         return
-    loaded = conflict.birth.birth in {Birth.LOADER, Birth.SIBLING}
+    loaded = conflict.birth.birth in OF_BATCHES
     alone = itself and meeting.edge.link == "operation" and _count_uses(conflict.birth.node) == 1
     if meeting.before is None and not loaded and not alone:
         return

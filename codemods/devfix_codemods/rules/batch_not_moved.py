@@ -42,13 +42,13 @@ left alone.
 Any.
 """
 
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import OF_BATCHES
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
-    return conflict.birth.birth in {Birth.LOADER, Birth.SIBLING}
+    return conflict.birth.birth in OF_BATCHES
 
 
 RULE = Rule("DVF101", "batch-not-moved", owns=_owns)
