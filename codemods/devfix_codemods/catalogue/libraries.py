@@ -70,12 +70,21 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("torchmetrics.Retrieval", Effect.BARE),
     ("torchmetrics.", Effect.MODULE),
     ("torch_geometric.nn.", Effect.MODULE),
+    ("segmentation_models_pytorch.create_model", Effect.MODULE),
+    ("segmentation_models_pytorch.losses.", Effect.BARE),
     ("segmentation_models_pytorch.", Effect.MODULE),
     ("torchsummary.", Effect.OTHER),
     ("logging.", Effect.READ),
     ("wandb.", Effect.OTHER),
 )
 """Whole packages, the first that fits; what is not listed is unknown."""
+
+FUNCTIONS_BESIDE_CLASSES: dict[str, Effect | None] = {
+    "torchmetrics.": None,
+    "torch_geometric.nn.": Effect.MEET,
+    "segmentation_models_pytorch.": None,
+}
+"""Packages of modules, and what their functions do: names in lower case, as `torch_geometric.nn.global_mean_pool`."""
 
 KINDS: dict[str, Kind] = {
     **{f"builtins.{one}": Kind.SEQUENCE for one in ("list", "sorted", "tuple", "range")},

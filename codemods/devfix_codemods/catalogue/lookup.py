@@ -81,7 +81,11 @@ def effect(qualified: str) -> Effect | None:
         return Effect.OTHER
     if is_module_class(name) or makes_module(name):
         return Effect.MODULE
-    return next((row for prefix, row in libraries.PREFIXES if name.startswith(prefix)), None)
+    if ".__dict__." in name:  # `torchvision.models.__dict__.keys`: of Python, not of the package
+        return None
+    prefix, row = next((one for one in libraries.PREFIXES if name.startswith(one[0])), ("", None))
+    is_class = name.rpartition(".")[2][:1].isupper()
+    return row if is_class else libraries.FUNCTIONS_BESIDE_CLASSES.get(prefix, row)
 
 
 @_remembered

@@ -10,7 +10,6 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.calls import collate_function
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Where
@@ -56,8 +55,8 @@ class Batches:
             meant += (each for each in self._kinds.given.get(one, ()) if each not in meant)
             yield from self._listed(one)
         for loader in self._loaders(iterable):
-            if (found := collate_function(loader)) is not None:
-                yield from (value for value, _ in found.returns)
+            for collate in self._births.loaders.collations.of(loader):
+                yield from (value for value, _ in collate.returns)
 
     def _listed(self, iterable: Node) -> Iterator[Node]:
         called = self._births.calls.get(iterable)

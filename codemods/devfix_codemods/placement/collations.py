@@ -1,22 +1,55 @@
-"""What collate functions give as the parts of batches: those of this file, and of those that its data comes from."""
+"""Collate functions: those of a loader, and what they, and those of the files that data comes from, give as the parts of
+batches."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Function, Module, Node, Op
-from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import collate_function
-from devfix_codemods.placement.outside import Outside
+from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.placement.arguments import calls_builtin, keyword
+from devfix_codemods.placement.calls import collate_function, function_of, method
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
 
 
 class Collations:
     """The collate functions in sight of one file: any of them may make the batches of a loader that is not read."""
 
-    def __init__(self, module: Module, outside: Outside) -> None:
-        self._module = module
-        self._outside = outside
+    def __init__(self, births: "Births") -> None:
+        self._kinds = births.kinds
+        self._module = births.module
+        self._outside = births.outside
+
+    def of(self, loader: Node) -> Iterator[Function]:
+        """The functions of this file that put the batches of a loader together: `collate_fn=self.collate`, or
+        `loader.collate_fn = collate`."""
+        given = keyword(loader, "collate_fn") if loader.op is Op.CALL else None
+        for one in (*self._assigned.get(self._kinds.find(loader), ()), *((given,) if given is not None else ())):
+            if (found := self._function(resolved(one))) is not None:
+                yield found
+
+    @cached_property
+    def _assigned(self) -> dict[Node, list[Node]]:
+        """The values that loaders get as their `collate_fn` behind their making."""
+        found: dict[Node, list[Node]] = defaultdict(list)
+        for store in (one for function in self._module.functions for one in function.stores):
+            if store.is_attribute and store.key == "collate_fn":
+                found[self._kinds.find(store.base)].append(store.value)
+        return found
+
+    def _function(self, value: Node) -> Function | None:
+        """A function, `functools.partial` of one, a bound method, or an object that is called."""
+        if value.op is Op.CALL and name(value.args[0]) == "functools.partial" and len(value.args) > 1:
+            return self._function(resolved(value.args[1]))
+        if (found := function_of(value)) is not None:
+            return found
+        bound = value.op is Op.ATTR
+        owner = self._kinds.class_of(value.args[0] if bound else value)
+        return method(owner, str(value.extra) if bound else "__call__") if owner is not None else None
 
     def is_list(self, part: Node) -> bool:
         """Whether a collate function surely gives a list, a tuple or an array as a part of a batch: no tensor."""

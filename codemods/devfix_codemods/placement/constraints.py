@@ -18,6 +18,7 @@ from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.indices import indices, is_item, is_of_tensor
+from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.operation_constraints import Operations
@@ -38,6 +39,7 @@ class Constraints:
         self.births.all()
         self.graph.host_only |= MEANT_TO_FAIL | NEVER
         self._carried = Carried(self.births)
+        self._joined = Joined(self.births)
         self._dimensions = Dimensions(self.kinds, self.births.attributes)
         operations = Operations(self.births)
         handlers: dict[Op, Callable[[Node], None]] = {
@@ -77,6 +79,8 @@ class Constraints:
 
     def _alternatives(self, node: Node, values: list[Node]) -> None:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""
+        if self._joined.is_moved(node):
+            return
         origins = [self.births.roots(one) for one in values]
         for index, one in enumerate(values):
             others = [other for at, other in enumerate(origins) if at != index]

@@ -135,7 +135,11 @@ class Elements:
         """What is filled with moved values, and under which keys: None for those that are not read."""
         found: dict[Node, set[object]] = {}
         for store in self._refilling:
-            found.setdefault(store.base, set()).add(store.key)
+            base, key = store.base, store.key
+            found.setdefault(base, set()).add(key)
+            while base.op is Op.ITEM:  # `batch["features"][name] = …` fills `batch` as well
+                base, key = base.args[0], base.extra if len(base.args) == 1 else None
+                found.setdefault(base, set()).add(key)
         return found
 
     def refills(self, node: Node) -> Iterator[Node]:

@@ -158,7 +158,7 @@ class Families:
         """What one loop over a loader moves, others move that call it the same."""
         loops: dict[str, list[Node]] = defaultdict(list)
         for node in self._module.nodes():
-            if node.op not in _OF_LOOPS:
+            if node.op not in _OF_LOOPS or node.function in self._births.hosted:
                 continue
             base = node.args[0] if node.op is Op.ITEM and node.args else node
             if base.op is Op.ITER and isinstance(node.syntax, ast.Name) and self._kinds.of(node) in {None, Kind.TENSOR}:

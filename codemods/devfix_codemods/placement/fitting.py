@@ -83,9 +83,17 @@ class Fitting:
     # Where it goes
 
     def _is_moved(self, made: Node) -> bool:
-        """Whether a tensor is moved, or what is computed of it at once."""
-        computed = (one for one in self._users.get(made, ()) if one.op in {Op.COMPARE, Op.OPERATION})
-        return any(self._births.moves_of(one) for one in (made, *computed))
+        """Whether a tensor is moved, or what the expression around computes of it: `fill(zeros(3)).to(device)`."""
+        pending = [made]
+        for one in pending:  # grows
+            if self._births.moves_of(one):
+                return True
+            pending += (
+                user
+                for user in self._users.get(one, ())
+                if user.op in _COMPUTED and user.statement is made.statement and user not in pending
+            )
+        return False
 
     def _goes_on(self, made: Node) -> bool:
         """Whether a tensor is given to a function or returned as one, and nothing on the way reads it on the host."""
@@ -187,6 +195,7 @@ def _is_known(method: str) -> bool:
 
 _COLLECTING = frozenset({"append", "extend", "insert", "add", "update"})
 """Methods of containers: what they hold is often read on the host."""
+_COMPUTED = frozenset({Op.CALL, Op.ATTR, Op.OPERATION, Op.COMPARE})
 _CARRYING = frozenset({Op.OPERATION, Op.SEQUENCE, Op.ITEM})
 _SHOWING = frozenset({Effect.SAME, Effect.PASS})
 _READING = frozenset({Effect.SYNC, Effect.NEEDS_HOST, Effect.TO_HOST})

@@ -1,5 +1,6 @@
 """What is left where it is, as all that is done with it is to join it with others to what is moved as a whole."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
@@ -25,14 +26,27 @@ class Joined:
         """Whether every use of a value ends in a move: of parts, of what those are joined to, of what is made alike."""
         users = [one for one in self._users.get(node, ()) if one is not node and not _says_little(node, one)]
         if depth == MOST_JOINED or not users:
-            return node.op is Op.PHI
+            return node.op is Op.PHI or self._is_only_measured(node)
         return all(
             self._births.is_move(one)
             or self._births.moves_of(one)
+            or _is_for_host(one)
             or (self._hands_on(node, one) and self.is_moved(one, depth + 1))
             or self._moves_given(node, one, depth + 1)
             for one in users
         )
+
+    def _is_only_measured(self, node: Node) -> bool:
+        """Whether a value is asked for its shape, which it has wherever it is, and nothing else is done with it."""
+        users = self._users.get(node, ())
+        return bool(users) and all(map(is_measure, users)) and node not in self._kept
+
+    @cached_property
+    def _kept(self) -> set[Node]:
+        """What functions return, or keep."""
+        functions = self._births.module.functions
+        kept = {store.value for function in functions for store in function.stores}
+        return kept | {value for function in functions for value, _ in function.returns}
 
     def _moves_given(self, node: Node, call: Node, depth: int) -> bool:
         """Whether a call runs a function of this file that moves what it is given."""
@@ -59,6 +73,13 @@ def _says_little(node: Node, user: Node) -> bool:
     """Whether a user asks for the shape, or is a name that functions inside see, which then is another value."""
     seen_inside = user.op is Op.PHI and user.syntax is node.function.syntax
     return is_measure(user) or (seen_inside and max(user.args, key=lambda one: one.index) is not node)
+
+
+def _is_for_host(node: Node) -> bool:
+    """`x.cpu`, `x.numpy`: what only those ask for may as well stay where it is."""
+    return (
+        node.op is Op.ATTR and not names(node) and method_effect(str(node.extra)) in {Effect.TO_HOST, Effect.NEEDS_HOST}
+    )
 
 
 def is_measure(node: Node) -> bool:

@@ -12,7 +12,7 @@ from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, name, resolved
 from devfix_codemods.placement.arguments import is_none
-from devfix_codemods.placement.calls import bound, collate_function
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.collations import Collations
 from devfix_codemods.placement.places import Where, place_of
 
@@ -27,7 +27,7 @@ class Loaders:
         self._births = births
         self._kinds = births.kinds
         self._known: dict[Node, bool] = {}
-        self._collations = Collations(births.module, births.outside)
+        self.collations = Collations(births)
 
     def may_place(self, iterable: Node) -> bool:
         """Whether what a loader gives may have been placed before it gives it."""
@@ -37,6 +37,8 @@ class Loaders:
             found = self._known[iterable] = (
                 (called is not None and called.yields and self._moves(called))
                 or any(self._places(one) for one in self.calls_of(iterable))
+                or any(map(self._moves, self.collations.of(iterable)))
+                or self._kinds.find(iterable) in self._told
                 or any(self._kinds.find(one) is self._kinds.find(iterable) for one in self._births.wrapped)
             )
         return found
@@ -49,9 +51,13 @@ class Loaders:
     def _made(self) -> list[Node]:
         return [one for one in self._births.module.of(Op.CALL) if canonical(name(one.args[0]) or "") in rows.LOADERS]
 
+    @cached_property
+    def _told(self) -> set[Node]:
+        """What stands for the results of calls that are told a device: loaders of timm, dgl and others place batches."""
+        return {self._kinds.find(one) for one in self._births.module.of(Op.CALL) if self._is_told(one)}
+
     def _places(self, loader: Node) -> bool:
-        collate = collate_function(loader)
-        if collate is not None and self._moves(collate):
+        if any(map(self._moves, self.collations.of(loader))):
             return True
         dataset = loader.args[1] if loader.extras[:1] == (None,) else self._births.keyword(loader, "dataset")
         return dataset is not None and self._is_placed(dataset)
@@ -97,7 +103,7 @@ class Loaders:
         """Whether a part of a batch is surely something else: an array, a list."""
         if any(self._kinds.of(one) in {Kind.ARRAY, Kind.TEXT} for one in self._collated(part)):
             return True
-        if self._collations.is_list(part):
+        if self.collations.is_list(part):
             return True
         index = next((place for package, place in LISTS_IN_ROWS.items() if self._births.imports({package})), None)
         return index is not None and part.op is Op.ITEM and part.extra == index and part.args[0].op is Op.ITER
@@ -117,8 +123,7 @@ class Loaders:
         if part.op is not Op.ITEM or part.args[0].op is not Op.ITER:
             return
         for loader in self.calls_of(part.args[0].args[0]):
-            collate = collate_function(loader)
-            for value, _ in collate.returns if collate is not None else ():
+            for value, _ in (each for collate in self.collations.of(loader) for each in collate.returns):
                 if value.op is Op.SEQUENCE and isinstance(part.extra, int) and part.extra < len(value.args):
                     yield value.args[part.extra]
                 elif value.op is Op.MAPPING and part.extra in value.extras:

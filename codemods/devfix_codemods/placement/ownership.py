@@ -47,7 +47,7 @@ def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator
     """What a function gives to modules."""
     for store in function.stores:
         owner = kinds.class_of(store.base)
-        of_module = kinds.is_module(store.base) or _is_moved(store.base)
+        of_module = _is_of_module(store.base, kinds) or _is_moved(store.base)
         if of_module or (store.is_attribute and _may_be_module(owner, kinds)):
             yield store.value
     for node in function.nodes:
@@ -60,6 +60,15 @@ def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator
             yield from (one for one in node.args[1:] if kinds.is_module(one) or not _takes_numbers(node))
     if function.owner in kinds.module_classes:
         yield from (value for value, _ in function.returns)
+
+
+def _is_of_module(base: Node, kinds: Kinds) -> bool:
+    """Whether something is a module, or kept by one: `model.classifier` of `model.classifier[4] = nn.Conv2d(…)`."""
+    while not kinds.is_module(base):
+        if base.op not in {Op.ATTR, Op.ITEM} or names(base):
+            return False
+        base = base.args[0]
+    return True
 
 
 def _takes_numbers(call: Node) -> bool:

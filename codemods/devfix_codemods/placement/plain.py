@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.graph import MADE, Birth, Source
 from devfix_codemods.placement.places import HOST, Where
 
@@ -52,7 +53,8 @@ class PlainAttributes:
             whole = whole.args[0]
         if whole.op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
             return False
-        return not self._births.is_registered(value) and not self._births.is_move(value)
+        told = value.op is Op.CALL and has_device(value)
+        return not told and not self._births.is_registered(value) and not self._births.is_move(value)
 
     # What it is made of
 

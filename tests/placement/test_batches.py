@@ -1,0 +1,105 @@
+"""Where the batches of loaders are: what loaders are told, and what their collate functions do."""
+
+import pytest
+
+LOOP = """
+    from torch.utils.data import DataLoader
+    from pets import make_loader
+    def collate(rows):
+        return torch.stack(rows){moved}
+    class Collator:
+        def __call__(self, rows):
+            return torch.stack(rows){moved}
+    class Trainer:
+        def collate(self, rows):
+            return torch.stack(rows){moved}
+        def fit(self, data, loader, device):
+            net = nn.Linear(3, 3).to(device)
+            {made}
+            for x in loader:
+                net(x).sum().backward()
+"""
+
+MADE = {
+    "a function": "loader = DataLoader(data, collate_fn=collate)",
+    "a bound method": "loader = DataLoader(data, collate_fn=self.collate)",
+    "an object": "loader = DataLoader(data, collate_fn=Collator())",
+    "a partial": "import functools; loader = DataLoader(data, collate_fn=functools.partial(collate))",
+    "assigned to a loader": "loader = DataLoader(data); loader.collate_fn = self.collate",
+    "assigned to what is given": "loader.collate_fn = collate",
+}
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_a_collate_function_places_the_batch(placed, made: str) -> None:
+    assert "x" not in placed(LOOP.format(made=made, moved=".cuda()")).births
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_a_collate_function_leaves_the_batch(placed, made: str) -> None:
+    assert "x" in placed(LOOP.format(made=made, moved="")).births
+
+
+@pytest.mark.parametrize("told", ["device=device", "device='cuda'"])
+def test_a_loader_that_is_told_a_device_gives_batches_there(placed, told: str) -> None:
+    assert "x" not in placed(LOOP.format(made=f"loader = make_loader(data, {told})", moved="")).births
+
+
+@pytest.mark.parametrize("told", ["shuffle=True", "device='cpu'"])
+def test_a_loader_that_is_told_none(placed, told: str) -> None:
+    assert "x" in placed(LOOP.format(made=f"loader = make_loader(data, {told})", moved="")).births
+
+
+FILLED = """
+    def main(batch, device):
+        features = batch["features"]
+        for name in features:
+            {filled}
+        labels = batch["labels"].to(device)
+        return features, labels
+"""
+
+
+def test_a_part_of_a_batch_whose_parts_are_moved(placed) -> None:
+    assert placed(FILLED.format(filled="features[name] = features[name].to(device)")).births == []
+
+
+TWINS = """
+    def train(loader, net, device):
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            nn.functional.mse_loss(net(x), y).backward()
+    def test(loader, net, device):
+        known = []
+        for x, y in loader:
+            x = x.to(device)
+            known.append({used})
+"""
+
+
+@pytest.mark.parametrize("used", ["y.view(-1).cpu()", "y.numpy()", "y.float().cpu().tolist()"])
+def test_a_twin_that_is_wanted_on_the_host(placed, used: str) -> None:
+    assert "y" not in placed(TWINS.format(used=used)).births
+
+
+@pytest.mark.parametrize("used", ["y.view(-1)", "net(x) - y"])
+def test_a_twin_that_is_left(placed, used: str) -> None:
+    assert "y" in placed(TWINS.format(used=used)).births
+
+
+MEASURED = """
+    def main(pair, device):
+        x, y = pair
+        x = x.to(device)
+        return {used}
+"""
+
+
+@pytest.mark.parametrize("used", ["x.sum() * y.shape[0]", "x.view(y.size(0), -1)"])
+def test_what_is_asked_for_its_shape_alone_need_not_move(placed, used: str) -> None:
+    assert placed(MEASURED.format(used=used)).births == []
+
+
+@pytest.mark.parametrize("used", ["x * y", "x * y.shape[0] + y"])
+def test_what_is_asked_for_more(placed, used: str) -> None:
+    assert placed(MEASURED.format(used=used)).births == ["y"]
