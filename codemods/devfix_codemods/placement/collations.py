@@ -1,5 +1,5 @@
-"""Collate functions: those of a loader, and what they, and those of the files that data comes from, give as the parts of
-batches."""
+"""Collate functions: those of a loader, and what they, and those of the files that data comes from, give as the parts
+of batches."""
 
 import re
 from collections import defaultdict

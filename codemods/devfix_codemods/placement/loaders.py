@@ -53,7 +53,7 @@ class Loaders:
 
     @cached_property
     def _told(self) -> set[Node]:
-        """What stands for the results of calls that are told a device: loaders of timm, dgl and others place batches."""
+        """What stands for the results of calls that are told a device: loaders of timm and dgl place batches."""
         return {self._kinds.find(one) for one in self._births.module.of(Op.CALL) if self._is_told(one)}
 
     def _places(self, loader: Node) -> bool:
