@@ -103,3 +103,73 @@ def test_what_is_asked_for_its_shape_alone_need_not_move(placed, used: str) -> N
 @pytest.mark.parametrize("used", ["x * y", "x * y.shape[0] + y"])
 def test_what_is_asked_for_more(placed, used: str) -> None:
     assert placed(MEASURED.format(used=used)).births == ["y"]
+
+
+COMPREHENSIONS = """
+    def main(rows, graph, device):
+        rows = [i.to(device) for i in rows]
+        names = [{used} for i in {others}]
+        return rows, names
+"""
+
+
+@pytest.mark.parametrize(("used", "others"), [("i.name", "graph.inputs"), ("i.view(3)", "graph.outputs")])
+def test_comprehensions_that_use_one_letter(placed, used: str, others: str) -> None:
+    assert placed(COMPREHENSIONS.format(used=used, others=others)).births == []
+
+
+BY_PARTS = """
+    def train(loader, net, device):
+        for data in loader:
+            data = data.to(device)
+            net(data.x).sum().backward()
+    def test(loader, net, device):
+        known = []
+        for data in loader:
+            known.append({kept})
+            net({given})
+"""
+
+
+def test_a_batch_that_is_moved_by_its_parts(placed) -> None:
+    found = placed(BY_PARTS.format(kept="data.y", given="data.x.to(device), data.edges.to(device)"))
+    assert "data" not in found.births
+
+
+def test_a_batch_that_is_not(placed) -> None:
+    assert placed(BY_PARTS.format(kept="data.y", given="data.x, data.edges")).births != []
+
+
+GIVEN = """
+    def main(embeds, options, pipe, device):
+        return pipe(embeds.texts.to(device), {given})
+"""
+
+
+def test_attributes_of_another_object(placed) -> None:
+    assert placed(GIVEN.format(given="options.height, options.width")).births == []
+
+
+def test_attributes_of_the_same_object(placed) -> None:
+    assert placed(GIVEN.format(given="embeds.masks")).births == ["embeds.masks"]
+
+
+ADDED_FIRST = """
+    from torch.utils.data import DataLoader
+    def main(data, other, device):
+        net = nn.Linear(3, 3).to(device)
+        for x in DataLoader(data):
+            {both}
+            net(both).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "both", ["both = torch.cat((x, other)).to(device)", "both = x + other; both = both.to(device)"]
+)
+def test_what_is_moved_as_a_whole(placed, both: str) -> None:
+    assert placed(ADDED_FIRST.format(both=both)).births == []
+
+
+def test_what_is_not_moved_as_a_whole(placed) -> None:
+    assert "x" in placed(ADDED_FIRST.format(both="both = torch.cat((x, other))")).births

@@ -143,6 +143,8 @@ class Analysis:
             return None
         found = self.ends(birth)
         elsewhere = [one for one in found if not _is_host(one) and not self._ends_where_read(one)]
+        if birth.birth in OF_BATCHES and self.constraints.joined.is_moved(birth.node):  # so it meets others of the host
+            elsewhere = [one for one in elsewhere if one.end.birth is not Birth.PARAMETER]
         if self._is_read_as_it_is(birth):  # so what it meets is on the host as well, unless the code moves that
             elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
         if any(one.end.birth is Birth.READER for one in found):  # numpy reads what is picked: so a caller is there

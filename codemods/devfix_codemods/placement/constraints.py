@@ -39,7 +39,7 @@ class Constraints:
         self.births.all()
         self.graph.host_only |= MEANT_TO_FAIL | NEVER
         self._carried = Carried(self.births)
-        self._joined = Joined(self.births)
+        self.joined = Joined(self.births)
         self._dimensions = Dimensions(self.kinds, self.births.attributes)
         operations = Operations(self.births)
         handlers: dict[Op, Callable[[Node], None]] = {
@@ -79,7 +79,7 @@ class Constraints:
 
     def _alternatives(self, node: Node, values: list[Node]) -> None:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""
-        if self._joined.is_moved(node):
+        if self.joined.is_moved(node):
             return
         origins = [self.births.roots(one) for one in values]
         for index, one in enumerate(values):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.carried import is_thrown_away
@@ -65,12 +65,12 @@ class Families:
             yield None, [one for one in function.parameters.values() if one is not itself]
 
     def _in_display(self, values: tuple[Node, ...]) -> Iterator[tuple[None, list[Node]]]:
-        """`x, y.cuda()`: values of one sort, side by side."""
+        """`x, y.cuda()`: values of one sort, side by side; attributes are of one sort where they are of one object."""
         births = self._births
         if any(births.is_move(one) for one in values):
             moved = {_sort(root) for one in values if births.is_move(one) for root in births.roots(one)}
             roots = [root for one in values for root in births.roots(one)]
-            yield None, [one for one in roots if _sort(one) in moved and _sort(one) in _FROM_OUTSIDE]
+            yield None, [one for one in roots if _sort(one) in moved and _is_from_outside(one)]
 
     def _row(self, base: Node | None, row: list[Node]) -> None:
         members = [one for one in dict.fromkeys(row) if self._is_member(one)]
@@ -156,19 +156,20 @@ class Families:
 
     def _twin_loops(self) -> None:
         """What one loop over a loader moves, others move that call it the same."""
-        loops: dict[str, list[Node]] = defaultdict(list)
+        loops: dict[object, list[Node]] = defaultdict(list)
         for node in self._module.nodes():
             if node.op not in _OF_LOOPS or node.function in self._births.hosted:
                 continue
             base = node.args[0] if node.op is Op.ITEM and node.args else node
             if base.op is Op.ITER and isinstance(node.syntax, ast.Name) and self._kinds.of(node) in {None, Kind.TENSOR}:
-                loops[node.syntax.id].append(node)
+                loops[_loop_of(node, base)].append(node)
         for twins in loops.values():
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
             for one in twins if moved else ():
                 users = self._users.get(one, ())
                 left = any(not is_measure(each) and each.op is not Op.PHI for each in users)
-                if one not in moved and left and not self._joined.is_moved(one):
+                parts = any(each.op in _PARTS and self._births.moves_of(each) for each in users)
+                if one not in moved and left and not parts and not self._joined.is_moved(one):
                     self._births.beside_moved(one, None)
                     supports(self._graph, one, moved, "loop")
 
@@ -216,6 +217,14 @@ class Families:
                     self._graph.supports(node, near, link, node.guard)
 
 
+def _loop_of(node: Node, base: Node) -> object:
+    """What twin loops share: the name of what they give, and in comprehensions, where names say little, what they go
+    through."""
+    named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
+    in_header = isinstance(node.statement, ast.For | ast.AsyncFor)
+    return named if in_header else (named, key(base.args[0]))
+
+
 def _is_slice(item: Node) -> bool:
     """`paths[:3]`: several, and no module of a row."""
     return len(item.args) > 1 and item.args[1].op is Op.UNKNOWN and item.args[1].extra == "slice"
@@ -232,7 +241,13 @@ def _operands(operation: Node) -> Iterator[Node]:
             pending += one.args[0].args
 
 
-def _sort(node: Node) -> Op:
+def _is_from_outside(node: Node) -> bool:
+    return node.op in _FROM_OUTSIDE or reads_key(node)
+
+
+def _sort(node: Node) -> object:
+    if node.op is Op.ATTR:
+        return node.op, key(node.args[0])
     return Op.ITEM if reads_key(node) else node.op
 
 
@@ -243,5 +258,6 @@ def _callee(node: Node) -> str | None:
     return names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
 
 
+_PARTS = frozenset({Op.ITEM, Op.ATTR})
 _OF_LOOPS = frozenset({Op.ITEM, Op.ITER})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})

@@ -37,9 +37,9 @@ class Joined:
         )
 
     def _is_only_measured(self, node: Node) -> bool:
-        """Whether a value is asked for its shape, which it has wherever it is, and nothing else is done with it."""
+        """Whether a value is asked for its shape, or for where it is, and nothing else is done with it."""
         users = self._users.get(node, ())
-        return bool(users) and all(map(is_measure, users)) and node not in self._kept
+        return bool(users) and all(is_measure(one) or one.extra == "device" for one in users) and node not in self._kept
 
     @cached_property
     def _kept(self) -> set[Node]:
