@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 from devfix.__main__ import app
-from devfix.rulepages import RulePage, page_named
+from devfix.rules.pages import RulePage, page_named
 from devfix_codemods.rules import own_rules
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files

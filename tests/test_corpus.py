@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devfix.neighbours import DiskFiles
+from devfix.project.import_graph import DiskFiles
 from devfix_codemods.engine import check, rewrite
 from devfix_codemods.findings import Safety
 from devfix_codemods.outcomes import Changed, Checked, Clean, Options

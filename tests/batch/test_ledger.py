@@ -198,7 +198,7 @@ KILLED = """
 import json, os, shutil, signal, sqlite3, sys
 from devfix.batch.ledger import Ledger
 from devfix.batch.records import Error, Outcome, Plan, Repository, Rules, State
-from devfix.cache import fingerprint
+from devfix.analysis.cache import fingerprint
 
 PLAN = Plan("/run", "branch", "2030-01-02T03:04:05+00:00")
 FIRST = [Repository(name, "https://host/" + name) for name in "abc"]

@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devfix import explaining, plugins, rulepages, selection
 from devfix.__main__ import main
 from devfix.formats import Colour
+from devfix.operations import rules as rules_command
 from devfix.reporting.terminal import choose_colour
+from devfix.rules import pages, plugins, selection
 from devfix_codemods import engine, suppressions
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
@@ -140,8 +141,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "check", fake_check)
     monkeypatch.setattr(engine, "rewrite", fake_rewrite)
     monkeypatch.setattr(selection, "all_rules", lambda: RULES)
-    monkeypatch.setattr(explaining, "all_rules", lambda: RULES)
-    monkeypatch.setattr(rulepages, "all_rules", lambda: RULES)
+    monkeypatch.setattr(rules_command, "all_rules", lambda: RULES)
+    monkeypatch.setattr(pages, "all_rules", lambda: RULES)
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from devfix import analysis, cache
-from devfix.jobs import Job
+from devfix.analysis import cache, one_file
+from devfix.analysis.jobs import Job
 
 from .conftest import BUGGY, FIXED, Devfix
 
@@ -23,14 +23,14 @@ Analysed = Callable[[], list[str]]
 def analysed(monkeypatch: pytest.MonkeyPatch) -> Analysed:
     """The names of the files that were analysed since the last call."""
     seen: list[str] = []
-    honest = analysis.analyse
+    honest = one_file.analyse
 
     def watched(job: Job) -> object:
         seen.append(job.target.label)
         return honest(job)
 
-    monkeypatch.setattr("devfix.analysis.analyse", watched)
-    monkeypatch.setattr("devfix.pool.forks", lambda: False)
+    monkeypatch.setattr("devfix.analysis.one_file.analyse", watched)
+    monkeypatch.setattr("devfix.analysis.pool.forks", lambda: False)
 
     def since() -> list[str]:
         names = list(seen)

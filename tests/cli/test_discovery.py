@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from devfix.discovery import LEFT_OUT, discover
-from devfix.settings import Overrides
+from devfix.project.discovery import LEFT_OUT, discover
+from devfix.project.settings import Overrides
 
 from .conftest import git
 

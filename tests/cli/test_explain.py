@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from devfix.tracebacks import read
+from devfix.operations.tracebacks import read
 
 from .conftest import Devfix
 

@@ -23,7 +23,7 @@ def files(tree: Path) -> list[Path]:
 
 SLOWLY = """
 import sys, time
-from devfix import saving
+from devfix.changes import saving
 from devfix.__main__ import main
 
 honest = saving.write

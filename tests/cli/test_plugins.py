@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from devfix import pool
+from devfix.analysis import pool
 
 from .conftest import Devfix, announce, commit, install
 

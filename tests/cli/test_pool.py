@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from devfix.pool import Lost, Pool, forks
+from devfix.analysis.pool import Lost, Pool, forks
 
 
 def work(job: str) -> str:

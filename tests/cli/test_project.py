@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from devfix import analysis
-from devfix.jobs import Job
+from devfix.analysis import one_file
+from devfix.analysis.jobs import Job
 
 from .conftest import Devfix, git
 
@@ -66,14 +66,14 @@ OTHER = "import torch\n\nx = torch.zeros(2)\nx.to('cuda')\n"
 def analysed(monkeypatch: pytest.MonkeyPatch) -> Analysed:
     """The names of the files that were analysed since the last call."""
     seen: list[str] = []
-    honest = analysis.analyse
+    honest = one_file.analyse
 
     def watched(job: Job) -> object:
         seen.append(job.target.label)
         return honest(job)
 
-    monkeypatch.setattr("devfix.analysis.analyse", watched)
-    monkeypatch.setattr("devfix.pool.forks", lambda: False)
+    monkeypatch.setattr("devfix.analysis.one_file.analyse", watched)
+    monkeypatch.setattr("devfix.analysis.pool.forks", lambda: False)
 
     def since() -> list[str]:
         names = list(seen)
@@ -186,7 +186,7 @@ def test_of_untouched_files_no_import_is_looked_up(tree: Path, devfix: Devfix, m
     age_folders(tree)
     assert codes(devfix) == FOUND
     assert codes(devfix) == FOUND
-    monkeypatch.setattr("devfix.neighbours.find", lambda *_: pytest.fail("looked up"))
+    monkeypatch.setattr("devfix.project.import_graph.find", lambda *_: pytest.fail("looked up"))
     assert codes(devfix) == FOUND
 
 

@@ -1,7 +1,7 @@
 """The oldest torch that a project admits."""
 
 import pytest
-from devfix.requirement import (
+from devfix.project.requirements.torch_versions import (
     torch_of_environment,
     torch_of_line,
     torch_of_lock,

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from devfix import saving, writing
+from devfix.changes import saving, writing
 
 from .conftest import BUGGY, FIXED, Devfix, commit, git
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from devfix.cache import no_cache
-from devfix.discovery import discover
-from devfix.jobs import Task
+from devfix.analysis.cache import no_cache
+from devfix.analysis.jobs import Task
+from devfix.analysis.runner import Request, run
+from devfix.project.discovery import discover
+from devfix.project.settings import Overrides
 from devfix.results import Checked, Failed
-from devfix.running import Request, run
-from devfix.settings import Overrides
 
 from .conftest import BUGGY, Devfix
 
@@ -31,7 +31,7 @@ def test_results_come_in_the_order_of_the_files(jobs: int, tree: Path) -> None:
 def test_what_cannot_concern_a_rule_is_not_parsed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "a.py").write_text("import torch  # not a word of it\n")
     (tree / "b.py").write_text("wrong(\n")
-    monkeypatch.setattr("devfix.analysis.analyse", lambda job: pytest.fail("analysed"))
+    monkeypatch.setattr("devfix.analysis.one_file.analyse", lambda job: pytest.fail("analysed"))
     found = discover(["."], Overrides())
     results = run(found.files, Request(Task.CHECK), no_cache(), lambda done, total: None)
     assert all(isinstance(result, Checked) for result in results)
@@ -54,8 +54,8 @@ def test_a_file_that_takes_too_long(tree: Path) -> None:
 
 def test_a_few_bytes_are_not_worth_a_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "a.py").write_text(BUGGY)
-    monkeypatch.setattr("devfix.pool.forks", lambda: False)
-    monkeypatch.setattr("devfix.pool.Pool", lambda *arguments: pytest.fail("a pool"))
+    monkeypatch.setattr("devfix.analysis.pool.forks", lambda: False)
+    monkeypatch.setattr("devfix.analysis.pool.Pool", lambda *arguments: pytest.fail("a pool"))
     [result] = run(discover(["."], Overrides()).files, Request(Task.CHECK), no_cache(), lambda done, total: None)
     assert isinstance(result, Checked)
 

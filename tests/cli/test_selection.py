@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from devfix.errors import UsageError
-from devfix.rulepages import page_named
-from devfix.selection import codes_of, options_of, rules_of
-from devfix.settings import Choice
+from devfix.project.settings import Choice
+from devfix.rules.pages import page_named
+from devfix.rules.selection import codes_of, options_of, rules_of
 
 from .conftest import BUGGY, Devfix
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from devfix.errors import UsageError
-from devfix.selection import options_of
-from devfix.settings import Overrides, SettingsTree
+from devfix.project.settings import Overrides, SettingsTree
+from devfix.rules.selection import options_of
 from devfix_codemods.preferences import Prefer
 
 from .conftest import BUGGY, Devfix
@@ -172,7 +172,8 @@ def test_advice_names_the_python_that_implies_the_torch(tree: Path, devfix: Devf
 def test_reading_settings_loads_no_parser_of_requirements(tree: Path) -> None:
     write(tree, '[project]\nrequires-python = ">=3.9"\ndependencies = ["numpy"]\n')
     code = (
-        "import sys; from devfix.settings import Overrides, SettingsTree; SettingsTree(Overrides()).of(sys.argv[1]);"
+        "import sys; from devfix.project.settings import Overrides, SettingsTree;"
+        "SettingsTree(Overrides()).of(sys.argv[1]);"
         "sys.exit('packaging' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(tree)], check=False).returncode == 0

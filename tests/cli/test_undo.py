@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from devfix import journal
+from devfix.changes import journal
 
 from .conftest import BUGGY, FIXED, Devfix
 

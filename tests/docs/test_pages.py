@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from devfix import settings
 from devfix.batch.manifest.document import _keys, _replay_keys
 from devfix.formats import ReportFormat
+from devfix.project import settings
 from devfix.replay.verdicts import Kind
 from devfix.review import plain
 from devfix.review.screens import main

@@ -4,7 +4,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from devfix.neighbours import DiskFiles
+from devfix.project.import_graph import DiskFiles
 from devfix_codemods.engine import check
 from devfix_codemods.findings import Safety
 from devfix_codemods.outcomes import Checked, Options

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from devfix.neighbours import DiskFiles
+from devfix.project.import_graph import DiskFiles
 from devfix_codemods.engine import check
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.project.files import Project

@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from devfix.atomic import put
 from devfix.batch.choices import Commits, Existing, Publish
 from devfix.batch.engines import Engine, Finished, Lost
 from devfix.batch.git import require_git
@@ -33,7 +34,6 @@ from devfix.batch.sources import revision_fault
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 from devfix.reporting.terminal import Printer, visible
-from devfix.writing import put
 
 MOST_ATTEMPTS = 2
 """A repository whose worker died is given to one other."""

@@ -7,19 +7,19 @@ from pathlib import Path
 
 from devfix_codemods.findings import Finding
 
-from devfix import plugins
+from devfix.analysis.cache import no_cache
+from devfix.analysis.jobs import Task
+from devfix.analysis.runner import Request, run
 from devfix.batch.records import Rules
-from devfix.cache import no_cache
-from devfix.discovery import Discovery, discover
-from devfix.inputs import Outcome
-from devfix.jobs import Task
+from devfix.operations.inputs import Outcome
+from devfix.operations.rewrite import as_changes
+from devfix.project.discovery import Discovery, discover
+from devfix.project.settings import Overrides
 from devfix.replay.changes import Change, Part
 from devfix.reporting.progress import no_progress
 from devfix.reporting.tally import remaining
 from devfix.results import Failed, Problem, Result, Rewritten
-from devfix.rewriting import as_changes
-from devfix.running import Request, run
-from devfix.settings import Overrides
+from devfix.rules import plugins
 
 
 @dataclass(frozen=True)

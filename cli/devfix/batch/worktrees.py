@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from devfix.atomic import put
 from devfix.batch.bare import Clone, remove
 from devfix.batch.errors import RepositoryError
 from devfix.batch.git import receive_pack
@@ -18,7 +19,6 @@ from devfix.batch.records import Commit
 from devfix.batch.remotes import Wanted, url_of
 from devfix.batch.trees import Tree, read_tree, require_room
 from devfix.reporting.terminal import visible
-from devfix.writing import put
 
 _DIFF = (
     *("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--no-relative", "--full-index", "--binary"),

@@ -29,6 +29,6 @@ def audit(
     output_format: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Run a script for a few steps: where everything lives, what is moved, and what is installed."""
-    from devfix import auditing
+    from devfix.operations import audit as operation
 
-    return auditing.audit(auditing.Ask(script, replaying.options_for(run, script, arguments or ()), output_format))
+    return operation.audit(operation.Ask(script, replaying.options_for(run, script, arguments or ()), output_format))

@@ -15,7 +15,7 @@ def baseline(
     paths: options.Paths = None, *, output_file: File = "devfix-baseline.json", analysis: options.AnalysisOptions
 ) -> int:
     """Record what is found today, so that `check --baseline FILE` reports only what is new."""
-    from devfix.checking import baseline as run
     from devfix.formats import ReportFormat
+    from devfix.operations.check import baseline as run
 
     return run(analysis.ask(paths or (".",), analysis.overrides(), ReportFormat.TEXT), output_file)

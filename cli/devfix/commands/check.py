@@ -28,13 +28,13 @@ def check(
     analysis: options.PathOptions,
 ) -> int:
     """Say what is wrong, and why. Changes nothing."""
-    from devfix.checking import check as run
+    from devfix.operations.check import check as run
 
     if baseline is not None and no_baseline:
         raise UsageError("--baseline and --no-baseline contradict each other")
     ask = replace(analysis.ask_for(paths), baseline_file=baseline, use_baseline=not no_baseline)
     if watch:
-        from devfix.watching import watch as run_again
+        from devfix.operations.watch import watch as run_again
 
         return run_again(ask, statistics)
     return run(ask, statistics)

@@ -14,6 +14,6 @@ Traceback = Annotated[
 
 def explain(file: Traceback, output_format: options.Format = OutputFormat.TEXT) -> int:
     """Say what a traceback from elsewhere means, and what the source here says about it."""
-    from devfix.explaining_traceback import explain as run
+    from devfix.operations.explain import explain as run
 
     return run(file, output_format)

@@ -12,8 +12,8 @@ from devfix.errors import UsageError
 from devfix.formats import Colour, OutputFormat, ReportFormat
 
 if TYPE_CHECKING:
-    from devfix.inputs import Ask
-    from devfix.settings import Overrides
+    from devfix.operations.inputs import Ask
+    from devfix.project.settings import Overrides
 
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="[PATH]...", help="Files, folders, or - for standard input.")
@@ -109,8 +109,8 @@ class AnalysisOptions:
             UsageError: `--target-torch` is no version, `--min-confidence` no probability, a selector names no rule,
                 two options contradict each other, or a plug-in is broken.
         """
-        from devfix import plugins
-        from devfix.settings import Overrides, is_confidence, parse_version
+        from devfix.project.settings import Overrides, is_confidence, parse_version
+        from devfix.rules import plugins
 
         plugins.load(self.isolated)
         if self.config is not None and self.isolated:
@@ -138,7 +138,7 @@ class AnalysisOptions:
 
     def ask(self, names: Sequence[str], overrides: "Overrides", output_format: ReportFormat) -> "Ask":
         """The request to analyse what is at `names`."""
-        from devfix.inputs import Ask
+        from devfix.operations.inputs import Ask
 
         return Ask(tuple(names), overrides, output_format, self.quiet, not self.no_cache)
 
@@ -167,7 +167,7 @@ def _selectors(values: Sequence[str]) -> tuple[str, ...]:
     """Commas separate selectors; each has to name a rule."""
     found = tuple(word.strip() for value in values for word in value.split(",") if word.strip())
     if found:
-        from devfix.selection import codes_of
+        from devfix.rules.selection import codes_of
 
         codes_of(found)
     return found

@@ -31,7 +31,7 @@ def replay(
     output_format: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Run a script as it is and as its fixes, or a patch, would make it. Changes nothing."""
-    from devfix import replaying as command
+    from devfix.operations import replay as operation
 
     overrides = analysis.overrides()
 
@@ -39,4 +39,4 @@ def replay(
         return replaying.replay_options(run, overrides, program.script.parent, program)
 
     ask = analysis.ask([script], overrides, ReportFormat(output_format))
-    return command.replay(command.Order(script, tuple(arguments or ()), ask, replay_options, patch))
+    return operation.replay(operation.Order(script, tuple(arguments or ()), ask, replay_options, patch))

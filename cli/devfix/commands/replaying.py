@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from devfix.bounds import LEAST_MEMORY, LEAST_TIMEOUT, MOST_DEVICES, MOST_SEED
 from devfix.errors import UsageError
+from devfix.project.bounds import LEAST_MEMORY, LEAST_TIMEOUT, MOST_DEVICES, MOST_SEED
 
 if TYPE_CHECKING:
+    from devfix.project.settings import Overrides, ReplaySettings
     from devfix.replay import Program, ReplayOptions
     from devfix.replay.confinement import Confinement
-    from devfix.settings import Overrides, ReplaySettings
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ def options_for(given: RunOptions, script: str, arguments: Sequence[str]) -> "Re
     Raises:
         UsageError: an option or a setting makes no sense.
     """
-    from devfix.settings import Overrides
+    from devfix.project.settings import Overrides
 
     chosen = replay_options(given, Overrides(), Path(script).resolve().parent, None)
     return dataclasses.replace(chosen, args=tuple(arguments))
@@ -108,8 +108,8 @@ def replay_options(
     Raises:
         UsageError: an option or a setting makes no sense.
     """
+    from devfix.project.settings import SettingsTree
     from devfix.replay import Limits, ReplayOptions
-    from devfix.settings import SettingsTree
 
     settings = SettingsTree(overrides).of(str(folder)).replay
     usual = ReplayOptions()
@@ -169,7 +169,7 @@ def _first(*values: T | None) -> T:
 
 
 def _size(option: str, text: str | None) -> int | None:
-    from devfix.settings import parse_size
+    from devfix.project.settings import parse_size
 
     if text is None:
         return None

@@ -40,7 +40,7 @@ def report(
     run: RunOptions,
 ) -> int:
     """Write what is wrong, and why, into a page to read. Changes no code."""
-    from devfix import documenting
+    from devfix.operations import report as operation
 
     overrides = analysis.overrides(analysis.force_exclude)
     if baseline is not None and no_baseline:
@@ -52,6 +52,6 @@ def report(
         use_baseline=not no_baseline,
     )
     if not replay and replay_command is None:
-        return documenting.report(ask, None)
+        return operation.report(ask, None)
     program = None if replay_command is None else replaying.program_of(replay_command, run)
-    return documenting.report(ask, replaying.replay_options(run, overrides, Path.cwd(), program))
+    return operation.report(ask, replaying.replay_options(run, overrides, Path.cwd(), program))

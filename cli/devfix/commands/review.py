@@ -38,7 +38,7 @@ def review(
     """Accept or refuse each fix on a full screen. Writes what was accepted, after a last look."""
     from pathlib import Path
 
-    from devfix import reviewing
+    from devfix.review import command
 
     overrides = analysis.overrides(force_exclude)
 
@@ -48,4 +48,4 @@ def review(
 
     ask = analysis.ask(paths or ["."], overrides, ReportFormat.TEXT)
     ask = replace(ask, baseline_file=baseline, use_baseline=not no_baseline)
-    return reviewing.review(ask, reviewing.Mode(replay_options, plain, resume, restart, allow_dirty))
+    return command.review(ask, command.Mode(replay_options, plain, resume, restart, allow_dirty))

@@ -49,14 +49,14 @@ def rewrite(
     run: RunOptions,
 ) -> int:
     """Repair what has a safe fix. `devfix undo` takes it back."""
-    from devfix import rewriting
+    from devfix.operations import rewrite as operation
 
     if side_by_side and not diff:
         raise UsageError("--side-by-side is a way to show the patch: it goes with --diff")
     ask = analysis.ask_for(paths, add_guards)
-    mode = rewriting.Mode(diff, allow_dirty, side_by_side=side_by_side)
+    mode = operation.Mode(diff, allow_dirty, side_by_side=side_by_side)
     if not replay and replay_command is None:
-        return rewriting.rewrite(ask, mode)
+        return operation.rewrite(ask, mode)
     program = None if replay_command is None else replaying.program_of(replay_command, run)
     options_of_runs = replaying.replay_options(run, ask.overrides, Path.cwd(), program)
-    return rewriting.rewrite(ask, replace(mode, replay=options_of_runs))
+    return operation.rewrite(ask, replace(mode, replay=options_of_runs))

@@ -17,13 +17,13 @@ Code = Annotated[
 
 def rules(output_format: options.Format = OutputFormat.TEXT) -> int:
     """List the rules."""
-    from devfix.explaining import list_rules
+    from devfix.operations.rules import list_rules
 
     return list_rules(output_format)
 
 
 def rule(code: Code) -> int:
     """Explain one rule: what it does, why the code fails, before and after."""
-    from devfix.explaining import explain
+    from devfix.operations.rules import explain
 
     return explain(code)

@@ -10,6 +10,6 @@ ListRuns = Annotated[bool, typer.Option("--list", help="The runs that can be und
 
 def undo(run: RunName = None, list_runs: ListRuns = False) -> int:
     """Bring back the files of the last rewrite that touched this folder."""
-    from devfix import undoing
+    from devfix.operations import undo as operation
 
-    return undoing.show_runs() if list_runs else undoing.undo(run)
+    return operation.show_runs() if list_runs else operation.undo(run)

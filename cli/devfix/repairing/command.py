@@ -4,8 +4,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from devfix.changes.saving import refuse_dirty, saved
+from devfix.changes.writing import WriteError, write
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
+from devfix.project.scripts import script_named
 from devfix.repairing import report
 from devfix.repairing.session import Limits, Loop, Session, State
 from devfix.repairing.trials import Bench
@@ -18,9 +21,6 @@ from devfix.replay.replaying import choose_backend, stopped_cleanly
 from devfix.replay.stage import Stage
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 from devfix.reporting.progress import replay_progress
-from devfix.saving import refuse_dirty, saved
-from devfix.scripts import script_named
-from devfix.writing import WriteError, write
 
 
 @dataclass(frozen=True)

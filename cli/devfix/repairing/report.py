@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from devfix.discovery import label_of
 from devfix.formats import OutputFormat
+from devfix.project.discovery import label_of
 from devfix.repairing.session import Fixed, Session, State, Tried
 from devfix.replay.backends import Backend
 from devfix.replay.outcomes import ScriptError

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from devfix.atomic import put
 from devfix.errors import UsageError
-from devfix.writing import put
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from devfix.fingerprints import fingerprints
+from devfix.reporting.fingerprints import fingerprints
 from devfix.reporting.frame import split_lines
 from devfix.reporting.tally import remaining
 from devfix.reporting.text import text_of

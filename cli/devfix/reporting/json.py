@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from devfix_codemods.source import Span
 
-from devfix.discovery import label_of
+from devfix.project.discovery import label_of
 from devfix.results import Checked, Failed, Note, Problem, Repair, Result, Rewritten
 
 VERSION = 1

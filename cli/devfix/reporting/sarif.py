@@ -10,11 +10,11 @@ from urllib.parse import quote
 from devfix_codemods.source import Span
 
 from devfix import __version__
-from devfix.discovery import label_of
+from devfix.project.discovery import label_of
 from devfix.reporting import json
 from devfix.reporting.identified import identified
 from devfix.results import Failed, Note, Problem, Repair, Replacement, Result
-from devfix.rulepages import RulePage, all_pages
+from devfix.rules.pages import RulePage, all_pages
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "devfix/v1"

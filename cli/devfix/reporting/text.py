@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from devfix_codemods.source import Source, SourceError, Span
 
-from devfix.discovery import label_of
+from devfix.project.discovery import label_of
 from devfix.reporting.tally import Tally, has_fix, is_guard, remaining
 from devfix.reporting.terminal import Line, Printer, one_line
 from devfix.results import Checked, Failed, Note, Problem, Repair, Result, Rewritten, Skipped, Target

@@ -10,8 +10,8 @@ from devfix_codemods.notebooks.notebook import is_notebook, read
 from devfix_codemods.source import Source
 from devfix_codemods.suppressions import silencing
 
-from devfix.analysis import analyse, with_chosen
-from devfix.jobs import Job, Task
+from devfix.analysis.jobs import Job, Task
+from devfix.analysis.one_file import analyse, with_chosen
 from devfix.results import Checked, Failed, Problem, Rewritten, Skipped, Target
 
 Key = tuple[str, str]

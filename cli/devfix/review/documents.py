@@ -10,8 +10,8 @@ from devfix_codemods.notebooks.cells import ForeignNotebookError
 from devfix_codemods.notebooks.notebook import is_notebook, read
 from devfix_codemods.source import Source, SourceError
 
-from devfix.discovery import File
-from devfix.fingerprints import surroundings
+from devfix.project.discovery import File
+from devfix.reporting.fingerprints import surroundings
 from devfix.reporting.frame import split_lines
 from devfix.results import Checked, Failed, Problem, Result
 from devfix.review.matching import Sign

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from devfix.errors import UsageError
-from devfix.explaining import explain
+from devfix.operations.rules import explain
 from devfix.reporting import diff
 from devfix.reporting.progress import replay_progress
 from devfix.reporting.terminal import Printer, visible

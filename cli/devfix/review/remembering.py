@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from devfix.atomic import put
 from devfix.review.deciding import Decision
 from devfix.review.documents import Item
 from devfix.review.matching import Sign, paired
-from devfix.writing import put
 
 _FORMAT = 1
 

@@ -5,13 +5,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devfix import baselines, journal
-from devfix.checking import look_through, new_ones
-from devfix.discovery import File, label_of
+from devfix.analysis.jobs import Job, Task
+from devfix.analysis.pool import Lost, Pool
+from devfix.analysis.runner import Request, jobs_of, processors, run
+from devfix.changes import journal
+from devfix.changes.saving import refuse_dirty, write_all
 from devfix.errors import UsageError
-from devfix.inputs import Ask, Outcome
-from devfix.jobs import Job, Task
-from devfix.pool import Lost, Pool
+from devfix.operations import baselines
+from devfix.operations.check import look_through, new_ones
+from devfix.operations.inputs import Ask, Outcome
+from devfix.project.discovery import File, label_of
 from devfix.reporting import diff
 from devfix.reporting.progress import Advance, no_progress
 from devfix.results import Failed, Problem, Result
@@ -19,8 +22,6 @@ from devfix.review.combining import Combined, Missed, Wish, combine
 from devfix.review.deciding import Decision, Renewed, Review
 from devfix.review.documents import Document, Item, documents, items
 from devfix.review.remembering import Kept, Memory, restored
-from devfix.running import Request, jobs_of, processors, run
-from devfix.saving import refuse_dirty, write_all
 
 if TYPE_CHECKING:
     from devfix.replay import ReplayOptions
@@ -222,8 +223,8 @@ class Session:
         Raises:
             UsageError: it cannot run.
         """
+        from devfix.operations.rewrite import as_changes
         from devfix.replay import BackendError, choose_backend, render, replay_on
-        from devfix.rewriting import as_changes
 
         accepted = self.review.those(Decision.ACCEPTED)
         plan = self.plan(no_progress)

@@ -127,6 +127,6 @@ def _is_refuted(session: Session, item: Item) -> bool:
 
 
 def _about(kept: Kept) -> str:
-    from devfix.discovery import label_of
+    from devfix.project.discovery import label_of
 
     return f"{one_line(label_of(kept.sign.path))}: {kept.code}: {one_line(kept.message)}"

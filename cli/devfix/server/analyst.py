@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from devfix import baselines
-from devfix.analysis import analyse, with_chosen
-from devfix.cache import cache_for
-from devfix.discovery import File, choice_of, discover
+from devfix.analysis.cache import cache_for
+from devfix.analysis.jobs import Job, Task
+from devfix.analysis.one_file import analyse, with_chosen
+from devfix.analysis.pool import Lost, Pool
+from devfix.analysis.runner import SECONDS_PER_FILE, jobs_of
 from devfix.errors import UsageError
-from devfix.jobs import Job, Task
-from devfix.pool import Lost, Pool
+from devfix.operations import baselines
+from devfix.project.discovery import File, choice_of, discover
+from devfix.project.settings import Overrides, SettingsTree
 from devfix.reporting.tally import remaining
 from devfix.results import Checked, Failed, Problem, Result, Target
-from devfix.running import SECONDS_PER_FILE, jobs_of
-from devfix.selection import options_of
+from devfix.rules.selection import options_of
 from devfix.server.texts import OpenText
-from devfix.settings import Overrides, SettingsTree
 
 _RUN_SECONDS = 10.0
 """How long what was read of other files is believed, where nothing said that one of them changed."""

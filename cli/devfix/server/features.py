@@ -7,7 +7,7 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified
 
-from devfix.rulepages import page_named
+from devfix.rules.pages import page_named
 from devfix.server import actions, clients
 from devfix.server.language_server import DevfixServer
 from devfix.server.texts import path_of

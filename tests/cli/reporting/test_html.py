@@ -5,10 +5,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from devfix.project.settings import Choice
 from devfix.reporting.html import page
-from devfix.reporting.reports import FixVerdict, Report, Verdict
+from devfix.reporting.report import FixVerdict, Report, Verdict
 from devfix.results import Cell, Checked, Failed, Note, Problem, Repair, Replacement, Result, Rewritten, Target
-from devfix.settings import Choice
 from devfix_codemods.notebooks.notebook import read
 from devfix_codemods.source import Span
 from selectolax.lexbor import LexborHTMLParser, LexborNode

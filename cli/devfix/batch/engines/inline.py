@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
+from devfix.analysis.runner import processors
 from devfix.batch.engines import Ended, Source, Started, ended, time_limit
 from devfix.batch.engines.slots import Slot
 from devfix.batch.engines.slots import environment as accelerators
@@ -19,7 +20,6 @@ from devfix.batch.records import Job, Outcome
 from devfix.batch.worker import environment, function_named
 from devfix.replay.processes import Tick, nobody_watches
 from devfix.reporting.terminal import one_line
-from devfix.running import processors
 
 
 class Inline:

@@ -8,13 +8,13 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from devfix.analysis.runner import processors
 from devfix.batch.engines import Ended, Source, Started, ended
 from devfix.batch.engines.slots import Slot, environment, executes
 from devfix.batch.engines.supervising import Program, Stop, supervise
 from devfix.batch.records import Job
 from devfix.replay.processes import Tick, nobody_watches
 from devfix.reporting.terminal import one_line
-from devfix.running import processors
 
 _TICK_SECONDS = 0.2
 

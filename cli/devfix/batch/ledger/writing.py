@@ -86,7 +86,7 @@ class Ledger(View):
         Raises:
             UsageError: the results would be mixed with those of another order.
         """
-        from devfix.cache import fingerprint
+        from devfix.analysis.cache import fingerprint
 
         with self._database.transaction():
             first, now = self._run(), time.time()
@@ -256,7 +256,7 @@ def _key(plan: Plan, repository: Repository, version: str) -> str:
 
 
 def _version() -> str:
-    from devfix import plugins
+    from devfix.rules import plugins
 
     return " + ".join([devfix.__version__, *sorted({plugin.title for plugin in plugins.in_use()})])
 

@@ -13,8 +13,8 @@ from devfix.batch.manifest.gathering import Wanted, repositories_of
 from devfix.batch.manifest.listing import checkouts, listed
 from devfix.batch.manifest.mistakes import Mistakes, Place
 from devfix.batch.records import Repository
-from devfix.discovery import STANDARD_INPUT
 from devfix.errors import UsageError
+from devfix.project.discovery import STANDARD_INPUT
 from devfix.reporting.terminal import visible
 
 _NOTHING_SAID = Repository(name="", source="")

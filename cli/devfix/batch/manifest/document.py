@@ -17,7 +17,7 @@ from devfix.batch.manifest.gathering import Wanted, derived_name, name_fault
 from devfix.batch.manifest.mistakes import Mistakes, Place, RefusedError
 from devfix.batch.manifest.values import Reader
 from devfix.batch.records import Repository, Rules
-from devfix.bounds import LEAST_MEMORY, LEAST_TIMEOUT, MOST_DEVICES, MOST_SEED
+from devfix.project.bounds import LEAST_MEMORY, LEAST_TIMEOUT, MOST_DEVICES, MOST_SEED
 
 Table = dict[str, Any]
 

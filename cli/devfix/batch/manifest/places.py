@@ -10,7 +10,7 @@ from typing import Any
 from devfix.batch.manifest.mistakes import Place
 from devfix.batch.manifest.values import Reader, text
 from devfix.batch.sources import is_repository, is_url, revision_fault, url_fault
-from devfix.ignoring import repository_of
+from devfix.project.ignore import repository_of
 
 
 def url(value: Any, place: Place) -> str:

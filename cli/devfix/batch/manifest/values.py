@@ -15,7 +15,7 @@ from typing import Any
 
 from devfix.batch.manifest.mistakes import Place, RefusedError
 from devfix.errors import UsageError, close_match
-from devfix.settings import is_confidence, parse_size, parse_version
+from devfix.project.settings import is_confidence, parse_size, parse_version
 
 Reader = Callable[[Any, Place], Any]
 
@@ -216,7 +216,7 @@ def _kind(value: Any) -> str:
 
 @cache
 def _rule_fault(selector: str) -> str | None:
-    from devfix.selection import codes_of
+    from devfix.rules.selection import codes_of
 
     try:
         codes_of([selector])

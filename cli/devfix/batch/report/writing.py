@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from devfix.atomic import replacing
 from devfix.batch.ledger import Row, View
 from devfix.batch.records import Outcome
 from devfix.batch.report.run import ALONE, INDEX, PAGES, Neighbours, Wanted
 from devfix.batch.report.totals import Totals
-from devfix.writing import replacing
 
 
 def write_page(folder: Path, outcome: Outcome, wanted: Wanted, neighbours: Neighbours = ALONE) -> None:

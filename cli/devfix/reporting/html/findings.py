@@ -8,11 +8,11 @@ from pathlib import Path
 from devfix_codemods.source import Span
 from markupsafe import Markup
 
-from devfix.discovery import label_of
+from devfix.project.discovery import label_of
 from devfix.reporting.html.code import highlighted
 from devfix.reporting.html.diffs import Part, parts
 from devfix.reporting.html.sources import Text, text_of
-from devfix.reporting.reports import FixVerdict, Report, Verdict
+from devfix.reporting.report import FixVerdict, Report, Verdict
 from devfix.reporting.tally import is_guard
 from devfix.reporting.text import place_of
 from devfix.results import Checked, Note, Problem, Result, Rewritten, Target

@@ -7,7 +7,7 @@ from devfix.reporting.html.findings import FileEntries, files_of
 from devfix.reporting.html.framing import PACKAGE, SCRIPT, STYLE, page
 from devfix.reporting.html.rules import page_of
 from devfix.reporting.html.summary import facets, torch_targets, with_shared_folders
-from devfix.reporting.reports import Report
+from devfix.reporting.report import Report
 from devfix.reporting.tally import Tally
 from devfix.reporting.text import count, found_in
 

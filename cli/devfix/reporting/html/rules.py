@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from devfix.reporting.html.code import text
 from devfix.reporting.terminal import visible
-from devfix.rulepages import page_named
+from devfix.rules.pages import page_named
 
 _CODE = frozenset({"code_block", "fence"})
 _PYTHON_UNDER = frozenset({"Before", "After"})

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from os.path import commonpath, relpath
 from pathlib import Path
 
+from devfix.project.settings import Choice
 from devfix.reporting.html.findings import BY_HAND, NOT_REPLAYED, Entry, FileEntries
-from devfix.reporting.reports import Report
-from devfix.settings import Choice
+from devfix.reporting.report import Report
 
 FOLDERS = 20
 """Of more folders, those that hold them are counted."""

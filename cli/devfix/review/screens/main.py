@@ -18,7 +18,7 @@ from devfix.review.screens.panes import ChangePane, Pane
 from devfix.review.screens.reasons import reasons
 from devfix.review.screens.tree import FindingsTree
 from devfix.review.session import Plan, Session
-from devfix.rulepages import page_named
+from devfix.rules.pages import page_named
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from devfix.discovery import label_of
+from devfix.project.discovery import label_of
 from devfix.results import Note
 from devfix.review.deciding import Decision
 from devfix.review.documents import Item

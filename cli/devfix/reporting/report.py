@@ -1,4 +1,4 @@
-"""A whole run as one document, in the formats that other programs read."""
+"""What a whole run found, and what replays said of it: what every format of report tells."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,9 +6,8 @@ from typing import Any
 
 from devfix_codemods.source import Span
 
-from devfix.formats import ReportFormat
+from devfix.project.settings import Choice
 from devfix.results import Failed, Result
-from devfix.settings import Choice
 
 
 @dataclass(frozen=True)
@@ -49,29 +48,3 @@ class Report:
     extra: Mapping[str, Any] = field(default_factory=dict)
     choices: frozenset[Choice] = frozenset()
     known: int = 0
-
-
-def rendered(report: Report, output_format: ReportFormat) -> str:
-    """The document, with its last line end."""
-    text = _text(report, output_format)
-    return f"{text}\n" if text else ""
-
-
-def _text(report: Report, output_format: ReportFormat) -> str:
-    from devfix.reporting import github, gitlab, json, junit, sarif
-
-    match output_format:
-        case ReportFormat.SARIF:
-            return sarif.document(report.results, report.errors)
-        case ReportFormat.GITHUB:
-            return github.document(report.results, report.errors)
-        case ReportFormat.GITLAB:
-            return gitlab.document(report.results, report.errors)
-        case ReportFormat.JUNIT:
-            return junit.document(report.results, report.errors)
-        case ReportFormat.HTML:
-            from devfix.reporting.html import page
-
-            return page.document(report)
-        case _:
-            return json.document(report.results, report.errors, report.extra)

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from devfix.discovery import Discovery, discover, label_of
+from devfix.analysis.jobs import Task
+from devfix.analysis.runner import Request, run
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
-from devfix.inputs import Ask, Outcome
-from devfix.jobs import Task
+from devfix.operations.inputs import Ask, Outcome
+from devfix.operations.rewrite import as_changes
+from devfix.project.discovery import Discovery, discover, label_of
+from devfix.project.scripts import script_named
 from devfix.replay import (
     BackendError,
     Change,
@@ -34,9 +37,6 @@ from devfix.reporting import json, text
 from devfix.reporting.progress import no_progress, replay_progress
 from devfix.reporting.terminal import err, out, visible
 from devfix.results import Failed, Rewritten
-from devfix.rewriting import as_changes
-from devfix.running import Request, run
-from devfix.scripts import script_named
 
 STANDARD_INPUT = "-"
 _NAMED = 5

@@ -3,19 +3,20 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from devfix.analysis.jobs import Task
+from devfix.analysis.runner import Request, run
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
-from devfix.inputs import Ask, Outcome, gather
-from devfix.jobs import Task
+from devfix.operations.inputs import Ask, Outcome, gather
 from devfix.reporting import text
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress
-from devfix.reporting.reports import Report, Verdict, rendered
+from devfix.reporting.rendering import rendered
+from devfix.reporting.report import Report, Verdict
 from devfix.reporting.terminal import Printer, err, one_line, out
-from devfix.running import Request, run
 
 if TYPE_CHECKING:
-    from devfix.baselines import Entry
+    from devfix.operations.baselines import Entry
 
 STALE_SHOWN = 5
 
@@ -54,7 +55,7 @@ def baseline(ask: Ask, file: str) -> int:
     """
     if ask.reads_standard_input:
         raise UsageError("a baseline is of files, not of `-`")
-    from devfix import baselines
+    from devfix.operations import baselines
 
     outcome = look_through(ask)
     recorded = baselines.record(file, outcome.results)
@@ -85,8 +86,8 @@ def new_ones(ask: Ask, outcome: Outcome) -> Outcome:
     file = ask.baseline()
     if file is None:
         return outcome
-    from devfix import baselines
-    from devfix.selection import options_of
+    from devfix.operations import baselines
+    from devfix.rules.selection import options_of
 
     asked = {options_of(one.choice) for one in outcome.found.files}
     sifted = baselines.sift(file, outcome.results, asked)

@@ -8,7 +8,7 @@ from devfix_codemods.outcomes import Options
 from devfix_codemods.rules import Rule, all_rules
 
 from devfix.errors import UsageError, close_match
-from devfix.settings import Choice
+from devfix.project.settings import Choice
 
 EVERYTHING = "ALL"
 _SELECTOR = re.compile(r"([A-Z]{2,12})(\d{0,3})")

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from devfix.writing import WriteError, sync_folder, temporary_of, write
+from devfix.changes.writing import WriteError, sync_folder, temporary_of, write
 
 RUNS_KEPT = 20
 _HEADER = "run.msgpack"

@@ -4,19 +4,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from devfix.checking import look_through, new_ones, report_of
+from devfix.analysis.jobs import Task
+from devfix.analysis.runner import Request, run
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
-from devfix.inputs import Ask, Outcome
-from devfix.jobs import Task
+from devfix.operations.check import look_through, new_ones, report_of
+from devfix.operations.inputs import Ask, Outcome
+from devfix.operations.rewrite import replayed, verdict_of
 from devfix.reporting import text
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress
-from devfix.reporting.reports import Verdict, rendered
+from devfix.reporting.rendering import rendered
+from devfix.reporting.report import Verdict
 from devfix.reporting.terminal import err, one_line, out
 from devfix.results import Checked, Result, Rewritten
-from devfix.rewriting import replayed, verdict_of
-from devfix.running import Request, run
 
 if TYPE_CHECKING:
     from devfix.replay import ReplayOptions

@@ -16,13 +16,13 @@ from devfix_codemods.program import Program
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source, SourceError
 
-from devfix.discovery import label_of
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
+from devfix.operations.tracebacks import Pasted, TracebackFrame, read
+from devfix.project.discovery import label_of
 from devfix.replay.workspace import SKIPPED_FOLDERS
 from devfix.reporting import json
 from devfix.reporting.terminal import Printer, err, one_line, out, visible
-from devfix.tracebacks import Pasted, TracebackFrame, read
 
 _FOREIGN = ("site-packages", "dist-packages", "lib/python3", "<frozen", "/torch/nn/modules/", "/torch/_tensor")
 _FILES_LIMIT = 20_000

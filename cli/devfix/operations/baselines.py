@@ -13,14 +13,14 @@ from pathlib import Path
 import msgspec
 from devfix_codemods.outcomes import Options
 
+from devfix.atomic import put
 from devfix.errors import UsageError
-from devfix.fingerprints import surroundings
+from devfix.reporting.fingerprints import surroundings
 from devfix.reporting.frame import split_lines
 from devfix.reporting.json import plain
 from devfix.reporting.tally import remaining
 from devfix.reporting.text import text_of
 from devfix.results import Checked, Problem, Result, Target
-from devfix.writing import put
 
 VERSION = 1
 

@@ -12,16 +12,16 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from devfix.cache import Cache, Entry
-from devfix.discovery import File
-from devfix.jobs import Job, Task
-from devfix.neighbours import Basis, Neighbours, path_of, top_of
+from devfix.analysis.cache import Cache, Entry
+from devfix.analysis.jobs import Job, Task
+from devfix.project.discovery import File
+from devfix.project.import_graph import Basis, Neighbours, path_of, top_of
+from devfix.project.snapshots import Snapshot, State
 from devfix.reporting.progress import Advance
 from devfix.results import Checked, Failed, Place, Result, Skipped
-from devfix.snapshots import Snapshot, State
 
 if TYPE_CHECKING:
-    from devfix.pool import Lost
+    from devfix.analysis.pool import Lost
 
 SECONDS_PER_FILE = 60.0
 _ROOM = 10_000_000
@@ -52,7 +52,7 @@ def jobs_of(files: Sequence[File], cache: Cache) -> Callable[[File, bytes], Job]
     neighbours, started = Neighbours(known, cache.stamps), time.time_ns()
 
     def job(file: File, data: bytes) -> Job:
-        from devfix.selection import options_of
+        from devfix.rules.selection import options_of
 
         path = path_of(file.target)
         place = neighbours.place(path, started, _ROOM) if path is not None else None
@@ -109,7 +109,7 @@ class _Run:
         from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch
         from devfix_codemods.triggers import any_triggered
 
-        from devfix.selection import options_of, rules_of
+        from devfix.rules.selection import options_of, rules_of
 
         if is_notebook(file.target.label):
             concerned = may_use_torch(data)
@@ -165,8 +165,8 @@ class _Run:
             return iter(())
         from devfix_codemods import engine as _engine  # noqa: F401 - once here, not in each fork
 
-        from devfix.analysis import analyse
-        from devfix.pool import Pool, forks
+        from devfix.analysis.one_file import analyse
+        from devfix.analysis.pool import Pool, forks
 
         jobs = chain([first], jobs)
         if not forks() and sum(file.size for file in self._files) < _FEW_BYTES:
@@ -174,7 +174,7 @@ class _Run:
         return Pool(analyse, self._size, self._request.seconds).run(jobs)
 
     def _received(self, number: int, answer: "Result | Lost") -> Result:
-        from devfix.pool import Lost
+        from devfix.analysis.pool import Lost
 
         job = self._pending.pop(number)
         if isinstance(answer, Lost):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from devfix.pythons import torch_by_python
+from devfix.project.requirements.python_versions import torch_by_python
 
 Version = tuple[int, int]
 
@@ -60,7 +60,7 @@ def implied_torch(folder: str, names: Collection[str]) -> Declared | None:
 
 
 def _first(folder: str, texts: dict[str, str]) -> Declared | None:
-    from devfix.requirement import torch_of
+    from devfix.project.requirements.torch_versions import torch_of
 
     def torch_in(name: str, text: str) -> Version | None:
         return torch_of(name, text, partial(_text, str(Path(folder, name).parent)))

@@ -3,9 +3,9 @@
 import time
 from pathlib import Path
 
-from devfix import journal
-from devfix.discovery import label_of
+from devfix.changes import journal
 from devfix.errors import UsageError
+from devfix.project.discovery import label_of
 from devfix.reporting.terminal import err, one_line, out
 from devfix.reporting.text import count
 

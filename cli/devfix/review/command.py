@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from devfix.errors import UsageError
-from devfix.inputs import Ask
+from devfix.operations.inputs import Ask
 from devfix.reporting.progress import progress
 from devfix.reporting.terminal import err, out, visible
 from devfix.reporting.text import check_summary, count, report_errors, report_left_out

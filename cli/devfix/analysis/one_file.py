@@ -14,8 +14,8 @@ from devfix_codemods.notebooks.notebook import Notebook, is_notebook, read
 from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
-from devfix.jobs import Job, Task
-from devfix.neighbours import DiskFiles
+from devfix.analysis.jobs import Job, Task
+from devfix.project.import_graph import DiskFiles
 from devfix.results import (
     Cell,
     Checked,

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
-from devfix.plugins import carried
+from devfix.rules.plugins import carried
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")

@@ -11,25 +11,26 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from devfix_codemods.findings import Finding
 
-from devfix import journal
-from devfix.analysis import with_only
-from devfix.discovery import Discovery, label_of
+from devfix.analysis.jobs import Job, Task
+from devfix.analysis.one_file import with_only
+from devfix.analysis.runner import Request, run
+from devfix.changes import journal
+from devfix.changes.saving import refuse_dirty, write_all
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
-from devfix.inputs import Ask, Outcome, gather
-from devfix.jobs import Job, Task
+from devfix.operations.inputs import Ask, Outcome, gather
+from devfix.project.discovery import Discovery, label_of
+from devfix.project.settings import Choice
 from devfix.reporting import diff, json, text
 from devfix.reporting.columns import side_by_side
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress, replay_progress
-from devfix.reporting.reports import FixVerdict, Report, Verdict, rendered
+from devfix.reporting.rendering import rendered
+from devfix.reporting.report import FixVerdict, Report, Verdict
 from devfix.reporting.tally import remaining
 from devfix.reporting.terminal import Printer, err, visible, write_bytes
 from devfix.results import Checked, Failed, Result, Rewritten
-from devfix.running import Request, run
-from devfix.saving import refuse_dirty, write_all
-from devfix.selection import options_of
-from devfix.settings import Choice
+from devfix.rules.selection import options_of
 
 if TYPE_CHECKING:
     from devfix.replay import Change, ReplayOptions, ReplayResult

@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 from devfix_codemods.project.imports import find, mentioned
 
-from devfix.ignoring import repository_of
+from devfix.project.ignore import repository_of
+from devfix.project.snapshots import NONE, UNKNOWN, Snapshot, State, changed, state
 from devfix.results import Place, Target
-from devfix.snapshots import NONE, UNKNOWN, Snapshot, State, changed, state
 
 MOST_BYTES = 1_000_000
 """Larger files are not read for the sake of others."""

@@ -2,12 +2,12 @@
 
 from devfix_codemods.rules import all_rules
 
-from devfix import plugins
 from devfix.formats import OutputFormat
 from devfix.reporting import json
 from devfix.reporting.terminal import out
-from devfix.rulepages import page_named
-from devfix.selection import unknown_rule
+from devfix.rules import plugins
+from devfix.rules.pages import page_named
+from devfix.rules.selection import unknown_rule
 
 
 def list_rules(output_format: OutputFormat) -> int:

@@ -20,12 +20,12 @@ import msgspec
 import platformdirs
 
 import devfix
-from devfix import plugins
-from devfix.ignoring import repository_of
-from devfix.neighbours import Basis, Stamp
+from devfix.project.ignore import repository_of
+from devfix.project.import_graph import Basis, Stamp
+from devfix.project.settings import Choice
+from devfix.project.snapshots import Snapshot
 from devfix.results import Problem
-from devfix.settings import Choice
-from devfix.snapshots import Snapshot
+from devfix.rules import plugins
 
 _FORMAT = 4
 _MOST_ENTRIES = 100_000

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from devfix import journal
-from devfix.discovery import label_of
+from devfix.changes import journal
+from devfix.changes.uncommitted import GitError, dirty
+from devfix.changes.writing import WriteError, write
 from devfix.errors import UsageError
+from devfix.project.discovery import label_of
 from devfix.reporting.terminal import err
 from devfix.reporting.text import count
-from devfix.writing import WriteError, dirty, write
 
 
 def refuse_dirty(paths: Iterable[str]) -> None:
@@ -18,7 +19,7 @@ def refuse_dirty(paths: Iterable[str]) -> None:
     """
     try:
         found = dirty(paths)
-    except WriteError as error:
+    except GitError as error:
         raise UsageError(f"{error}; nothing was written, --allow-dirty goes on without asking git") from error
     if found:
         files = "a file that has" if len(found) == 1 else f"{len(found)} files that have"

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from devfix_codemods.preferences import Prefer
 
-from devfix.bounds import LEAST_TIMEOUT
-from devfix.declarations import Declared, Version, declared_torch, implied_torch
 from devfix.errors import UsageError, close_match
+from devfix.project.bounds import LEAST_TIMEOUT
+from devfix.project.requirements.declarations import Declared, Version, declared_torch, implied_torch
 
 _PYPROJECT = "pyproject.toml"
 _SIZE = re.compile(r"(\d+)\s*(|B|KB|KiB|MB|MiB|GB|GiB)")

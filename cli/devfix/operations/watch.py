@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from devfix.checking import check
-from devfix.discovery import Discovery, discover
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
-from devfix.inputs import Ask
+from devfix.operations.check import check
+from devfix.operations.inputs import Ask
+from devfix.project.discovery import Discovery, discover
 from devfix.reporting.terminal import err
 
 _CLEAR = "\x1b[H\x1b[2J\x1b[3J"

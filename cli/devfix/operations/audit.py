@@ -7,6 +7,7 @@ from typing import Any
 
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
+from devfix.project.scripts import script_named
 from devfix.replay import (
     BackendError,
     LoneRun,
@@ -24,7 +25,6 @@ from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.reporting import json
 from devfix.reporting.terminal import Printer, one_line, out, visible
-from devfix.scripts import script_named
 
 
 @dataclass(frozen=True, slots=True)

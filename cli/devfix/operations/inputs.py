@@ -4,13 +4,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from devfix.cache import Cache, cache_for, no_cache
-from devfix.discovery import STANDARD_INPUT, Discovery, File, choice_of, discover
+from devfix.analysis.cache import Cache, cache_for, no_cache
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
+from devfix.project.discovery import STANDARD_INPUT, Discovery, File, choice_of, discover
+from devfix.project.settings import Overrides, SettingsTree
 from devfix.reporting.tally import Tally
 from devfix.results import Failed, Result, Skipped, Target
-from devfix.settings import Overrides, SettingsTree
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from devfix.ignoring import Ignores, PatternFile, ignored_above, ignores_above, patterns, repository_of
+from devfix.project.ignore import Ignores, PatternFile, ignored_above, ignores_above, patterns, repository_of
+from devfix.project.settings import Choice, Overrides, Settings, SettingsTree
 from devfix.results import Failed, Skipped, Target
-from devfix.settings import Choice, Overrides, Settings, SettingsTree
 
 STANDARD_INPUT = "-"
 NOTEBOOK_FACTOR = 32

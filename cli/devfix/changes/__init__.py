@@ -1,0 +1,1 @@
+"""What is written to users' files, and how it is taken back."""

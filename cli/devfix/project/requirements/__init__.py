@@ -1,0 +1,1 @@
+"""Which torch and which Python a project admits."""

@@ -1,0 +1,1 @@
+"""The rules of a run: which are chosen, those of plug-ins, and their pages."""
