@@ -126,7 +126,7 @@ def drivers(counts: list[int]) -> int:
 
 def drive(folder: Path, count: int) -> int:
     """Drive a run of so many repositories whose outcomes are at hand, and print what that took."""
-    from devfix.batch import driving
+    from devfix.batch import driver
     from devfix.batch.records import Rules
 
     folder.mkdir()
@@ -135,7 +135,7 @@ def drive(folder: Path, count: int) -> int:
     manifest.write_text("".join(tables), encoding="utf-8")
     outcome = _recorded(folder)
     started = time.perf_counter()
-    driving.run(str(manifest), str(folder / "run"), driving.Wishes(), Rules(), _AtOnce(outcome), True)
+    driver.run(str(manifest), str(folder / "run"), driver.Wishes(), Rules(), _AtOnce(outcome), True)
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     run = folder / "run"
@@ -152,7 +152,7 @@ def drive(folder: Path, count: int) -> int:
 
 def _recorded(folder: Path) -> Outcome:
     """What a real worker makes of one of the generated repositories."""
-    from devfix.batch.migrating import migrate
+    from devfix.batch.migration.migrate import migrate
     from devfix.batch.records import Job, Plan, Repository
 
     generate(folder / "one", 1)

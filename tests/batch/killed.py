@@ -11,8 +11,8 @@ import sys
 import threading
 from typing import Any
 
-from devfix.batch.clones import checkout
-from devfix.batch.git import Git
+from devfix.batch.git.clones import checkout
+from devfix.batch.git.process import Git
 from devfix.batch.records import Plan, Repository
 
 run, source, number, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])

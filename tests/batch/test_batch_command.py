@@ -348,7 +348,7 @@ def test_a_disk_that_is_full_is_told_and_the_run_goes_on_later(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file)
 
     with monkeypatch.context() as patched:
-        patched.setattr("devfix.batch.driving.put", full)
+        patched.setattr("devfix.batch.driver.put", full)
         ran = run(batch)
     assert ran.code == 2
     assert "buggy.json cannot be written: No space left on device; the same command goes on" in ran.err

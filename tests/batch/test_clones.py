@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from devfix.batch.clones import checkout
 from devfix.batch.errors import RepositoryError
-from devfix.batch.git import Git
+from devfix.batch.git.clones import checkout
+from devfix.batch.git.process import Git
 
 from .strangers import BRANCH, bare, committed, git, plan, repository
 
@@ -198,7 +198,7 @@ def test_what_the_disk_cannot_hold(source: Path, run: Path) -> None:
 
 
 def test_a_tree_of_billions_of_files(source: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("devfix.batch.git.MOST", 1 << 20)
+    monkeypatch.setattr("devfix.batch.git.process.MOST", 1 << 20)
     tree = crafted(source, {str(number): ("100644", "x") for number in range(10)})
     for _ in range(9):
         tree = crafted(source, {str(number): ("040000", tree) for number in range(10)})

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from devfix.batch.commands import CommandLimits, CommandResult, Surroundings, run_command
+from devfix.batch.migration.commands import CommandLimits, CommandResult, Surroundings, run_command
 from devfix.replay.confinement import Allowance, Bubblewrap
 
 Run = Callable[..., CommandResult]

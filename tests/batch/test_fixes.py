@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from devfix.batch.fixes import Found, find
+from devfix.batch.migration.fixes import Found, find
+from devfix.batch.migration.recording import fixes_told, readable_path, unhandled_told
 from devfix.batch.records import Rules
-from devfix.batch.telling import fixes_told, readable_path, unhandled_told
 from devfix.errors import UsageError
 
 BUGGY = """import torch

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from devfix.batch.clones import checkout
 from devfix.batch.errors import RepositoryError
-from devfix.batch.git import Git, require_git
+from devfix.batch.git.clones import checkout
+from devfix.batch.git.process import Git, require_git
 from devfix.errors import UsageError
 
 from .strangers import committed, git, plan, repository
@@ -255,7 +255,7 @@ def test_git_does_not_outlive_a_killed_run(tmp_path: Path) -> None:
     once = f"test -e {started} || {{ echo $PPID > {started}.new; mv {started}.new {started}; }}"  # git asks twice
     script = f"""
 from pathlib import Path
-from devfix.batch.git import Git
+from devfix.batch.git.process import Git
 Git([("core.sshCommand", {f"{once}; cat #"!r})]).run("ls-remote", "ssh://host/x", folder=Path("{tmp_path}"))
 """
     with subprocess.Popen([sys.executable, "-c", script]) as process:

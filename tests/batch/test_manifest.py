@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from devfix.batch import manifest
 from devfix.batch.choices import Commits, Existing, Publish
+from devfix.batch.git.sources import shown
 from devfix.batch.manifest import Manifest
 from devfix.batch.manifest.lines import lines_of
 from devfix.batch.records import Replay, Repository, Rules
-from devfix.batch.sources import shown
 from devfix.errors import UsageError
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from devfix.batch.messages import LONGEST_TEXT, commit_message, pull_request
+from devfix.batch.publishing.messages import LONGEST_TEXT, commit_message, pull_request
 from devfix.batch.records import CheckRun, Fix, Outcome, Repository, State, Stop, Verdict
 from markdown_it import MarkdownIt
 from msgspec.structs import replace

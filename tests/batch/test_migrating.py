@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from devfix.batch.choices import Commits
-from devfix.batch.migrating import migrate
+from devfix.batch.migration.migrate import migrate
 from devfix.batch.records import Job, Outcome, Replay, Rules, State
 from devfix.replay.backends import HIDDEN
 
@@ -112,7 +112,7 @@ def test_a_defect_of_ours_fails_its_repository_alone(tmp_path: Path, monkeypatch
     def breaks(*_arguments: object) -> None:
         raise ZeroDivisionError("by us")
 
-    monkeypatch.setattr("devfix.batch.migrating.find", breaks)
+    monkeypatch.setattr("devfix.batch.migration.migrate.find", breaks)
     outcome = done(tmp_path, {"a.py": BUGGY})
     assert outcome.error is not None
     assert (outcome.state, outcome.error.kind) == (State.FAILED, "a defect of devfix")
@@ -123,7 +123,7 @@ def test_messages_that_json_cannot_carry(tmp_path: Path, monkeypatch: pytest.Mon
     def breaks(*_arguments: object) -> None:
         raise ValueError("a\udcff.py")
 
-    monkeypatch.setattr("devfix.batch.migrating.find", breaks)
+    monkeypatch.setattr("devfix.batch.migration.migrate.find", breaks)
     outcome = done(tmp_path, {"a.py": BUGGY})
     assert outcome.error is not None
     assert outcome.error.message.endswith("ValueError: a\\xff.py")
@@ -238,7 +238,7 @@ def test_set_up_and_checks_see_a_copy_with_an_environment_of_its_own(tmp_path: P
 
 
 def test_without_a_sandbox_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("devfix.batch.proving.find_confinement", lambda *_: "bubblewrap is not installed")
+    monkeypatch.setattr("devfix.batch.migration.proving.find_confinement", lambda *_: "bubblewrap is not installed")
     canary = tmp_path / "canary"
     outcome = done(tmp_path, {"a.py": BUGGY}, {"execute": True}, setup=f"touch {canary}")
     assert outcome.error is not None

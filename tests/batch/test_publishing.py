@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from devfix.batch.choices import Existing, Publish
-from devfix.batch.clones import checkout
 from devfix.batch.errors import BranchTakenError, RepositoryError
-from devfix.batch.git import Git
-from devfix.batch.hosts import Place, place_of
-from devfix.batch.publishing import publish, require_publisher
+from devfix.batch.git.clones import checkout
+from devfix.batch.git.process import Git
+from devfix.batch.publishing.hosts import Place, place_of
+from devfix.batch.publishing.publish import publish, require_publisher
 from devfix.batch.records import Plan, Repository
 from devfix.errors import UsageError
 from msgspec.structs import replace

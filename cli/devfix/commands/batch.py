@@ -144,18 +144,18 @@ def run(
     where: EngineOptions,
 ) -> int:
     """Migrate the repositories of a manifest. Stopped at any point, the same command goes on."""
-    from devfix.batch import driving
+    from devfix.batch import driver
 
-    wishes = driving.Wishes(publish, existing, commits, branch, replay, trust_code, drop_clones)
-    return driving.run(manifest, out, wishes, chosen.rules(), where.chosen(), quiet)
+    wishes = driver.Wishes(publish, existing, commits, branch, replay, trust_code, drop_clones)
+    return driver.run(manifest, out, wishes, chosen.rules(), where.chosen(), quiet)
 
 
 @batch.command()
 def status(folder: Folder, output_format: options.Format = OutputFormat.TEXT) -> int:
     """Show how far a run is, also while it goes on."""
-    from devfix.batch import driving
+    from devfix.batch import driver
 
-    return driving.status(folder, output_format)
+    return driver.status(folder, output_format)
 
 
 @batch.command()
@@ -169,14 +169,14 @@ def retry(
     where: EngineOptions,
 ) -> int:
     """Do repositories of a run again: those that failed, or some by name."""
-    from devfix.batch import driving
+    from devfix.batch import driver
 
-    return driving.retry(folder, names or (), failed, where.chosen(), quiet)
+    return driver.retry(folder, names or (), failed, where.chosen(), quiet)
 
 
 @batch.command()
 def report(folder: Folder) -> int:
     """Write the report of a run anew."""
-    from devfix.batch import driving
+    from devfix.batch import driver
 
-    return driving.report(folder)
+    return driver.report(folder)

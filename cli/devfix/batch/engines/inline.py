@@ -16,8 +16,8 @@ from devfix.batch.engines import Ended, Source, Started, ended, time_limit
 from devfix.batch.engines.slots import Slot
 from devfix.batch.engines.slots import environment as accelerators
 from devfix.batch.engines.supervising import Program
+from devfix.batch.migration.worker import environment, function_named
 from devfix.batch.records import Job, Outcome
-from devfix.batch.worker import environment, function_named
 from devfix.replay.processes import Tick, nobody_watches
 from devfix.reporting.terminal import one_line
 

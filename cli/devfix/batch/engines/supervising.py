@@ -13,8 +13,8 @@ from typing import IO
 import msgspec
 
 from devfix.batch.engines import time_limit
+from devfix.batch.migration.worker import GRACE, MIGRATE
 from devfix.batch.records import Job, Outcome
-from devfix.batch.worker import GRACE, MIGRATE
 from devfix.reporting.terminal import one_line
 
 _CHUNK = 256 << 10
@@ -37,7 +37,7 @@ class Program:
     def command(self) -> list[str]:
         """`-P`: the folder that the user happens to be in holds none of our modules."""
         options = ["--function", self.function, "--grace", str(self.grace)]
-        return [sys.executable, "-P", "-m", "devfix.batch.worker", *options]
+        return [sys.executable, "-P", "-m", "devfix.batch.migration.worker", *options]
 
 
 class Stop:

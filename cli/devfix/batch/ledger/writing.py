@@ -12,13 +12,13 @@ import msgspec
 
 import devfix
 from devfix.batch.choices import Existing
+from devfix.batch.git.sources import shown
 from devfix.batch.ledger.database import FILE, Database, open_to_write
 from devfix.batch.ledger.locking import FILE as LOCK
 from devfix.batch.ledger.locking import Lock
 from devfix.batch.ledger.reading import View
 from devfix.batch.ledger.rows import Run, Waiting
 from devfix.batch.records import Outcome, Plan, Repository, State
-from devfix.batch.sources import shown
 from devfix.errors import UsageError, close_match
 from devfix.reporting.terminal import visible
 

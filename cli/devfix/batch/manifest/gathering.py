@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from devfix.batch.git.sources import same_place, shown
 from devfix.batch.manifest.mistakes import Place
 from devfix.batch.records import Repository
-from devfix.batch.sources import same_place, shown
 
 LONGEST_NAME = 120
 """With what is put around it, a name stays a file name everywhere."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from devfix.batch.git.sources import is_repository, is_url
 from devfix.batch.manifest import places, values
 from devfix.batch.manifest.gathering import Wanted
 from devfix.batch.manifest.mistakes import Mistakes, Place, RefusedError
-from devfix.batch.sources import is_repository, is_url
 from devfix.errors import UsageError
 from devfix.reporting.terminal import visible
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NoReturn
 
+from devfix.batch.git.sources import shown
 from devfix.batch.manifest.lines import Path, lines_of
-from devfix.batch.sources import shown
 from devfix.errors import UsageError
 from devfix.reporting.terminal import visible
 

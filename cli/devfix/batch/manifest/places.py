@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from devfix.batch.git.sources import is_repository, is_url, revision_fault, url_fault
 from devfix.batch.manifest.mistakes import Place
 from devfix.batch.manifest.values import Reader, text
-from devfix.batch.sources import is_repository, is_url, revision_fault, url_fault
 from devfix.project.ignore import repository_of
 
 

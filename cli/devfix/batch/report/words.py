@@ -2,7 +2,7 @@
 
 import re
 
-from devfix.batch.sources import shown
+from devfix.batch.git.sources import shown
 
 LONGEST = 2000
 """Of a longer text, this many characters are shown."""

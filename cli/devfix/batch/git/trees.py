@@ -5,8 +5,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from devfix.batch.bare import Clone
 from devfix.batch.errors import RepositoryError
+from devfix.batch.git.bare import Clone
 
 MOST_FILES = 1_000_000
 RESERVE = 256 << 20

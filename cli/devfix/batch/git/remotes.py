@@ -7,9 +7,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from devfix.batch.errors import RepositoryError
-from devfix.batch.git import Git, upload_pack
+from devfix.batch.git.process import Git, upload_pack
+from devfix.batch.git.sources import revision_fault, shown
 from devfix.batch.records import Repository
-from devfix.batch.sources import revision_fault, shown
 from devfix.errors import close_match
 
 _WHOLE_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

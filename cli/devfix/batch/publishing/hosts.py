@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from devfix.batch.errors import RepositoryError
-from devfix.batch.git import is_local
-from devfix.batch.sources import shown
+from devfix.batch.git.process import is_local
+from devfix.batch.git.sources import shown
 from devfix.reporting.terminal import one_line
 
 SECONDS = 120.0

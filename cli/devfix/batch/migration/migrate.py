@@ -10,17 +10,17 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from devfix.batch.choices import Commits
-from devfix.batch.clones import checkout
 from devfix.batch.errors import BranchTakenError, RepositoryError
-from devfix.batch.fixes import Fixes, Found, find
-from devfix.batch.git import Git
-from devfix.batch.messages import commit_message, pull_request
-from devfix.batch.proving import Proof, prove
-from devfix.batch.publishing import publish
+from devfix.batch.git.clones import checkout
+from devfix.batch.git.process import Git
+from devfix.batch.git.worktrees import Checkout
+from devfix.batch.migration.fixes import Fixes, Found, find
+from devfix.batch.migration.proving import Proof, prove
+from devfix.batch.migration.recording import fixes_told, readable, suggestions_told, unhandled_told, verdicts_told
+from devfix.batch.migration.timing import Timer
+from devfix.batch.publishing.messages import commit_message, pull_request
+from devfix.batch.publishing.publish import publish
 from devfix.batch.records import Commit, Error, Job, Outcome, State
-from devfix.batch.telling import fixes_told, readable, suggestions_told, unhandled_told, verdicts_told
-from devfix.batch.timing import Timer
-from devfix.batch.worktrees import Checkout
 from devfix.errors import UsageError
 from devfix.replay.changes import Part
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from devfix.batch.choices import Publish
 from devfix.batch.errors import RepositoryError
-from devfix.batch.hosts import Request, is_ready, open_request, place_of
+from devfix.batch.git.sources import shown
+from devfix.batch.git.worktrees import Checkout
+from devfix.batch.publishing.hosts import Request, is_ready, open_request, place_of
 from devfix.batch.records import Plan, Repository
-from devfix.batch.sources import shown
-from devfix.batch.worktrees import Checkout
 from devfix.errors import UsageError
 from devfix.reporting.terminal import visible
 

@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from devfix.batch.errors import RepositoryError
-from devfix.batch.git import SECONDS, Git, upload_pack
-from devfix.batch.identity import digest
-from devfix.batch.remotes import Wanted, url_of
-from devfix.batch.sources import shown
+from devfix.batch.git.identity import digest
+from devfix.batch.git.process import SECONDS, Git, upload_pack
+from devfix.batch.git.remotes import Wanted, url_of
+from devfix.batch.git.sources import shown
 
 _POLL_SECONDS = 0.05
 _NEEDS_HISTORY = ("revision not found", "git failed")

@@ -22,15 +22,15 @@ from msgspec.structs import replace
 from devfix.atomic import put
 from devfix.batch.choices import Commits, Existing, Publish
 from devfix.batch.engines import Engine, Finished, Lost
-from devfix.batch.git import require_git
+from devfix.batch.git.process import require_git
+from devfix.batch.git.sources import revision_fault
 from devfix.batch.ledger import Ledger, View, Waiting, is_held
 from devfix.batch.manifest import Manifest, read
 from devfix.batch.progress import Told, batch_progress
-from devfix.batch.publishing import require_publisher
+from devfix.batch.publishing.publish import require_publisher
 from devfix.batch.records import Error, Job, Outcome, Plan, Repository, Rules, State
 from devfix.batch.report import Totals, status_document, status_lines, summary_lines, write_index, write_pages
 from devfix.batch.report.run import INDEX, PAGES
-from devfix.batch.sources import revision_fault
 from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 from devfix.reporting.terminal import Printer, visible

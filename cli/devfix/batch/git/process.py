@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from devfix.batch.errors import RepositoryError
-from devfix.batch.sources import TRANSPORTS, shown
+from devfix.batch.git.sources import TRANSPORTS, shown
 from devfix.errors import UsageError
 from devfix.reporting.terminal import one_line
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from devfix.batch.bare import Clone, remove
 from devfix.batch.choices import Existing, Publish
 from devfix.batch.errors import BranchTakenError, RepositoryError
-from devfix.batch.git import Git
-from devfix.batch.identity import Identity, branch_of, digest, identity_of
+from devfix.batch.git.bare import Clone, remove
+from devfix.batch.git.identity import Identity, branch_of, digest, identity_of
+from devfix.batch.git.process import Git
+from devfix.batch.git.remotes import Wanted, look_up
+from devfix.batch.git.sources import shown
+from devfix.batch.git.worktrees import Checkout, open_worktree
 from devfix.batch.records import Plan, Repository
-from devfix.batch.remotes import Wanted, look_up
-from devfix.batch.sources import shown
-from devfix.batch.worktrees import Checkout, open_worktree
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from devfix.batch.fixes import Fixes, Found, problems_of
+from devfix.batch.migration.fixes import Fixes, Found, problems_of
 from devfix.batch.records import Fix, Stop, Verdict
 from devfix.replay import FixResult, ReplayResult, reasons
 from devfix.reporting.tally import remaining

@@ -10,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from devfix.atomic import put
-from devfix.batch.bare import Clone, remove
 from devfix.batch.errors import RepositoryError
-from devfix.batch.git import receive_pack
-from devfix.batch.identity import TRAILER, Identity
-from devfix.batch.links import make_links, real_folder
+from devfix.batch.git.bare import Clone, remove
+from devfix.batch.git.identity import TRAILER, Identity
+from devfix.batch.git.links import make_links, real_folder
+from devfix.batch.git.process import receive_pack
+from devfix.batch.git.remotes import Wanted, url_of
+from devfix.batch.git.trees import Tree, read_tree, require_room
 from devfix.batch.records import Commit
-from devfix.batch.remotes import Wanted, url_of
-from devfix.batch.trees import Tree, read_tree, require_room
 from devfix.reporting.terminal import visible
 
 _DIFF = (

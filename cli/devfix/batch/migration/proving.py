@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from devfix.batch.commands import CommandLimits, CommandResult, Surroundings, run_command
 from devfix.batch.errors import RepositoryError
-from devfix.batch.fixes import Fixes
+from devfix.batch.migration.commands import CommandLimits, CommandResult, Surroundings, run_command
+from devfix.batch.migration.fixes import Fixes
+from devfix.batch.migration.timing import Timer
 from devfix.batch.records import CheckRun, Job, Plan, Replay
-from devfix.batch.timing import Timer
 from devfix.replay import (
     Limits,
     Program,

@@ -1,4 +1,4 @@
-"""The process that migrates one repository: `python -m devfix.batch.worker`, told its job in a line of JSON.
+"""The process that migrates one repository: `python -m devfix.batch.migration.worker`, told its job in a line of JSON.
 
 It is three processes. The one that was started only waits for the second, the guard, and ends as that does. The guard
 forks the third, the one that works, and waits: for that one's end, for the end of standard input, which says that
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from devfix.batch.records import Job, Outcome
 
-MIGRATE = "devfix.batch.migrating:migrate"
+MIGRATE = "devfix.batch.migration.migrate:migrate"
 GRACE = 3.0
 """Seconds between being asked to end and being killed."""
 INTERRUPTED = 130
@@ -86,7 +86,7 @@ def function_named(name: str) -> "Callable[[Job], Outcome]":
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="devfix.batch.worker", description=__doc__)
+    parser = argparse.ArgumentParser(prog="devfix.batch.migration.worker", description=__doc__)
     parser.add_argument("--function", default=MIGRATE, help="what is called with the job, as module:name")
     parser.add_argument("--grace", type=float, default=GRACE, help="seconds to end by itself when asked to")
     return parser.parse_args(arguments)

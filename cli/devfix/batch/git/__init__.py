@@ -1,0 +1,1 @@
+"""Repositories as git has them: clones, remotes, trees and worktrees, by a git that trusts nobody."""

@@ -1,0 +1,1 @@
+"""A repository's commits where others see them: messages, hosts, pull requests."""
