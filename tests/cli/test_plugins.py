@@ -192,7 +192,7 @@ def test_a_changed_rule_is_asked_again(acme: Path, repository: Path) -> None:
 
 
 def test_without_plugins_nothing_is_imported_for_them(site: Path) -> None:
-    command = "import sys; from devfix import plugins; plugins.load(); print('importlib.metadata' in sys.modules)"
+    command = "import sys; from devfix.rules import plugins; plugins.load(); print('importlib.metadata' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
