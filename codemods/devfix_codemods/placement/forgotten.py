@@ -10,6 +10,7 @@ from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import is_optional, keyword
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.together import supports
 
@@ -26,6 +27,7 @@ class Forgotten:
         self._births = births
         self._graph = births.graph
         self._users = births.module.users
+        self._uses = Joined(births)
         self._kept = {store.value for function in births.module.functions for store in function.stores}
         self._kept |= {value for function in births.module.functions for value, _ in function.returns}
 
@@ -152,7 +154,7 @@ class Forgotten:
             beside = told.get(function)
             joined = self._joined(members) if beside else set()
             for one in members if beside else ():
-                if one in joined:
+                if one in joined or self._uses.ends_on_host(one):
                     continue  # moved alone, it would meet the others on the host
                 supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
 

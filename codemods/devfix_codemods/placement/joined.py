@@ -3,9 +3,10 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import bound
 
 if TYPE_CHECKING:
@@ -35,6 +36,34 @@ class Joined:
             or self._moves_given(node, one, depth + 1)
             for one in users
         )
+
+    def ends_on_host(self, node: Node, depth: int = 0) -> bool:
+        """Whether every use of a value, or of what alone is computed of it, makes numbers, lists or arrays of it, or
+        picks with it from another one: that asks for no device."""
+        users = [one for one in self._users.get(node, ()) if one is not node and not _says_little(node, one)]
+        if depth == MOST_JOINED or not users or node in self._kept:
+            return False
+        return all(
+            _reads(node, one) or (self._is_alone_in(node, one) and self.ends_on_host(one, depth + 1)) for one in users
+        )
+
+    def _is_alone_in(self, node: Node, user: Node) -> bool:
+        """Whether a user shows, converts or computes with a value, and meets no other one."""
+        if user.op in {Op.PHI, Op.AFTER}:
+            return True
+        if user.op is Op.SEQUENCE:  # `x[rows, columns]`
+            return all(one.op is Op.ITEM for one in self._users.get(user, ()))
+        if user.op is Op.ITEM:
+            return user.args[0] is node
+        if user.op is Op.ATTR:
+            return method_effect(str(user.extra)) in _ALONE and not names(user)
+        others = [one for one in user.args if one is not node]
+        if user.op is Op.CALL and user.args[0] is not node:
+            if not any(effect(canonical(one)) in _ALONE for one in names(user.args[0])):
+                return False
+            others = others[1:]
+        computes = user.op in {Op.CALL, Op.OPERATION, Op.COMPARE}
+        return computes and all(self._births.kinds.of(one) not in {Kind.TENSOR, None} for one in others)
 
     def _is_only_measured(self, node: Node) -> bool:
         """Whether a value is asked for its shape, or for where it is, and nothing else is done with it."""
@@ -75,6 +104,19 @@ def _says_little(node: Node, user: Node) -> bool:
     return is_measure(user) or (seen_inside and max(user.args, key=lambda one: one.index) is not node)
 
 
+def _reads(node: Node, user: Node) -> bool:
+    """`x.tolist()`, `float(x)`, `np.sum(x)`, and `y[x]`, where an index of the host may pick from a device."""
+    if user.op is Op.ITEM:
+        return user.args[0] is not node
+    if user.op is Op.ATTR and not names(user):
+        return method_effect(str(user.extra)) in {Effect.SYNC, Effect.TO_HOST, Effect.NEEDS_HOST}
+    if user.op is not Op.CALL or user.args[0] is node:
+        return False
+    return any(effect(canonical(one)) in {Effect.READ, Effect.ARRAY} for one in names(user.args[0])) or calls_builtin(
+        user, "float", "int", "bool", "len", "list", "range", "print"
+    )
+
+
 def _is_for_host(node: Node) -> bool:
     """`x.cpu`, `x.numpy`: what only those ask for may as well stay where it is."""
     return (
@@ -87,4 +129,5 @@ def is_measure(node: Node) -> bool:
     return node.op is Op.ATTR and node.extra in {"shape", "size", "numel", "dtype", "ndim", "dim"}
 
 
+_ALONE = frozenset({Effect.SAME, Effect.ARITHMETIC})
 _SAME = frozenset({Effect.SAME, Effect.LIKE, Effect.MOVE, Effect.CUDA})
