@@ -1374,3 +1374,24 @@ def test_a_tensor_of_the_projects_own_kind_has_no_copy(tmp_path: Path, module: s
     outcome = check(source, Options(frozenset({CODE})), project)
     assert isinstance(outcome, Checked)
     assert bool(outcome.findings) is told
+
+
+SHARED = """
+import numpy as np
+import torch
+def split(matrix):
+    return matrix[:, 0, 0], matrix[:, 1, 1]
+def project(matrix: torch.Tensor, x):
+    fx, fy = split(matrix)
+    return torch.reshape(fx, [3, 1]) * x
+def project_array(matrix, x):
+    fx, fy = split(matrix)
+    return {read} * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "told"), [("np.reshape(fx, [3, 1])", []), ("fx.numpy().reshape(3, 1)", [Safety.UNSAFE])]
+)
+def test_what_may_be_an_array_is_no_more_than_a_suggestion(rule, read: str, told: list[Safety]) -> None:
+    assert [one.fix.safety for one in rule.findings(SHARED.format(read=read))] == told
