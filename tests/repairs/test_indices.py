@@ -98,3 +98,37 @@ def test_a_comparison_of_numbers_is_no_mask(repairs: Repairs) -> None:
         return names[count > threshold], boxes
     """
     assert repairs.findings(program) == ()
+
+
+EVALUATED = """
+def evaluate(net, loader, device):
+    net.to(device)
+    for images, labels in loader:
+        images = images.to(device)
+        scores = net(images).softmax(dim=1)
+        chosen = scores.argmax(dim=1)
+        {used}
+"""
+MASKS = (
+    "print(labels[chosen == 1].shape)",
+    "print(labels[~(chosen == 1)].shape)",
+    "print(labels[(chosen == 1) & (chosen.float() > 0.5)].shape)",
+)
+
+
+@pytest.mark.parametrize("used", MASKS)
+def test_what_a_mask_picks_from(repairs: Repairs, used: str) -> None:
+    assert repairs.added(EVALUATED.format(used=used), Safety.UNSAFE) == ["labels = labels.to(device)"]
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "print(labels[(chosen == 1).cpu()].shape)",
+        "print(labels[0].shape)",
+        "print(labels[len(chosen) == 1].shape)",
+        "print(labels.numpy()[(chosen == 1).cpu().numpy()].shape)",
+    ],
+)
+def test_what_no_mask_of_a_device_picks_from(repairs: Repairs, used: str) -> None:
+    assert repairs.findings(EVALUATED.format(used=used), suggestions=False) == ()

@@ -26,6 +26,7 @@ from devfix_codemods.placement.uses import (
     given_and_got,
     given_to_modules,
     made_of_one,
+    masked,
     moved_callables,
     moved_operands,
 )
@@ -69,6 +70,7 @@ class Kinds(Facts):
         given_to_modules(self)
         moved_callables(self)
         moved_operands(self)
+        masked(self)
         made_by_one_class(self)
         called_with_encodings(self)
         self.differentiable = differentiable(module, calls)

@@ -10,7 +10,8 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.calls import method as method_of
-from devfix_codemods.placement.evidence import gives_tensor
+from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor
+from devfix_codemods.placement.indices import compared, indices
 from devfix_codemods.placement.naming import sounds_like_pipeline
 from devfix_codemods.placement.unpacked import returned_at
 
@@ -117,6 +118,23 @@ def moved_operands(kinds: "Kinds") -> None:
             kinds.say(one, Kind.TENSOR, 1)
 
 
+def masked(kinds: "Kinds") -> None:
+    """`labels[scores > 0.5]`: what a mask picks from is a tensor, as the mask is; lists take no masks."""
+    for node in kinds.module.of(Op.ITEM):
+        base = node.args[0]
+        if base.op in _TAKEN and kinds.of(base) is None and any(_is_mask(kinds, one) for one in indices(node)):
+            kinds.say(base, Kind.TENSOR, 1)
+            kinds.say(node, Kind.TENSOR, 1)
+
+
+def _is_mask(kinds: "Kinds", index: Node) -> bool:
+    """Whether an index is a comparison of tensors, or computed of such."""
+    if index.op is Op.OPERATION and index.extra in _LOGICAL:
+        return any(_is_mask(kinds, one) for one in index.args)
+    mask = compared(index)
+    return mask is not None and kinds.of(mask) is Kind.TENSOR
+
+
 def called_models(kinds: "Kinds") -> None:
     """What is made by a class, and computes what reaches `backward`, or is called as an attribute of a module, is a
     module."""
@@ -146,4 +164,7 @@ def called_parts(kinds: "Kinds") -> None:
 
 
 _MOVING = frozenset({"to", "cuda", "cpu"})
+_TAKEN = UNKNOWN | {Op.ATTR}
+"""What may be a part of a batch, and of any kind."""
+_LOGICAL = frozenset({"BitAnd", "BitOr", "BitXor", "Invert"})
 _ARITHMETIC = frozenset({"Add", "Sub", "Mult", "Div", "MatMult"})
