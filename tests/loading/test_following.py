@@ -7,7 +7,7 @@ from devfix_codemods.assumptions.index import Index
 from devfix_codemods.loading.calls import Calls
 from devfix_codemods.loading.following import Following
 from devfix_codemods.loading.uses import Use, Uses
-from devfix_codemods.placement.targets import loaded_to
+from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.program import Program
 from devfix_codemods.source import Source
 

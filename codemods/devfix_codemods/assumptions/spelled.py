@@ -9,8 +9,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.arguments import keyword
-from devfix_codemods.placement.targets import loaded_to
+from devfix_codemods.placement.arguments import keyword, loaded_to
 
 _FIRST = re.compile(r"cuda(:0)?$")
 _LEGACY = re.compile(r"torch\.cuda\.([A-Z]\w*)Tensor$")

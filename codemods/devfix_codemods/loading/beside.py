@@ -9,9 +9,8 @@ from devfix_codemods.ir.keys import key, names
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.loading import words
 from devfix_codemods.loading.uses import unmoved
-from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.arguments import is_none, loaded_to
 from devfix_codemods.placement.places import HOST
-from devfix_codemods.placement.targets import loaded_to
 from devfix_codemods.repairs.points import before, means_same
 
 

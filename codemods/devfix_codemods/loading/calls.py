@@ -7,9 +7,8 @@ from devfix_codemods.catalogue import canonical, libraries
 from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_optional
+from devfix_codemods.placement.arguments import is_optional, loaded_to
 from devfix_codemods.placement.calls import bound, local_calls, method
-from devfix_codemods.placement.targets import loaded_to
 
 _WORDS = ("map_location", "device")
 _DEEPEST = 3

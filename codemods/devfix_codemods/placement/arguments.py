@@ -1,6 +1,7 @@
 """What calls are given, by keyword and otherwise, and what parameters are where a call says nothing."""
 
-from devfix_codemods.catalogue import libraries
+from devfix_codemods.catalogue import canonical, libraries
+from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names, resolved
 
@@ -20,6 +21,16 @@ def argument(call: Node, position: int, word: str) -> Node | None:
     if "*" not in words and "**" not in words and words[position : position + 1] == (None,):
         return call.args[1 + position]
     return keyword(call, word)
+
+
+def loaded_to(call: Node) -> Node | None:
+    """What tells a call where to load what a file holds; None where that is left to the file."""
+    given = keyword(call, "map_location")
+    position = next((MAP_LOCATION[one] for one in map(canonical, names(call.args[0])) if one in MAP_LOCATION), None)
+    if given is not None or position is None:
+        return given
+    words = call.extras[: position + 1]
+    return call.args[position + 1] if len(words) > position and not any(words) else None
 
 
 def has_device(call: Node) -> bool:

@@ -40,6 +40,7 @@ from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.roots import Roots
+from devfix_codemods.placement.saved import loaded_again
 from devfix_codemods.placement.summaries import Wanted
 from devfix_codemods.placement.sums import sums
 from devfix_codemods.placement.targets import Targets, is_typed_cuda, is_typed_host
@@ -161,6 +162,7 @@ class Births:
         omitted(self)
         anew(self)
         sums(self)
+        loaded_again(self)
         unread(self)
         Alike(self).all()
         around(self)

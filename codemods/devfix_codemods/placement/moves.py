@@ -6,7 +6,7 @@ from collections import defaultdict
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement import abroad
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import keyword, loaded_to
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds
@@ -14,7 +14,7 @@ from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
 from devfix_codemods.placement.replaced import speaks_of_moving
 from devfix_codemods.placement.roots import Roots
-from devfix_codemods.placement.targets import Targets, loaded_to, moving_call
+from devfix_codemods.placement.targets import Targets, moving_call
 
 
 class Moves:

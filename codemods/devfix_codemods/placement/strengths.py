@@ -111,6 +111,7 @@ STRENGTHS: dict[str, float] = {
     "element": 0.93,
     "part": 0.9,
     "call": 0.95,
+    "loaded-again": 0.95,
     "global": 0.9,
     "view": 1.0,
     "unknown-method": 0.735,

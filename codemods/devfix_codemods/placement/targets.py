@@ -3,8 +3,7 @@
 import ast
 from collections.abc import Set
 
-from devfix_codemods.catalogue import MOVES, Effect, canonical, method_effect
-from devfix_codemods.catalogue.torch import MAP_LOCATION
+from devfix_codemods.catalogue import MOVES, Effect, method_effect
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import keyword
@@ -50,16 +49,6 @@ class Targets:
     def given(self, node: Node) -> Place | None:
         """Where a call moves its receiver, or makes its result; None where it does not say."""
         return self.of(node) or self.told(node) if node.op is Op.CALL else None
-
-
-def loaded_to(call: Node) -> Node | None:
-    """What tells a call where to load what a file holds; None where that is left to the file."""
-    given = keyword(call, "map_location")
-    position = next((MAP_LOCATION[one] for one in map(canonical, names(call.args[0])) if one in MAP_LOCATION), None)
-    if given is not None or position is None:
-        return given
-    words = call.extras[: position + 1]
-    return call.args[position + 1] if len(words) > position and not any(words) else None
 
 
 def moving_call(call: Node) -> Node:

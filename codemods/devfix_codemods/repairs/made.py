@@ -2,10 +2,12 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import has_device
+from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import Kept, as_buffer, kept
@@ -28,6 +30,9 @@ BUFFERS = (1, 6)
 def factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """Made on the device, if that has a name there; else moved where it has."""
     yield from _left_there(analysis, source, conflict)
+    if (loaded := _loaded(conflict)) is not None:
+        yield from wrapped(analysis, source, loaded)
+        return
     node = conflict.birth.node
     call = node.syntax
     if not isinstance(call, ast.Call):
@@ -59,6 +64,14 @@ def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
         return
     yield from in_display(analysis, source, conflict)
     yield from wrapped(analysis, source, conflict)
+
+
+def _loaded(conflict: Conflict) -> Conflict | None:
+    """The conflict of what is loaded, where a file is all that has been made: others may read that as well."""
+    for at, step in enumerate(conflict.path):
+        if step.edge.link == "loaded-again" and step.edge.turn is Turn.UP:
+            return replace(conflict, birth=replace(conflict.birth, node=step.node), path=conflict.path[at + 1 :])
+    return None
 
 
 def _without_device(source: Source, call: ast.AST | None) -> Cut | None:

@@ -3,12 +3,16 @@
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.cut import with_keyword
 from devfix_codemods.source import Source
 
 
@@ -24,8 +28,15 @@ def copies(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[t
     if node.op is Op.COMPREHENSION or analysis.kinds.of(node) is Kind.SEQUENCE:
         edit = ReplaceExpression(source.span(syntax), "[one.detach().cpu() for one in __node__]")
         yield edit, "Copy what it holds to the host first"
+    elif isinstance(syntax, ast.Call) and syntax is node.syntax and _is_load(node):
+        yield with_keyword(source, syntax, quoted(source, "cpu"), "map_location"), "Load it to the host"
     else:
         yield ReplaceExpression(source.span(syntax), "__node__.cpu()"), "Copy it to the host first"
+
+
+def _is_load(node: Node) -> bool:
+    """Whether a call loads a file to wherever that was saved from."""
+    return effect(canonical(name(node.args[0]) or "")) is Effect.LOAD and loaded_to(node) is None
 
 
 def _operand(reader: Node, node: Node) -> ast.expr | None:

@@ -7,8 +7,8 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.places import Where, place_of, sounds_like_device
-from devfix_codemods.placement.targets import loaded_to
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import may_name_device
 from devfix_codemods.repairs.points import Point, means_same
