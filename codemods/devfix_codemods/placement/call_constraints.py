@@ -40,6 +40,9 @@ class Calls:
             self._method(node, callee)
         elif callee.op is not Op.CLASS:
             self._unknown(node, callee)
+        elif isinstance(callee.extra, Class) and _is_mapping(callee.extra):
+            for one in filter(self._kinds.may_live, node.args[1:]):
+                self._graph.flows(one, node, "element", node.guard)
 
     # Functions that are read
 
@@ -255,6 +258,11 @@ class Calls:
         return len(node.args) == 2 and self._kinds.may_live(node.args[1])
 
 
+def _is_mapping(made: Class) -> bool:
+    """Whether objects of a class hold what they are made of, as dictionaries do."""
+    return any(name(base) in _MAPPINGS for one in made.lineage() for base in one.bases)
+
+
 def _spread(args: tuple[Node, ...]) -> tuple[Node, ...]:
     """What a function gets, one by one where it stands in lists: `grad([loss], [x], [weight])`."""
     return tuple(one for each in args for one in (each.args if each.op is Op.SEQUENCE else (each,)))
@@ -267,6 +275,7 @@ def _states(call: Node) -> tuple[Node, ...]:
 
 _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
 """Packages whose functions leave values where they are, as far as the catalogue does not say otherwise."""
+_MAPPINGS = frozenset({"builtins.dict", "collections.OrderedDict", "collections.UserDict"})
 _COPYING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.sorted", "collections.OrderedDict"})
 """What gives the elements of what it gets."""
 _GIVING_ITSELF = frozenset({"clone", "eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"})

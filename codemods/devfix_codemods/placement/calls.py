@@ -9,10 +9,25 @@ def local_calls(module: Module) -> dict[Node, Function]:
     """The functions, methods and constructors that calls surely run. Calls of modules run `forward` by themselves."""
     instances = _instances(module)
     found: dict[Node, Function] = {}
-    for node in module.of(Op.CALL):
-        if (called := _called(node.args[0], instances)) is not None:
-            found[node] = called
+    for _ in range(DEEPEST):
+        for node in module.of(Op.CALL):
+            if node not in found and (called := _called(node.args[0], instances)) is not None:
+                found[node] = called
+        if not _hand_on(found, instances):
+            break
     return found
+
+
+def _hand_on(calls: dict[Node, Function], instances: dict[Node, Class]) -> bool:
+    """Parameters are objects of a class where all calls give them such; whether any was not known to be one."""
+    given: dict[Node, set[Class | None]] = {}
+    for call, called in calls.items():
+        for argument, parameter in bound(call, called):
+            given.setdefault(parameter, set()).add(_object(argument, instances))
+    found = {one: made for one, classes in given.items() if len(classes) == 1 and (made := next(iter(classes)))}
+    new = {one: made for one, made in found.items() if one not in instances}
+    instances.update(new)
+    return bool(new)
 
 
 def _instances(module: Module) -> dict[Node, Class]:
@@ -57,7 +72,7 @@ def _called(callee: Node, instances: dict[Node, Class]) -> Function | None:
     callee = resolved(callee)
     if callee.op is Op.CLASS and isinstance(callee.extra, Class):
         return method(callee.extra, "__init__")
-    if (itself := instances.get(callee)) is not None and not any(names(one) for one in itself.bases):
+    if (itself := _object(callee, instances)) is not None and not any(names(one) for one in itself.bases):
         return method(itself, "__call__")
     if callee.op is Op.ATTR:
         owner = _object(callee.args[0], instances)

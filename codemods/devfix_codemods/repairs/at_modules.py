@@ -1,5 +1,6 @@
 """The device of a module at hand: of its input, of a parameter of its own, of one that is called."""
 
+import ast
 from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind, canonical, effect
@@ -13,25 +14,34 @@ from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.held import carried_by, has_weight, is_at_module
-from devfix_codemods.repairs.points import Point
+from devfix_codemods.repairs.points import Point, means_same
 from devfix_codemods.repairs.suffix import Suffix
 
 
 def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
-    """`next(model.parameters()).device`: where a module is that has a name here, and that the path leads through."""
-    if conflict.birth.birth not in OF_BATCHES:
-        return
-    names = point.names
-    for one in conflict.path:
+    """`next(model.parameters()).device`: where a module is that has a name here, and that the path leads through.
+
+    What is made here may be made for something else than a module: it is one's where it meets that first.
+    """
+    loaded, meeting = conflict.birth.birth in OF_BATCHES, conflict.meeting
+    for one in conflict.path if loaded else [meeting] if meeting is not None else []:
         callee = one.node.args[0] if one.node.op is Op.CALL else None
-        if callee is None or callee not in names or callee is point.node.function.self_node:
+        if callee is None or callee is point.node.function.self_node:
             continue
-        if analysis.kinds.is_module(callee) and not analysis.kinds.is_loss(callee):  # losses have no parameters
-            text = f"next({names[callee]}.parameters()).device"
+        called = point.names.get(callee) or _called_here(analysis, one.node, point)
+        if (
+            called and analysis.kinds.is_module(callee) and not analysis.kinds.is_loss(callee)
+        ):  # which has no parameters
+            text = f"next({called}.parameters()).device"
             yield Suffix(f".to({text})", text)
 
 
-"""What modules are given, as against what is made for something else."""
+def _called_here(analysis: Analysis, call: Node, point: Point) -> str | None:
+    """What a call calls, as it is written there, where that means the same here."""
+    callee = call.syntax.func if isinstance(call.syntax, ast.Call) else None
+    if not isinstance(callee, ast.Name | ast.Attribute) or call.function is not point.node.function:
+        return None
+    return analysis.text(callee) if means_same(analysis, callee, call, point) else None
 
 
 def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

@@ -14,6 +14,7 @@ from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
 from devfix_codemods.repairs.siblings import assigned, is_container, like_siblings
+from devfix_codemods.repairs.unpacked import rebuilt
 from devfix_codemods.repairs.wrapped import at_meeting, wrapped
 from devfix_codemods.source import Source
 
@@ -96,12 +97,9 @@ def _rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     point = before(call) if call is not None else None
     if call is None or point is None or call.statement is None or call.function is not conflict.birth.node.function:
         return
-    name = name_at(conflict.birth.node, call)
-    for suffix in suffixes(analysis, conflict, point) if name is not None and is_given(call, conflict, "**") else ():
-        if suffix.test is None:
-            code = f"{name} = {{k: v{suffix.text} for k, v in {name}.items()}}"
-            edit = InsertStatement(source.span(call.statement), "before", code)
-            yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=False)
+    for suffix in suffixes(analysis, conflict, point) if is_given(call, conflict, "**") else ():
+        if suffix.test is None and name_at(conflict.birth.node, call) is not None:
+            yield from rebuilt(source, conflict.birth.node, call, suffix, sure=False)
 
 
 def is_given(call: Node, conflict: Conflict, star: str) -> bool:

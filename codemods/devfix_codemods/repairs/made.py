@@ -19,6 +19,7 @@ from devfix_codemods.repairs.kept import is_kept_for_all
 from devfix_codemods.repairs.points import before
 from devfix_codemods.repairs.readers import wanted_on_host
 from devfix_codemods.repairs.sums import added_anew
+from devfix_codemods.repairs.unpacked import unpacked
 from devfix_codemods.repairs.uses import moved_at_uses
 from devfix_codemods.repairs.wrapped import at_call, at_meeting, wrapped
 from devfix_codemods.source import Source
@@ -44,11 +45,14 @@ def factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     point = before(node)
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.device is not None:
+            if not _is_name(suffix.device):  # then what is near to the model can say more
+                yield from unpacked(analysis, source, conflict)
             edit = with_keyword(source, call, suffix.device, "device")
             yield Cut((edit, *suffix.edits), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from behind_making(source, conflict, suffix)
     yield from at_call(analysis, source, conflict)
+    yield from unpacked(analysis, source, conflict)
     yield from in_row(source, conflict)
     yield from at_meeting(analysis, source, conflict)
     yield from beside_sibling(analysis, source, conflict)
@@ -64,6 +68,12 @@ def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
         return
     yield from in_display(analysis, source, conflict)
     yield from wrapped(analysis, source, conflict)
+    yield from unpacked(analysis, source, conflict)
+
+
+def _is_name(device: str) -> bool:
+    """Whether a device is one that the program has a name for, and is not spelled out."""
+    return isinstance(ast.parse(device, mode="eval").body, ast.Name | ast.Attribute)
 
 
 def _loaded(conflict: Conflict) -> Conflict | None:

@@ -1,0 +1,72 @@
+"""Cuts of mappings whose entries a call gets by their names: `model(**batch)`."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.calls import method
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.cut import Cut, name_at
+from devfix_codemods.repairs.devices import suffixes
+from devfix_codemods.repairs.points import before
+from devfix_codemods.repairs.suffix import Suffix
+from devfix_codemods.source import Source
+
+
+def unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """The move of all entries of what a function gives, in front of the call that unpacks it."""
+    call = next((one for one in conflict.operations if one.op is Op.CALL), None)
+    mapping = _unpacked_by(call) if call is not None else None
+    point = before(call) if call is not None else None
+    if call is None or mapping is None or point is None or mapping not in {one.node for one in conflict.path}:
+        return
+    if call.function is conflict.birth.node.function:
+        return  # each entry is at hand
+    moves_itself = _has_move(analysis, mapping)
+    if not moves_itself and not _holds_tensors(analysis, conflict):
+        return
+    for suffix in suffixes(analysis, conflict, point):
+        if suffix.test is None and moves_itself:
+            yield from _itself(source, mapping, suffix)
+        elif suffix.test is None:
+            yield from rebuilt(source, mapping, call, suffix)
+
+
+def rebuilt(source: Source, mapping: Node, call: Node, suffix: Suffix, *, sure: bool = True) -> Iterator[Cut]:
+    """`batch = {k: v.to(device) for k, v in batch.items()}` in front of the call that unpacks it."""
+    name = name_at(mapping, call)
+    if name is not None and call.statement is not None:
+        code = f"{name} = {{k: v{suffix.text} for k, v in {name}.items()}}"
+        edit = InsertStatement(source.span(call.statement), "before", code)
+        yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=sure, harmless=suffix.follows)
+    elif isinstance(mapping.syntax, ast.expr) and mapping.statement is call.statement:
+        code = f"{{k: v{suffix.text} for k, v in __node__.items()}}"
+        edit = ReplaceExpression(source.span(mapping.syntax), code)
+        yield Cut((edit, *suffix.edits), "Move its items", sure=sure, harmless=suffix.follows)
+
+
+def _itself(source: Source, mapping: Node, suffix: Suffix) -> Iterator[Cut]:
+    if isinstance(mapping.syntax, ast.Call):
+        edit = ReplaceExpression(source.span(mapping.syntax), f"__node__{suffix.text}")
+        yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=suffix.follows)
+
+
+def _unpacked_by(call: Node) -> Node | None:
+    """What a call gets as `**batch`, and nothing else in that way."""
+    found = [one for one, word in zip(call.args[1:], call.extras) if word == "**"]
+    return found[0] if len(found) == 1 else None
+
+
+def _has_move(analysis: Analysis, mapping: Node) -> bool:
+    """Whether a value is an object of a class of this file that has `.to`."""
+    owner = analysis.kinds.class_of(mapping)
+    return owner is not None and method(owner, "to") is not None
+
+
+def _holds_tensors(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether a path leads through a display all of whose entries are tensors, which have `.to`."""
+    displays = [step.node for step in conflict.path if step.node.op is Op.MAPPING]
+    return bool(displays) and all(analysis.kinds.of(one) is Kind.TENSOR for each in displays for one in each.args)

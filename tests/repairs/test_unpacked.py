@@ -1,0 +1,69 @@
+"""Mappings of tensors that an object gives, and that a model gets entry by entry."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+from tests.repairs.conftest import Repairs
+
+PROGRAM = """
+class Batch(dict):
+    def to(self, device):
+        return Batch({{k: v.to(device) for k, v in self.items()}})
+
+class Encoder:
+    def __call__(self, texts):
+        return {given}
+
+def train(model, encoder, optimizer):
+    for _ in range(2):
+        batch = encoder(["one", "two"]){moved}
+        loss = model({used}).mean()
+        loss.backward()
+        optimizer.step()
+
+def main():
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = nn.Linear(4, 2){to}
+    train(model, Encoder(), torch.optim.SGD(model.parameters(), lr=0.1))
+"""
+
+
+def program(given: str, used: str = "**batch", moved: str = "", to: str = ".to(device)") -> str:
+    return PROGRAM.format(given=given, used=used, moved=moved, to=to)
+
+
+TENSORS = "x=torch.ones(len(texts), 4), y=torch.ones(len(texts), 4)"
+
+
+def test_the_entries_of_a_dictionary_follow_the_model(repairs: Repairs) -> None:
+    (added,) = repairs.added(program(f"dict({TENSORS})"), Safety.UNSAFE)
+    assert added == "batch = {k: v.to(next(model.parameters()).device) for k, v in batch.items()}"
+
+
+def test_what_has_a_move_is_moved_as_a_whole(repairs: Repairs) -> None:
+    (added,) = repairs.added(program(f"Batch({TENSORS})"), Safety.UNSAFE)
+    assert added == 'batch = encoder(["one", "two"]).to(next(model.parameters()).device)'
+
+
+def test_what_is_unpacked_where_it_is_given(repairs: Repairs) -> None:
+    used = '**encoder(["one"])'
+    (added,) = repairs.added(program(f"dict({TENSORS})", used), Safety.SUGGESTION)
+    device = "next(model.parameters()).device"
+    assert added == f'loss = model(**{{k: v.to({device}) for k, v in encoder(["one"]).items()}}).mean()'
+
+
+@pytest.mark.parametrize(
+    "correct",
+    [
+        program(f"Batch({TENSORS})", moved=".to(next(model.parameters()).device)"),
+        program(f"Batch({TENSORS})", to=""),
+        program("dict(texts=texts)"),
+    ],
+)
+def test_what_is_moved_or_stays(repairs: Repairs, correct: str) -> None:
+    assert repairs.findings(correct, suggestions=False) == ()
+
+
+def test_entries_that_may_have_no_place_are_not_moved(repairs: Repairs) -> None:
+    added = repairs.added(program("dict(x=torch.ones(len(texts), 4), texts=texts)"), Safety.UNSAFE)
+    assert not any(".items()" in one for one in added)
