@@ -95,3 +95,9 @@ def name(node: Node) -> str | None:
     """The first of `names`."""
     found = names(node)
     return found[0] if found else None
+
+
+def method_name(node: Node) -> str | None:
+    """The name of the method that a call runs."""
+    callee = node.args[0] if node.op is Op.CALL else None
+    return str(callee.extra) if callee is not None and callee.op is Op.ATTR else None

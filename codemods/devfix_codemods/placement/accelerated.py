@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.averages import method_of
 
 _EMA = frozenset({"diffusers.training_utils.EMAModel", "diffusers.EMAModel"})
 _ACCELERATORS = frozenset({"accelerate.Accelerator", "accelerate.accelerator.Accelerator"})
@@ -45,7 +44,7 @@ class _Average:
         self._made = made
         self._accelerator = accelerator
         self._calls = [one for one in analysis.module.nodes() if one.op is Op.CALL]
-        self._placed = [one for one in self._uses(made) if method_of(one) in _PLACES]
+        self._placed = [one for one in self._uses(made) if method_name(one) in _PLACES]
 
     def _uses(self, what: Node) -> list[Node]:
         """The calls of its methods."""
@@ -53,10 +52,14 @@ class _Average:
         return [one for one in methods if what in self._births.roots(one.args[0].args[0])]
 
     def stray(self) -> Iterator[Stray]:
-        within, places = self._made.function, frozenset(str(method_of(one)) for one in self._placed)
+        within, places = self._made.function, frozenset(str(method_name(one)) for one in self._placed)
         functions = {one.function for one in self._placed}
         for load in self._uses(self._made):
-            if method_of(load) == "load_state_dict" and load.function is not within and load.function not in functions:
+            if (
+                method_name(load) == "load_state_dict"
+                and load.function is not within
+                and load.function not in functions
+            ):
                 yield Stray(self._made, load, self._accelerator, True, places)
         prepared = self._prepared()
         if prepared is not None and within not in functions and not self._is_given() and not self._follows_moved():
@@ -67,21 +70,21 @@ class _Average:
         return any(
             self._made in self._births.roots(one)
             for call in self._calls
-            if method_of(call) != "register_for_checkpointing"
+            if method_name(call) != "register_for_checkpointing"
             for one in call.args[1:]
         )
 
     def _prepared(self) -> Node | None:
         """The one `prepare` behind it in the same function."""
         later = (one for one in self._uses(self._accelerator) if one.index > self._made.index)
-        found = [one for one in later if method_of(one) == "prepare" and one.function is self._made.function]
+        found = [one for one in later if method_name(one) == "prepare" and one.function is self._made.function]
         return found[0] if len(found) == 1 else None
 
     def _follows_moved(self) -> bool:
         """Whether the weights that are averaged were moved before: the copies are where they are."""
         pending = list(self._made.args[1:])
         for one in pending:  # grows by what each is made of
-            if one in self._births.moved_in_place or self._births.is_move(one) or method_of(one) == "prepare":
+            if one in self._births.moved_in_place or self._births.is_move(one) or method_name(one) == "prepare":
                 return True
             pending += one.args if len(pending) < _MOST_PARTS else ()
         return False

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import key, name
+from devfix_codemods.ir.keys import key, method_name, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.places import HOST
 
@@ -30,7 +30,7 @@ def stray(analysis: Analysis) -> Iterator[Average]:
     if births.defaults.managed:
         return
     for node in analysis.module.of(Op.CALL):
-        found = _average(node)
+        found = average(node)
         if found is not None and _Homes(analysis).may_differ(found):
             yield found
 
@@ -38,27 +38,22 @@ def stray(analysis: Analysis) -> Iterator[Average]:
 def copies_beside(analysis: Analysis, average: Average) -> Iterator[Average]:
     """`shadow.copy_(live)` of the same two."""
     for node in average.update.function.nodes:
-        if method_of(node) == "copy_" and node.args[0].args[0] is average.shadow and average.live in node.args:
+        if method_name(node) == "copy_" and node.args[0].args[0] is average.shadow and average.live in node.args:
             yield Average(node, average.shadow, average.live)
 
 
-def _average(node: Node) -> Average | None:
-    method = method_of(node)
+def average(node: Node) -> Average | None:
+    """What a call updates, if it is one step of a moving average."""
+    method = method_name(node)
     if method not in {"lerp_", "add_"} or len(node.args) < 2:
         return None
     shadow = node.args[0].args[0]
     if method == "add_":
-        if method_of(shadow) == "mul_":
+        if method_name(shadow) == "mul_":
             shadow = shadow.args[0].args[0]
-        elif not any(method_of(one) == "mul_" and one.args[0].args[0] is shadow for one in node.function.nodes):
+        elif not any(method_name(one) == "mul_" and one.args[0].args[0] is shadow for one in node.function.nodes):
             return None
     return Average(node, shadow, node.args[1])
-
-
-def method_of(node: Node) -> str | None:
-    """The name of the method that a call runs."""
-    callee = node.args[0] if node.op is Op.CALL else None
-    return str(callee.extra) if callee is not None and callee.op is Op.ATTR else None
 
 
 class _Weights(NamedTuple):
@@ -97,7 +92,7 @@ class _Homes:
             seen.add(one)
             inner = self._inner(one) if not of_module else ()
             if inner:
-                states = method_of(one) in rows.STATES
+                states = method_name(one) in rows.STATES
                 on_host = on_host or self._is_copy_on_host(one)
                 pending += ((each, states, on_host) for each in inner)
             elif not of_module:
@@ -111,7 +106,7 @@ class _Homes:
     def _inner(self, weight: Node) -> tuple[Node, ...]:
         """What weights are taken from, or computed of one by one."""
         if weight.op is Op.CALL:
-            if method_of(weight) in _GIVING or self._is_copy_on_host(weight):
+            if method_name(weight) in _GIVING or self._is_copy_on_host(weight):
                 return weight.args[0].args[:1]
             return weight.args[1:2] if name(weight.args[0]) in _COPYING else ()
         if weight.op is Op.ATTR and weight.extra != "data":
@@ -164,7 +159,7 @@ class _Homes:
                 pending += one.args
             elif one.op is Op.AFTER:
                 pending.append(one.args[0])
-            elif births.is_move(one) or method_of(one) in {"eval", "train", "requires_grad_"}:
+            elif births.is_move(one) or method_name(one) in {"eval", "train", "requires_grad_"}:
                 pending.append(one.args[0].args[0])
         return found
 

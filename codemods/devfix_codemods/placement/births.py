@@ -16,6 +16,7 @@ from devfix_codemods.placement.attached import Attachment, attached
 from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
 from devfix_codemods.placement.calls import function_of
+from devfix_codemods.placement.copied import copied
 from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.documented import gives_host
@@ -76,6 +77,8 @@ class Births:
         self.wrapped = wrapped_by_callers(self)
         self.wanted: dict[tuple[Node, Node], Wanted] = {}
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
+        self.copied: set[Node] = set()
+        """Copies that stay where they are when what they were taken of is moved."""
         self.attached: dict[Node, Attachment] = {}
         """Modules that were put into one which was moved before."""
         self.unregistered: dict[Node, Holder] = {}
@@ -152,6 +155,7 @@ class Births:
         self._moves.by_functions()
         self.objects.all()
         self._modules.wrappers()
+        copied(self)
         self.attached = attached(self, self.parts)
         self.unregistered = unregistered(self, self.parts)
         flags(self)

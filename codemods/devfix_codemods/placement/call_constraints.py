@@ -32,6 +32,8 @@ class Calls:
         if called is not None:
             self._local(node, called)
             return
+        if node in self._births.copied:
+            return
         callee = node.args[0]
         found = names(callee)
         if found:

@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.failing import MEANT_TO_FAIL
 from devfix_codemods.ir.guards import NEVER
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.keys import method_name, name
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
@@ -124,7 +124,8 @@ class Constraints:
                     self.graph.only_from(node, index, link, node.guard)
         else:
             link = "element" if self.kinds.is_row(base) else "part"
-            self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else link)
+            sure = self.births.is_encoding(base) or method_name(base) in rows.STATES
+            self.graph.part(node, base, node.guard, "certain" if sure else link)
 
     def _is_part_of_input(self, node: Node) -> bool:
         """`graph.x["kind"]`, of what a module gets: more often a tensor than a number."""

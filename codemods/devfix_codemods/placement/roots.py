@@ -11,6 +11,7 @@ from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import function_of
 from devfix_codemods.placement.kinds import Kinds
 
+DEEPCOPY = "copy.deepcopy"
 MOST_STEPS = 40
 
 
@@ -69,6 +70,8 @@ class Roots:
         callee = node.args[0]
         qualified = name(callee)
         if qualified is not None:
+            if qualified == DEEPCOPY and self._kinds.is_module(node):
+                return None  # which moves by itself
             wraps = effect(canonical(qualified)) in {Effect.PASS, Effect.WRAP}
             return node.args[1] if wraps and len(node.args) > 1 else self.same_module(node)
         if callee.op is Op.ATTR and (

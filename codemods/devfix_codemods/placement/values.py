@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, kind
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.evidence import UNKNOWN, of_api, of_item, of_method, of_tokenizer
@@ -111,6 +111,8 @@ def _comprehension(kinds: "Kinds", node: Node) -> None:
 def _iter(kinds: "Kinds", node: Node) -> None:
     if calls_builtin(node.args[0], "range"):
         kinds.say(node, Kind.NUMBER, 1)
+    if method_name(node.args[0]) in {"parameters", "buffers"}:
+        kinds.say(node, Kind.TENSOR)
     _iterated(kinds, node.args[0])
     of_item(kinds, node)
 

@@ -29,9 +29,7 @@ def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         if callee is None or callee is point.node.function.self_node:
             continue
         called = point.names.get(callee) or _called_here(analysis, one.node, point)
-        if (
-            called and analysis.kinds.is_module(callee) and not analysis.kinds.is_loss(callee)
-        ):  # which has no parameters
+        if called and analysis.kinds.is_module(callee) and not analysis.kinds.is_loss(callee):  # which have none
             text = f"next({called}.parameters()).device"
             yield Suffix(f".to({text})", text)
 

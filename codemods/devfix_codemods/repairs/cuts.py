@@ -9,6 +9,7 @@ from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.unregistered import UNREGISTERED
 from devfix_codemods.repairs.again import moved_again
+from devfix_codemods.repairs.averaged import taken_along
 from devfix_codemods.repairs.beside import behind_birth, beside_sibling
 from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.containers import registered
@@ -109,6 +110,7 @@ def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         return
     yield from made_module(analysis, source, conflict)
     yield from at_call(analysis, source, conflict)
+    yield from taken_along(analysis, source, conflict)
 
 
 def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

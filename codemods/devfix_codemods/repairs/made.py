@@ -11,6 +11,7 @@ from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import Kept, as_buffer, kept
+from devfix_codemods.repairs.averaged import taken_along
 from devfix_codemods.repairs.beside import beside_sibling, in_display, in_row
 from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_making, with_keyword
 from devfix_codemods.repairs.devices import suffixes
@@ -69,6 +70,7 @@ def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
     yield from in_display(analysis, source, conflict)
     yield from wrapped(analysis, source, conflict)
     yield from unpacked(analysis, source, conflict)
+    yield from taken_along(analysis, source, conflict)
 
 
 def _is_name(device: str) -> bool:
