@@ -41,8 +41,10 @@ class Discard:
 
     @property
     def container(self) -> Node | None:
-        """The mapping or the sequence of which one entry is moved."""
-        return self.receiver.args[0] if self.receiver.op in {Op.ITEM, Op.ITER} else None
+        """The mapping or the sequence of which one entry is moved, or the batch of which one attribute is."""
+        part = self.receiver
+        of_batch = part.op is Op.ATTR and part.args[0].op in {Op.ITER, Op.CALL}
+        return part.args[0] if of_batch or part.op in {Op.ITEM, Op.ITER} else None
 
     @property
     def is_any_entry(self) -> bool:

@@ -66,12 +66,17 @@ def names(node: Node) -> tuple[str, ...]:
 
 
 def _names_of_choice(choice: Node, node: Node) -> tuple[str, ...]:
-    """The names of a node by each of the imports that its base is chosen from."""
-    imported = [_imported(one) for one in choice.args]
+    """The names of a node by each of the imports that its base is chosen from, whatever stands in for a missing one."""
+    imported = [_imported(one) for one in choice.args if not _stands_in(one)]
     if None in imported:
         return ()
     behind = _behind(node)
     return tuple(dict.fromkeys(f"{one}{behind}" for one in imported))
+
+
+def _stands_in(node: Node) -> bool:
+    """What a program calls by the same name where an import fails: a function or a class that does the same, or None."""
+    return node.op in {Op.FUNCTION, Op.CLASS} or (node.op is Op.CONST and node.extra is None)
 
 
 def _behind(node: Node) -> str:
