@@ -75,7 +75,7 @@ def _names_of_choice(choice: Node, node: Node) -> tuple[str, ...]:
 
 
 def _stands_in(node: Node) -> bool:
-    """What a program calls by the same name where an import fails: a function or a class that does the same, or None."""
+    """What a program has where an import fails: a function or a class that does the same, or None."""
     return node.op in {Op.FUNCTION, Op.CLASS} or (node.op is Op.CONST and node.extra is None)
 
 

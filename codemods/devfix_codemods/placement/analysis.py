@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from devfix_codemods.ir import Node, Op, lower
-from devfix_codemods.ir.nodes import forget
+from devfix_codemods.ir.nodes import contradictory, forget
 from devfix_codemods.placement.accumulated import accumulated
 from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.calls import local_calls
@@ -189,7 +189,7 @@ class Analysis:
 
     def _is_settled(self, conflict: Conflict, found: list[Conflict]) -> bool:
         """Whether what is read is on the host after all: by another path to it that makes no further choice, or as all
-        callers of the function bring it there."""
+        callers of the function bring it there; what is there on another branch is here on a device."""
         if self.constraints.kinds.is_given(conflict.end.node):
             return True
         same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
@@ -199,6 +199,7 @@ class Analysis:
             and one.confidence >= HOST_WINS * conflict.confidence
             and (same or one.callers <= conflict.callers)
             and not MAYBE_MADE.intersection(one.end.links)
+            and not contradictory(one.guard, conflict.guard)
             for one in found
         )
 

@@ -124,33 +124,6 @@ def method(owner: Class, name: str, depth: int = 0) -> Function | None:
     return next((one for one in (method(base, name, depth + 1) for base in bases) if one is not None), None)
 
 
-def handed_on(call: Node, called: Function | None) -> Node | None:
-    """What a call gives the elements of as they are: `rows` of `progress(rows)`, a generator, or an object that is
-    iterated over."""
-    if called is None:
-        return None
-    if called.name == "__init__" and called.owner is not None:
-        iterated = method(called.owner, "__iter__")
-        given = _iterated(iterated) if iterated is not None else None
-        own = given is not None and iterated is not None and given.op is Op.ATTR and given.args[0] is iterated.self_node
-        kept = [one.value for one in called.stores if own and given is not None and one.key == given.extra]
-    else:
-        kept = [given] if called.yields and (given := _iterated(called)) is not None else []
-    found = (argument for argument, parameter in bound(call, called) if kept == [parameter])
-    return next(found, None)
-
-
-def _iterated(function: Function) -> Node | None:
-    """What a function gives an iterator of, and of nothing else."""
-    values = [value for value, _ in function.returns if not (value.op is Op.CONST and value.extra is None)]
-    if len(values) != 1:
-        return None
-    (value,) = values
-    if function.yields:
-        return value.args[0] if value.op is Op.ITER else None
-    return value.args[1] if calls_builtin(value, "iter") else None
-
-
 def goes_through(parameter: Node) -> bool:
     """Whether a function takes but the elements of a parameter, or counts them: `for one in rows`, `zip(xs, rows)`."""
     uses = [one for one in parameter.function.nodes if parameter in one.args]

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_device_text
@@ -63,7 +63,7 @@ def place_of(node: Node, kinds: Kinds, depth: int = 0) -> Place | None:
     handler = _HANDLERS.get(node.op)
     if handler is not None:
         return handler(node, kinds, depth)
-    return _by_name(node, kinds)
+    return _by_name(node, kinds, depth)
 
 
 def _const(node: Node, kinds: Kinds, depth: int) -> Place | None:
@@ -91,7 +91,7 @@ def _call(node: Node, kinds: Kinds, depth: int) -> Place | None:
     asked = [one for one in node.args[1:] if kinds.of(one) is Kind.TENSOR]
     if len(asked) == 1 and qualified is not None and not qualified.startswith("torch.") and _asks_where(node):
         return Place(Where.FOLLOWS, asked[0])
-    return _by_name(node, kinds)
+    return _by_name(node, kinds, depth)
 
 
 def _asks_where(node: Node) -> bool:
@@ -116,7 +116,7 @@ def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
     given = kinds.given.get(node, ())
     if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
         return HOST
-    place = _by_name(node, kinds)
+    place = _by_name(node, kinds, depth)
     return None if place is not None and any(map(_is_own_word, _said_of(node))) else place
 
 
@@ -157,7 +157,7 @@ def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
             text = ast.unparse(base.syntax) if base.syntax is not None else ""
             if not re.search(r"(?i)arg|opt|cfg|conf|param(?!eter\b)|setting|flag|hp", text):
                 return Place(Where.FOLLOWS, base)
-    return _by_name(node, kinds)
+    return _by_name(node, kinds, depth)
 
 
 def _short(callee: Node) -> str:
@@ -169,10 +169,10 @@ def _unknown(node: Node, kinds: Kinds, depth: int) -> Place | None:
         first = node.syntax.values[0]
         if isinstance(first, ast.Constant) and str(first.value).startswith(_ACCELERATORS):
             return Place(Where.DEVICE, node)
-    return _by_name(node, kinds)
+    return _by_name(node, kinds, depth)
 
 
-def _by_name(node: Node, kinds: Kinds) -> Place | None:
+def _by_name(node: Node, kinds: Kinds, depth: int) -> Place | None:
     kind = kinds.of(node)
     if kind in {Kind.TENSOR, Kind.MODULE, Kind.DTYPE, Kind.NUMBER, Kind.ARRAY, Kind.SEQUENCE}:
         sure = False
@@ -183,7 +183,26 @@ def _by_name(node: Node, kinds: Kinds) -> Place | None:
     text = _text(node)
     if text and sounds_like_device(text):
         return HOST if _HOST_WORDS.search(text) else Place(Where.DEVICE, node)
-    return Place(Where.DEVICE, node, sure=False) if sure and not _speaks_of_type(text) else None
+    if not sure or _speaks_of_type(text):
+        return None
+    return Place(Where.DEVICE, node, sure=_is_surely_given(node, kinds, depth))
+
+
+def _is_surely_given(node: Node, kinds: Kinds, depth: int) -> bool:
+    """Whether all that a value of another name may be, as far as this file shows, is surely a device."""
+    found = [place_of(one, kinds, depth + 1) for one in _given(node, kinds)]
+    return bool(found) and all(one is not None and one.where is Where.DEVICE and one.sure for one in found)
+
+
+def _given(node: Node, kinds: Kinds) -> Iterator[Node]:
+    """What calls give a parameter, what methods keep in an attribute, what the module binds to a name."""
+    if node.op is Op.PARAM:
+        yield from kinds.given.get(node, ())
+    elif node.op is Op.ATTR and (owner := kinds.class_of(node.args[0])) is not None:
+        stores = (one for each in owner.lineage() for run in each.methods.values() for one in run.stores)
+        yield from (one.value for one in stores if one.is_attribute and one.key == node.extra)
+    elif (bound := resolved(node)) is not node:
+        yield bound
 
 
 def _speaks_of_type(text: str) -> bool:

@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
-from devfix_codemods.placement.calls import bound, handed_on
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.evidence import UNKNOWN, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
 
@@ -137,11 +137,8 @@ def _call(kinds: "Kinds", node: Node) -> None:
         _local_call(kinds, node, called)
     of_tokenizer(kinds, node)
     made = kinds.outside.class_of(callee)
-    if (given := handed_on(node, called)) is not None:
-        kinds.unify(node, given)
-    elif made is not None:
+    if made is not None:
         _object(kinds, node, made)
-    if given is not None or made is not None:
         return
     if callee.op is Op.ATTR and name(callee) is None:
         of_method(kinds, node, callee)

@@ -2,10 +2,12 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.beside import behind_birth, beside_sibling, in_row
@@ -33,7 +35,7 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         yield from _at_part(analysis, source, conflict)
         yield from _rebuilt(analysis, source, conflict)
         return
-    yield from in_row(source, conflict)
+    yield from in_row(source, _left_in_row(analysis, conflict))
     if _is_assigned_item(node) and _moves_item(conflict.end.node):
         yield from wrapped(analysis, source, conflict)
     yield from beside_sibling(analysis, source, conflict)
@@ -46,6 +48,13 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from _before_use(analysis, source, conflict)
     yield from behind_birth(analysis, source, conflict)
     yield from at_meeting(analysis, source, conflict)
+
+
+def _left_in_row(analysis: Analysis, conflict: Conflict) -> Conflict:
+    """The conflict with what an assignment moves that leaves the value as it is; else the conflict itself."""
+    left = (one.other for one in analysis.graph.edges[conflict.birth.node] if one.link == LEFT)
+    ends = [one for move in left for one in analysis.graph.sources.get(move, ())]
+    return replace(conflict, end=ends[0], path=()) if ends else conflict
 
 
 def _for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
