@@ -261,3 +261,27 @@ KEPT = """
 def test_an_array_that_is_kept_is_not_written_to(placed, kept: str, surely: bool) -> None:
     found = [one for one in placed(KEPT.format(kept=kept)).conflicts if one.birth.birth is Birth.READER]
     assert any(one.confidence > 0.9 for one in found) is surely
+
+
+BRANCHES = """
+    from torch.utils.data import DataLoader
+    def evaluate(device, use_cuda, loader, model, criterion):
+        for inputs, targets in loader:
+            if use_cuda:
+                inputs = inputs.to(device)
+                targets = targets.to(inputs.device)
+            outputs = model(inputs){to_host}
+            loss = criterion(outputs, targets{to_host})
+        return outputs.detach().numpy()
+    def main(data, device):
+        use_cuda = torch.cuda.is_available()
+        model = nn.Linear(4, 2)
+        if use_cuda:
+            model = model.to(device)
+        evaluate(device, use_cuda, DataLoader(data), model, nn.CrossEntropyLoss())
+"""
+
+
+def test_what_one_branch_leaves_on_a_device_is_read_there(placed) -> None:
+    assert "outputs.detach()" in placed(BRANCHES.format(to_host="")).births
+    assert "outputs.detach()" not in placed(BRANCHES.format(to_host=".cpu()")).births

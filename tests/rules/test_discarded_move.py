@@ -739,3 +739,21 @@ def test_a_parameter_that_the_file_gives_a_tensor(rule) -> None:
 
 def test_a_parameter_that_is_only_handed_on(rule) -> None:
     rule.unchanged_unless_unsafe(CALLED.format(parameters="y", given="y"))
+
+
+OF_BATCH = """
+import torch
+from torch import nn
+def train(loader, device: torch.device):
+    model = nn.Linear(4, 2).to(device)
+    for batch in loader:
+        {inputs} = batch.{attribute}
+        {inputs}.to(device)
+        loss = model({used}).mean()
+"""
+
+
+def test_attributes_of_batches_that_a_model_gets_are_tensors(rule) -> None:
+    program = OF_BATCH.format(inputs="inputs", attribute="inputs", used="inputs")
+    assert rule.fixed(program, unsafe=True) == program.replace("inputs.to(", "inputs = inputs.to(")
+    assert rule.findings(OF_BATCH.format(inputs="graph", attribute="graph", used="torch.ones(2, 4)")) == ()

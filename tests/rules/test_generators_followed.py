@@ -172,3 +172,26 @@ def loader(data):
     assert rule.finding(HEAD + program).fix is None
     used = program.replace("    return", "    model.to(place)\n    return")
     assert "generator=torch.Generator())" in rule.fixed(HEAD + used, unsafe=True)
+
+
+BY_ANY_NAME = """
+import torch
+class Trainer:
+    def __init__(self, where):
+        self.where = where
+        self.g = torch.Generator()
+    def step(self):
+        return torch.randn(3, generator=self.g, device=self.where)
+def noise(g, where):
+    return torch.randn(3, generator=g, device=where)
+def main():
+    where = {device}
+    {run}
+"""
+
+
+@pytest.mark.parametrize("run", ["Trainer(where).step()", "noise(torch.Generator(), where)"])
+def test_a_device_by_any_name_is_what_all_calls_give(rule, run: str) -> None:
+    assert rule.findings(BY_ANY_NAME.format(device='torch.device("cuda")', run=run))
+    assert rule.findings(BY_ANY_NAME.format(device='torch.device("cpu")', run=run)) == ()
+    assert rule.findings(BY_ANY_NAME.format(device="choose()", run=run)) == ()

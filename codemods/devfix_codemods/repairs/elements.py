@@ -107,7 +107,7 @@ def _rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     if call is None or point is None or call.statement is None or call.function is not conflict.birth.node.function:
         return
     for suffix in suffixes(analysis, conflict, point) if is_given(call, conflict, "**") else ():
-        if suffix.test is None and name_at(conflict.birth.node, call) is not None:
+        if name_at(conflict.birth.node, call) is not None:
             yield from rebuilt(source, conflict.birth.node, call, suffix, sure=False)
 
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
-from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.calls import method
@@ -29,10 +29,8 @@ def unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     if not moves_itself and not _holds_tensors(analysis, conflict):
         return
     for suffix in suffixes(analysis, conflict, point):
-        if suffix.test is None and moves_itself:
-            yield from _itself(source, mapping, suffix)
-        elif suffix.test is None:
-            yield from rebuilt(source, mapping, call, suffix)
+        cuts = _itself(source, mapping, call, suffix) if moves_itself else rebuilt(source, mapping, call, suffix)
+        yield from cuts
 
 
 def rebuilt(source: Source, mapping: Node, call: Node, suffix: Suffix, *, sure: bool = True) -> Iterator[Cut]:
@@ -40,18 +38,24 @@ def rebuilt(source: Source, mapping: Node, call: Node, suffix: Suffix, *, sure: 
     name = name_at(mapping, call)
     if name is not None and call.statement is not None:
         code = f"{name} = {{k: v{suffix.text} for k, v in {name}.items()}}"
+        code = code if suffix.test is None else f"if {suffix.test}:\n    {code}"
         edit = InsertStatement(source.span(call.statement), "before", code)
         yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=sure, harmless=suffix.follows)
-    elif isinstance(mapping.syntax, ast.expr) and mapping.statement is call.statement:
+    elif suffix.test is None and isinstance(mapping.syntax, ast.expr) and mapping.statement is call.statement:
         code = f"{{k: v{suffix.text} for k, v in __node__.items()}}"
         edit = ReplaceExpression(source.span(mapping.syntax), code)
         yield Cut((edit, *suffix.edits), "Move its items", sure=sure, harmless=suffix.follows)
 
 
-def _itself(source: Source, mapping: Node, suffix: Suffix) -> Iterator[Cut]:
-    if isinstance(mapping.syntax, ast.Call):
-        edit = ReplaceExpression(source.span(mapping.syntax), f"__node__{suffix.text}")
+def _itself(source: Source, mapping: Node, call: Node, suffix: Suffix) -> Iterator[Cut]:
+    """`batch = batch.to(device)`, of an object that has such a method."""
+    name = name_at(mapping, call)
+    if suffix.test is None and isinstance(mapping.syntax, ast.Call):
+        edit: Edit = ReplaceExpression(source.span(mapping.syntax), f"__node__{suffix.text}")
         yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=suffix.follows)
+    elif name is not None and call.statement is not None:
+        edit = InsertStatement(source.span(call.statement), "before", suffix.statement(name))
+        yield Cut((edit, *suffix.edits), f"Move `{name}`", harmless=suffix.follows)
 
 
 def _unpacked_by(call: Node) -> Node | None:
