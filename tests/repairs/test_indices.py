@@ -132,3 +132,24 @@ def test_what_a_mask_picks_from(repairs: Repairs, used: str) -> None:
 )
 def test_what_no_mask_of_a_device_picks_from(repairs: Repairs, used: str) -> None:
     assert repairs.findings(EVALUATED.format(used=used), suggestions=False) == ()
+
+
+LOOKED_UP = """
+def train(loader, device):
+    model = nn.Linear(4, 2).to(device)
+    table = torch.eye(2)
+    for images, labels in loader:
+        images = images.to(device)
+        labels = labels{moved}
+        loss = (model(images) - table[labels]{after}).mean()
+"""
+
+
+def test_what_is_moved_and_indexes_a_tensor_is_one(repairs: Repairs) -> None:
+    added = repairs.added(LOOKED_UP.format(moved=".to(device)", after=""), Safety.UNSAFE)
+    assert added == ["table = torch.eye(2, device=device)"]
+
+
+def test_an_index_on_the_host_picks_from_a_table_there(repairs: Repairs) -> None:
+    program = LOOKED_UP.format(moved=".tolist()", after=".to(device)")
+    assert repairs.findings(program, suggestions=False) == ()

@@ -20,7 +20,7 @@ from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.filled import say_filled
 from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.same_class import made_by_one_class
-from devfix_codemods.placement.saved import alike
+from devfix_codemods.placement.saved import same_kinds
 from devfix_codemods.placement.uses import (
     called_models,
     called_parts,
@@ -61,7 +61,7 @@ class Kinds(Facts):
         self.module_classes = {one for one in module.classes if self.is_module_class(one)}
         for function in module.functions:
             self._function(function)
-        alike(self)
+        same_kinds(self)
         made_of_one(self)
         for node in module.of(Op.ATTR):  # once more, of parameters whose class the calls have told
             if (owner := self.object_class(node.args[0])) is not None:

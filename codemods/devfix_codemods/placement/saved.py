@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from devfix_codemods.placement.kinds import Kinds
 
 
-def alike(kinds: "Kinds") -> None:
+def same_kinds(kinds: "Kinds") -> None:
     """What is loaded again is of the kind of what was saved."""
     for loaded, saved in _loaded_again(kinds.module):
         kinds.unify(loaded, saved)
@@ -43,10 +43,8 @@ def _loaded_again(module: Module) -> Iterator[tuple[Node, Node]]:
 def _is_file(saved: Node, loaded: Node) -> bool:
     """Whether two paths surely name one file: a constant, wherever it stands, or the same value."""
     first, second = resolved(saved), resolved(loaded)
-    return first is second or (first.function is second.function and key(first) == key(second)) or _text(first, second)
-
-
-def _text(first: Node, second: Node) -> bool:
+    if first is second or (first.function is second.function and key(first) == key(second)):
+        return True
     return first.op is second.op is Op.CONST and isinstance(first.extra, str) and first.extra == second.extra
 
 

@@ -105,7 +105,7 @@ def moved_callables(kinds: "Kinds") -> None:
 
 
 def moved_operands(kinds: "Kinds") -> None:
-    """What is moved, and shaped or computed with as arrays are, is a tensor."""
+    """What is moved, and shaped or computed with as arrays are, or indexes a tensor, is a tensor."""
     calls = (node.args[0] for node in kinds.module.nodes() if node.op is Op.CALL and not names(node.args[0]))
     methods = [one for one in calls if one.op is Op.ATTR]
     moved = {kinds.find(one.args[0]) for one in methods if one.extra in _MOVING}
@@ -113,6 +113,8 @@ def moved_operands(kinds: "Kinds") -> None:
     for node in kinds.module.nodes() if moved else ():
         if node.op is Op.OPERATION and node.extra in _ARITHMETIC:
             shaped += [node, *node.args]
+        elif node.op is Op.ITEM and kinds.of(node.args[0]) is Kind.TENSOR:
+            shaped += indices(node)
     for one in shaped:
         if kinds.find(one) in moved:
             kinds.say(one, Kind.TENSOR, 1)

@@ -96,7 +96,8 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     if point is None or not isinstance(move.statement, ast.Expr):
         return
     name = called(analysis, node, point)
-    if name is None or _is_used_before(node, move, analysis):
+    itself = node in analysis.constraints.births.roots(move.args[0])
+    if name is None or itself or _is_used_before(node, move, analysis):
         return
     for suffix in suffixes(analysis, conflict, point):
         edit = InsertStatement(source.span(move.statement), "after", f"{name}{suffix.text}")
