@@ -203,13 +203,6 @@ UNNAMEABLE = {
             net = nn.Linear(3, 3)
             return step(x, one, net) + step(x, other, net)
     """,
-    "in the midst of an expression, moved under a flag": """
-        def main(use_cuda):
-            net = nn.Linear(3, 3)
-            if use_cuda:
-                net.cuda()
-            return net(torch.zeros(3))
-    """,
 }
 
 
@@ -221,6 +214,18 @@ def test_the_device_that_is_written(repairs, program: str, line: str) -> None:
 @pytest.mark.parametrize("program", UNNAMEABLE.values(), ids=UNNAMEABLE.keys())
 def test_where_none_can_be_named_nothing_is_written(repairs, program: str) -> None:
     assert repairs.added(program, Safety.UNSAFE) == []
+
+
+def test_what_a_module_gets_that_is_moved_under_a_flag_follows_it(repairs) -> None:
+    program = """
+        def main(use_cuda):
+            net = nn.Linear(3, 3)
+            if use_cuda:
+                net.cuda()
+            return net(torch.zeros(3))
+    """
+    added = repairs.added(program, Safety.UNSAFE)
+    assert added == ["return net(torch.zeros(3, device=next(net.parameters()).device))"]
 
 
 CHOSEN = """

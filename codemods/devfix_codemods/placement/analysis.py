@@ -199,7 +199,7 @@ class Analysis:
             and one.confidence >= HOST_WINS * conflict.confidence
             and (same or one.callers <= conflict.callers)
             and not MAYBE_MADE.intersection(one.end.links)
-            and not contradictory(one.guard, conflict.guard)
+            and (one.end.birth is Birth.CHOSEN_HOST or not contradictory(one.guard, conflict.guard))
             for one in found
         )
 

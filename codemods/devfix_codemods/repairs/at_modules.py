@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.bare import is_bare
-from devfix_codemods.placement.graph import OF_BATCHES
+from devfix_codemods.placement.graph import MADE, OF_BATCHES
 from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -23,8 +23,8 @@ def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
 
     What is made here may be made for something else than a module: it is one's where it meets that first.
     """
-    loaded, meeting = conflict.birth.birth in OF_BATCHES, conflict.meeting
-    for one in conflict.path if loaded else [meeting] if meeting is not None else []:
+    made = conflict.meeting if conflict.birth.birth in MADE else None
+    for one in conflict.path if conflict.birth.birth in OF_BATCHES else [made] if made is not None else []:
         callee = one.node.args[0] if one.node.op is Op.CALL else None
         if callee is None or callee is point.node.function.self_node:
             continue
@@ -35,11 +35,13 @@ def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
 
 
 def _called_here(analysis: Analysis, call: Node, point: Point) -> str | None:
-    """What a call calls, as it is written there, where that means the same here."""
-    callee = call.syntax.func if isinstance(call.syntax, ast.Call) else None
-    if not isinstance(callee, ast.Name | ast.Attribute) or call.function is not point.node.function:
+    """What a call calls, by its name or as an attribute of the object, where that means the same here."""
+    callee, function = call.args[0], point.node.function
+    own = callee.op is Op.ATTR and callee.args[0] is function.self_node
+    written = call.syntax.func if isinstance(call.syntax, ast.Call) else None
+    if call.function is not function or not (isinstance(written, ast.Name) or (own and written is not None)):
         return None
-    return analysis.text(callee) if means_same(analysis, callee, call, point) else None
+    return analysis.text(written) if means_same(analysis, written, call, point) else None
 
 
 def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
