@@ -199,7 +199,7 @@ class Analysis:
             and one.confidence >= HOST_WINS * conflict.confidence
             and (same or one.callers <= conflict.callers)
             and not MAYBE_MADE.intersection(one.end.links)
-            and (one.end.birth is Birth.CHOSEN_HOST or not contradictory(one.guard, conflict.guard))
+            and not _stays_elsewhere(one, conflict)
             for one in found
         )
 
@@ -243,6 +243,12 @@ def _is_told(conflict: Conflict) -> bool:
         return True
     called = any(one.startswith("module-call") for one in conflict.links)
     return conflict.birth.birth is Birth.ENCODING and called
+
+
+def _stays_elsewhere(host: Conflict, moved: Conflict) -> bool:
+    """Whether a value stays on the host on another branch than that on which the program moves it."""
+    chosen = host.end.birth is Birth.CHOSEN_HOST or moved.end.birth is not Birth.MOVE
+    return not chosen and contradictory(host.guard, moved.guard)
 
 
 def _is_host(conflict: Conflict) -> bool:

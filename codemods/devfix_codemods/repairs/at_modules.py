@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.bare import is_bare
-from devfix_codemods.placement.graph import MADE, OF_BATCHES
+from devfix_codemods.placement.graph import MADE, OF_BATCHES, Turn
 from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -23,8 +23,9 @@ def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
 
     What is made here may be made for something else than a module: it is one's where it meets that first.
     """
-    made = conflict.meeting if conflict.birth.birth in MADE else None
-    for one in conflict.path if conflict.birth.birth in OF_BATCHES else [made] if made is not None else []:
+    first = next((one for one in conflict.path if one.edge.turn is Turn.MEET), None)
+    made = [first] if first is not None and conflict.birth.birth in MADE else []
+    for one in conflict.path if conflict.birth.birth in OF_BATCHES else made:
         callee = one.node.args[0] if one.node.op is Op.CALL else None
         if callee is None or callee is point.node.function.self_node:
             continue
