@@ -39,7 +39,7 @@ def rebuilt(source: Source, mapping: Node, call: Node, suffix: Suffix, *, sure: 
     if name is not None and call.statement is not None:
         code = f"{name} = {{k: v{suffix.text} for k, v in {name}.items()}}"
         code = code if suffix.test is None else f"if {suffix.test}:\n    {code}"
-        edit = InsertStatement(source.span(call.statement), "before", code)
+        edit: Edit = InsertStatement(source.span(call.statement), "before", code)
         yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=sure, harmless=suffix.follows)
     elif suffix.test is None and isinstance(mapping.syntax, ast.expr) and mapping.statement is call.statement:
         code = f"{{k: v{suffix.text} for k, v in __node__.items()}}"
