@@ -153,3 +153,8 @@ def test_what_is_moved_and_indexes_a_tensor_is_one(repairs: Repairs) -> None:
 def test_an_index_on_the_host_picks_from_a_table_there(repairs: Repairs) -> None:
     program = LOOKED_UP.format(moved=".tolist()", after=".to(device)")
     assert repairs.findings(program, suggestions=False) == ()
+
+
+def test_the_trail_tells_where_a_table_is_indexed(repairs: Repairs) -> None:
+    finding = repairs.finding(LOOKED_UP.format(moved=".to(device)", after=".to(device)"))
+    assert "it is indexed here" in [step.note for step in finding.trail]

@@ -50,6 +50,9 @@ def stops(analysis: Analysis, conflict: Conflict) -> Iterator[tuple[Node, str]]:
     attached = analysis.constraints.births.attached.get(conflict.birth.node)
     if attached is not None and attached.use is not None:
         yield attached.use, "its module is used here"
+    index = conflict.meeting if conflict.is_of_index else None
+    if index is not None and index.before is not None:
+        yield index.before.node, "it is indexed here"
     for operation in conflict.operations:
         other = _met(conflict, operation)
         yield operation, f"it meets {_operand(operation, other)} here" if other is not None else "it meets others here"
