@@ -12,7 +12,9 @@ from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.construction import is_while_made
+from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
+from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.outside import Outside
@@ -29,8 +31,9 @@ class Analysis:
     def __init__(self, tree: ast.Module, outside: Outside | None = None, file: File | None = None) -> None:
         module = lower(tree)
         calls = local_calls(module)
-        outside = outside or Outside()
-        self._read(file, Kinds(module, calls, outside), frozenset())
+        kinds = Kinds(module, calls, outside or Outside())
+        name_tests_once(kinds)
+        self._read(file, kinds, frozenset())
         self._shared: tuple[object, ...] = ()
         """What belongs to the reading that this one was derived from."""
 
@@ -65,7 +68,15 @@ class Analysis:
     def conflicts(self) -> list[Conflict]:
         """The strongest conflict of each birth, the strongest first."""
         found = [one for source in self._births() if (one := self._strongest(source)) is not None]
-        return sorted(found, key=lambda one: (-one.confidence, one.birth.node.index))
+        told = [one for one in found if not self._is_left_inside(one)]
+        return sorted(told, key=lambda one: (-one.confidence, one.birth.node.index))
+
+    def _is_left_inside(self, conflict: Conflict) -> bool:
+        """Whether a part of a batch is given to a function that names it in a row of moves, and leaves it there."""
+        return conflict.birth.birth is Birth.LOADER and any(
+            step.edge.site > 0 and any(one.link == LEFT for one in self.graph.edges[step.node])
+            for step in conflict.path[:1]
+        )
 
     def _births(self) -> Iterator[Source]:
         for sources in list(self.graph.sources.values()):

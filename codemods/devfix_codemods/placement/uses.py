@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 def made_of_one(kinds: "Kinds") -> None:
     """`torch.log(p + 1e-6)`, `torch.sum(x.view(-1))`: what is used as a tensor, and made of one other value."""
     for node in reversed(list(kinds.module.nodes())):
-        if node.op in {Op.OPERATION, Op.CALL} and kinds.of(node) is Kind.TENSOR:
+        if node.op in _COMPUTED and kinds.of(node) is Kind.TENSOR:
             rest = _sources_of(node)
             if len(rest) == 1 and kinds.of(rest[0]) is None:
                 kinds.say(rest[0], Kind.TENSOR, 1)
 
 
 def _sources_of(node: Node) -> list[Node]:
-    """What arithmetic computes with beside numbers, and what a method shows in another shape."""
-    if node.op is Op.OPERATION:
+    """What arithmetic computes with beside numbers, what is compared, and what a method shows in another shape."""
+    if node.op in {Op.OPERATION, Op.COMPARE}:
         return [one for one in node.args if one.op is not Op.CONST]
     callee = node.args[0]
     shown = callee.op is Op.ATTR and callee.extra in rows.SHAPING and not names(callee)
@@ -47,6 +47,18 @@ def given_and_got(kinds: "Kinds") -> None:
             _named_as(kinds, node, node.syntax.id)
     for node in kinds.module.of(Op.ITEM):
         _unpacked(kinds, node)
+
+
+def parts_of_one(kinds: "Kinds") -> None:
+    """What two loops take from the same place in the elements of one value, a loader or under one name: `for x, y in
+    rows`, twice."""
+    found: dict[tuple[Node, object, object], Node] = {}
+    for node in kinds.module.of(Op.ITEM):
+        base = node.args[0]
+        if base.op is Op.ITER and len(node.args) == 1:
+            named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
+            alike = None if isinstance(node.extra, str) or kinds.of(base.args[0]) is Kind.LOADER else named
+            kinds.unify(found.setdefault((kinds.find(base.args[0]), node.extra, alike), node), node)
 
 
 def _named_as(kinds: "Kinds", node: Node, word: str) -> None:
@@ -105,7 +117,7 @@ def moved_callables(kinds: "Kinds") -> None:
 
 
 def moved_operands(kinds: "Kinds") -> None:
-    """What is moved, and shaped or computed with as arrays are, or indexes a tensor, is a tensor."""
+    """What is moved, and shaped or computed with as arrays are, or indexes a tensor, or is compared with one, is one."""
     calls = (node.args[0] for node in kinds.module.nodes() if node.op is Op.CALL and not names(node.args[0]))
     methods = [one for one in calls if one.op is Op.ATTR]
     moved = {kinds.find(one.args[0]) for one in methods if one.extra in _MOVING}
@@ -115,6 +127,8 @@ def moved_operands(kinds: "Kinds") -> None:
             shaped += [node, *node.args]
         elif node.op is Op.ITEM and kinds.of(node.args[0]) is Kind.TENSOR:
             shaped += indices(node)
+        elif node.op is Op.COMPARE and any(kinds.of(one) is Kind.TENSOR for one in node.args):
+            shaped += node.args
     for one in shaped:
         if kinds.find(one) in moved:
             kinds.say(one, Kind.TENSOR, 1)
@@ -165,6 +179,7 @@ def called_parts(kinds: "Kinds") -> None:
             kinds.say(part, Kind.MODULE, 1)
 
 
+_COMPUTED = frozenset({Op.OPERATION, Op.COMPARE, Op.CALL})
 _MOVING = frozenset({"to", "cuda", "cpu"})
 _TAKEN = UNKNOWN | {Op.ATTR}
 """What may be a part of a batch, and of any kind."""

@@ -25,7 +25,8 @@ def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     """
     first = next((one for one in conflict.path if one.edge.turn is Turn.MEET), None)
     made = [first] if first is not None and conflict.birth.birth in MADE else []
-    for one in conflict.path if conflict.birth.birth in OF_BATCHES else made:
+    follows = conflict.birth.birth in OF_BATCHES or conflict.end.under
+    for one in conflict.path if follows else made:
         callee = one.node.args[0] if one.node.op is Op.CALL else None
         if callee is None or callee is point.node.function.self_node:
             continue
