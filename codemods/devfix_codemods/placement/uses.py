@@ -117,7 +117,7 @@ def moved_callables(kinds: "Kinds") -> None:
 
 
 def moved_operands(kinds: "Kinds") -> None:
-    """What is moved, and shaped or computed with as arrays are, or indexes a tensor, or is compared with one, is one."""
+    """What is moved, and computed with as arrays are, or indexes a tensor, or is compared with one, is one."""
     calls = (node.args[0] for node in kinds.module.nodes() if node.op is Op.CALL and not names(node.args[0]))
     methods = [one for one in calls if one.op is Op.ATTR]
     moved = {kinds.find(one.args[0]) for one in methods if one.extra in _MOVING}

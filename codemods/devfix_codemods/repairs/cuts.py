@@ -82,14 +82,16 @@ def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
 def _is_asked_by_unread(conflict: Conflict) -> bool:
     """Whether only an unread function says that values belong together: it may want one of them where it is."""
     if conflict.birth.birth is Birth.READER:  # a copy on the host is one for whatever reads it, if it was a tensor
-        return "unread-function" in conflict.links or not _is_asked_for_array(conflict)
+        return "unread-function" in conflict.links or _may_be_array(conflict)
     return not {"unknown-call", "made-for-call", "index-maybe-scalar"}.isdisjoint(conflict.links)
 
 
-def _is_asked_for_array(conflict: Conflict) -> bool:
-    """Whether `x.numpy()` reads a value, as only a tensor can be read; a function of numpy may get an array."""
+def _may_be_array(conflict: Conflict) -> bool:
+    """Whether a function of numpy reads what a function gives that others use for tensors: it may give arrays."""
     reader = conflict.birth.by
-    return reader is not None and reader.args[0].op is Op.ATTR and reader.args[0].extra == "numpy"
+    asks = reader is not None and reader.args[0].op is Op.ATTR and reader.args[0].extra == "numpy"
+    shared = conflict.path[:1] and conflict.path[0].edge.link == "call"
+    return not asks and bool(shared) and conflict.end.birth is Birth.PARAMETER
 
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
