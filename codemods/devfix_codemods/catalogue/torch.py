@@ -173,6 +173,9 @@ SECOND_IS_NUMBER = frozenset(
 )
 """Functions whose tensors meet, and whose second argument is none of them: a dimension, a shape."""
 
+MASKS: dict[str, int] = {"torch.where": 0} | dict.fromkeys(_named("torch.", "masked_fill masked_select"), 1)
+"""The argument of a function that is a mask: a tensor, whatever else it takes."""
+
 METHODS: dict[str, Effect] = {}
 """Effects of methods of tensors and modules, by name: where the receiver is not known to be another thing."""
 

@@ -5,7 +5,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.attributes import Attributes
-from devfix_codemods.placement.indices import slices
+from devfix_codemods.placement.indices import indices, is_new_axis
 from devfix_codemods.placement.kinds import Kinds
 
 DEEPEST = 8
@@ -25,22 +25,28 @@ class Dimensions:
         if node.op is Op.CALL:
             return self._of_call(node, depth + 1)
         if node.op is Op.ITEM:
-            whole = self.of(node.args[0], depth + 1)
-            if whole is None or self._is_range(node):
-                return None
-            return whole - 1
+            whole, more = self.of(node.args[0], depth + 1), self._added(node)
+            return whole + more if whole is not None and more is not None else None
         if node.op is Op.ATTR:
             field = self._attributes.field(node)
             values = self._attributes.stored.get(field, []) if field is not None else []
             return self.of(values[0], depth + 1) if len(values) == 1 else None
         return None
 
-    def _is_range(self, item: Node) -> bool:
-        return any(slices(one) or self._kinds.of(one) is Kind.TENSOR for one in item.args[1:])
+    def _added(self, item: Node) -> int | None:
+        """How many dimensions more an item has than its tensor: `x[0]` one less, `x[:, None]` one more."""
+        added = 0
+        for one in indices(item) if item.args[1:] else (item,):  # a constant stands in the item itself
+            if one.extra == "slice" or one.extra is ...:
+                continue
+            if one.op is Op.COMPREHENSION or one.op is Op.SEQUENCE or self._kinds.of(one) is Kind.TENSOR:
+                return None
+            added += 1 if is_new_axis(one) else -1
+        return added
 
     def is_element(self, item: Node) -> bool:
         """Whether an item of a tensor is a 0-dim tensor, which may meet what is on a device."""
-        return item.op is Op.ITEM and not self._is_range(item) and self.of(item.args[0]) == 1
+        return item.op is Op.ITEM and self.of(item) == 0
 
     def _of_call(self, call: Node, depth: int) -> int | None:
         callee = call.args[0]

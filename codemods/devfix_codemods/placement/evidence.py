@@ -93,6 +93,9 @@ def _rows(kinds: "Kinds", call: Node) -> None:
 def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
     """What functions of torch get first, and second if they let the two meet, are tensors."""
     row = effect(qualified)
+    mask = rows.MASKS.get(qualified)
+    if mask is not None and len(call.args) > mask + 1 and call.extras[mask] is None:
+        kinds.say(call.args[mask + 1], Kind.TENSOR)
     if row is Effect.FACTORY:
         _sizes(kinds, call)
     if row is Effect.SEQUENCE and len(call.args) > 1 and call.args[1].op is Op.SEQUENCE:
@@ -129,6 +132,7 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     if owner is not None and method in owner.methods and call not in kinds.calls:
         return
     _receiver(kinds, call, base, method)
+    _operand(kinds, call, base, method)
     if method in REGISTERING and owner is not None and len(call.args) > 1 and owner.sets(str(call.args[1].extra)):
         kinds.say(owner.field_of(str(call.args[1].extra)), Kind.TENSOR, 3)
     if method in libraries.MODULE_MAKERS and isinstance(base.extra, Class) and base.extra in kinds.module_classes:
@@ -151,7 +155,7 @@ def of_item(kinds: "Kinds", node: Node) -> None:
     """What an index says of what is indexed, and what is indexed says of what is picked, and of masks."""
     base = node.args[0]
     columns = any(map(slices_columns, node.args[1:]))
-    if columns and base.op is Op.ITEM and base.args[0].op is Op.ITER:
+    if columns and _is_part_of_element(base):
         kinds.say(base, Kind.TENSOR, 1)  # of what loaders give, only tensors are read by columns
     if columns and base.op in UNKNOWN and any(kinds.of(one) is Kind.TENSOR for one in indices(node)):
         kinds.say(base, Kind.TENSOR, 1)
@@ -162,6 +166,12 @@ def of_item(kinds: "Kinds", node: Node) -> None:
         if (mask := compared(index)) is not None:
             for one in (index, mask, *_computed_of_tensors(kinds, mask)):
                 kinds.say(one, Kind.TENSOR, 1)
+
+
+def _is_part_of_element(node: Node) -> bool:
+    """Whether a value is unpacked in a loop, whether or not it was moved behind it."""
+    parts = node.args if node.op is Op.PHI else (node,)
+    return any(one.op is Op.ITEM and one.args[0].op is Op.ITER for one in parts)
 
 
 def _computed_of_tensors(kinds: "Kinds", mask: Node) -> Iterator[Node]:
@@ -214,6 +224,14 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     words = call.extras
     if not _DIMENSIONS.isdisjoint(words) or (method == "sort" and words[:1] == (None,)):
         kinds.say(base, Kind.TENSOR)  # lists are sorted by keywords alone
+
+
+def _operand(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
+    """What a tensor meets in a method that takes no numbers there is a tensor, and so is a mask."""
+    function = f"torch.{method.removesuffix('_')}"
+    meets = effect(function) is Effect.MEET and function not in rows.SECOND_IS_NUMBER
+    if (meets or rows.MASKS.get(function) == 1) and call.extras[:1] == (None,) and kinds.of(base) is Kind.TENSOR:
+        kinds.say(call.args[1], Kind.TENSOR)
 
 
 def _is_part_of_module(kinds: "Kinds", node: Node) -> bool:

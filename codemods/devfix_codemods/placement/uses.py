@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 def made_of_one(kinds: "Kinds") -> None:
     """`torch.log(p + 1e-6)`, `torch.sum(x.view(-1))`: what is used as a tensor, and made of one other value."""
     for node in reversed(list(kinds.module.nodes())):
-        if node.op in {Op.OPERATION, Op.CALL} and kinds.of(node) is Kind.TENSOR:
+        if node.op in _COMPUTED and kinds.of(node) is Kind.TENSOR:
             rest = _sources_of(node)
             if len(rest) == 1 and kinds.of(rest[0]) is None:
                 kinds.say(rest[0], Kind.TENSOR, 1)
 
 
 def _sources_of(node: Node) -> list[Node]:
-    """What arithmetic computes with beside numbers, and what a method shows in another shape."""
-    if node.op is Op.OPERATION:
+    """What arithmetic computes with beside numbers, what is compared, and what a method shows in another shape."""
+    if node.op in {Op.OPERATION, Op.COMPARE}:
         return [one for one in node.args if one.op is not Op.CONST]
     callee = node.args[0]
     shown = callee.op is Op.ATTR and callee.extra in rows.SHAPING and not names(callee)
@@ -145,5 +145,6 @@ def called_parts(kinds: "Kinds") -> None:
             kinds.say(part, Kind.MODULE, 1)
 
 
+_COMPUTED = frozenset({Op.OPERATION, Op.COMPARE, Op.CALL})
 _MOVING = frozenset({"to", "cuda", "cpu"})
 _ARITHMETIC = frozenset({"Add", "Sub", "Mult", "Div", "MatMult"})
