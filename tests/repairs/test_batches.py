@@ -29,6 +29,10 @@ REPAIRED = {
         _loop('F.mse_loss(net(x["left"]), x["left"]).backward()', targets="x"),
         'F.mse_loss(net(x["left"].to(device, non_blocking=True)), x["left"].to(device, non_blocking=True)).backward()',
     ),
+    "where it is unpacked, if the statement that moves a sibling compares it": (
+        _loop("out = net(x.to(device).masked_fill(y == 0, 0.0))\nF.mse_loss(out, y).backward()"),
+        "        y = y.to(device)\n        out = net(x.to(device)",
+    ),
     "all entries of a mapping that is unpacked": (
         """
         from torch.utils.data import DataLoader

@@ -94,14 +94,24 @@ def _rebinds(statement: ast.stmt) -> bool:
 
 def _used_between(node: Node, move: Node) -> bool:
     """Whether the value is used before the sibling is moved, where it would still be on the host."""
+    shown = _shown(node)
     return any(
-        (node in one.args or (one.op is Op.CALL and node in one.args[0].args))
+        (not shown.isdisjoint(one.args) or (one.op is Op.CALL and not shown.isdisjoint(one.args[0].args)))
         and not contradictory(one.guard, move.guard)
         and (node.index < one.index < move.index or one.statement is move.statement)
         and one.op in {Op.CALL, Op.OPERATION}
         and not (one.op is Op.CALL and (name_of(one.args[0]) or "").startswith("builtins."))  # `print(x)`
         for one in node.function.nodes
     )
+
+
+def _shown(node: Node) -> set[Node]:
+    """A value, its parts, and what it is compared with: `y`, `y[:, None]`, `y == 0`."""
+    found = {node}
+    for one in node.function.nodes:
+        if (one.op is Op.COMPARE or (one.op is Op.ITEM and one.args[0] in found)) and not found.isdisjoint(one.args):
+            found.add(one)
+    return found
 
 
 def behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
