@@ -62,21 +62,24 @@ class Tests:
 
     def _literal(self, test: ast.expr) -> Literal | None:
         node = self.values.get(test)
-        if node is None:
-            return None
-        if node.op is Op.COMPARE and len(node.args) == 2:
-            return comparison(node)
-        if node.op is Op.CALL and name(node.args[0]) == "builtins.isinstance" and len(node.args) == 3:
-            types = node.args[2]
-            named = ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
-            return ("isinstance", key(node.args[1]), named), True
-        if node.op is Op.CALL and name(node.args[0]) == "torch.is_tensor" and len(node.args) == 2:
-            return ("isinstance", key(node.args[1]), "torch.Tensor"), True
-        if node.op is Op.PHI and (same := _same_test(node)) is not None:
-            return same
-        if node.op is Op.CONST:  # two flags that are set to the same are two
-            return ("node", node.index), True
-        return key(node), True
+        return literal(node) if node is not None else None
+
+
+def literal(node: Node) -> Literal:
+    """The atom that a value tests by being true, and whether it holds then."""
+    if node.op is Op.COMPARE and len(node.args) == 2:
+        return comparison(node)
+    if node.op is Op.CALL and name(node.args[0]) == "builtins.isinstance" and len(node.args) == 3:
+        types = node.args[2]
+        named = ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
+        return ("isinstance", key(node.args[1]), named), True
+    if node.op is Op.CALL and name(node.args[0]) == "torch.is_tensor" and len(node.args) == 2:
+        return ("isinstance", key(node.args[1]), "torch.Tensor"), True
+    if node.op is Op.PHI and (same := _same_test(node)) is not None:
+        return same
+    if node.op is Op.CONST:  # two flags that are set to the same are two
+        return ("node", node.index), True
+    return key(node), True
 
 
 def _same_test(node: Node) -> Literal | None:

@@ -13,6 +13,7 @@ from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.construction import is_while_made
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
+from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.outside import Outside
@@ -29,8 +30,9 @@ class Analysis:
     def __init__(self, tree: ast.Module, outside: Outside | None = None, file: File | None = None) -> None:
         module = lower(tree)
         calls = local_calls(module)
-        outside = outside or Outside()
-        self._read(file, Kinds(module, calls, outside), frozenset())
+        kinds = Kinds(module, calls, outside or Outside())
+        name_tests_once(kinds)
+        self._read(file, kinds, frozenset())
         self._shared: tuple[object, ...] = ()
         """What belongs to the reading that this one was derived from."""
 
