@@ -74,7 +74,7 @@ USED = {
     "compared, for a choice": ("def f(m):\n    probe(m)\n    torch.where(m > 0, 1, 0)", Kind.TENSOR),
     "compared with another, for a mask": ("def f(m, n):\n    probe(m)\n    torch.where(m > n, 1, 0)", None),
     "by columns, of a batch that is moved": (
-        "def f(xs, c):\n    for x, y in xs:\n        if c:\n            y = y.cuda()\n        probe(y)\n        y[:, None]",
+        "def f(z, c):\n    for _, y in z:\n        if c:\n            y = y.cuda()\n        probe(y)\n        y[:, 0]",
         Kind.TENSOR,
     ),
     "by columns": ("def f(x):\n    probe(x)\n    x[:, None]", None),

@@ -39,6 +39,10 @@ SILENT = {
     "its state is moved": worker(
         f"net = nn.Linear(2, 2)\n{LOADED}\nnet.to(device)\nfor state in opt.state.values():\n    move(state)"
     ),
+    "moved under a condition that does more": worker(
+        f"net = nn.Linear(2, 2)\n{LOADED}\nif given:\n    net.to(device)\n    opt = optim.Adam(net.parameters())"
+    ),
+    "moved or not": worker(f"net = nn.Linear(2, 2)\n{LOADED}\nif given:\n    net.to(device)\nelse:\n    net.half()"),
     "another precision": worker(f"net = nn.Linear(2, 2)\n{LOADED}\nnet.to(torch.float64)"),
     "back to the host": worker(f"net = nn.Linear(2, 2)\n{LOADED}\nnet.to('cpu')"),
     "another model": worker(f"net = nn.Linear(2, 2)\n{LOADED}\ngiven.to(device)"),
@@ -105,6 +109,14 @@ FIXED = {
         "net = nn.Linear(2, 2)\nopt = optim.Adagrad(net.parameters())\nnet.to(device)",
         "net = nn.Linear(2, 2)\nnet.to(device)\nopt = optim.Adagrad(net.parameters())",
     ),
+    "moved under a condition": (
+        f"net = nn.Linear(2, 2)\n{LOADED}\nif given:  # else too large\n    net = net.to(device)\nnet.train()",
+        f"net = nn.Linear(2, 2)\nif given:  # else too large\n    net = net.to(device)\n{LOADED}\nnet.train()",
+    ),
+    "moved in place under a condition": (
+        "net = nn.Linear(2, 2)\nopt = optim.Adagrad(net.parameters())\nif given:\n    net.cuda()",
+        "net = nn.Linear(2, 2)\nif given:\n    net.cuda()\nopt = optim.Adagrad(net.parameters())",
+    ),
     "after other uses of an older model": (
         f"net = nn.Linear(2, 2)\nlook(net)\nnet = nn.Linear(2, 2)\n{LOADED}\nnet.to(device)",
         f"net = nn.Linear(2, 2)\nlook(net)\nnet = nn.Linear(2, 2)\nnet.to(device)\n{LOADED}",
@@ -119,6 +131,7 @@ def test_fixed(rule, before, after):
 
 ADVICE = {
     "the device is named between": f"net = nn.Linear(2, 2)\n{LOADED}\nplace = pick()\nnet.to(place)",
+    "the condition is made between": f"net = nn.Linear(2, 2)\n{LOADED}\nyes = ask()\nif yes:\n    net.to(device)",
     "the model is used between": f"net = nn.Linear(2, 2)\n{LOADED}\nshow(net)\nnet.to(device)",
 }
 

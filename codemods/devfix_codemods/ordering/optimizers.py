@@ -24,14 +24,15 @@ _MOST_PARTS = 60
 class Early:
     """An optimizer `built` before the `move` of its model, which has state by the statement `state`.
 
-    `certain` says that the optimizer is one of torch, on a model that is on the host; `movable` that the move means the
-    same before the optimizer is built.
+    `moving` is the move, or the `if` that does nothing else. `certain` says that the optimizer is one of torch, on a
+    model that is on the host; `movable` that the move means the same before the optimizer is built.
     """
 
     model: str
     built: ast.stmt
     state: ast.stmt
     move: ast.stmt
+    moving: ast.stmt
     why: str
     certain: bool
     movable: bool
@@ -67,9 +68,10 @@ class Optimizers:
             if state is not None and move is not None and state.statement is not None and move.statement is not None:
                 certain = method(call) != "configure_optimizers"
                 why = "may have state" if not certain else "makes its state" if state is call else "gets its state"
-                movable = self._means_the_same(call, model, move)
+                moving = _standing_in(block_of(self._index, call.statement), move) or move.statement
+                movable = self._means_the_same(call, model, move, moving)
                 text = self._text(move)
-                yield Early(text, call.statement, state.statement, move.statement, why, certain, movable)
+                yield Early(text, call.statement, state.statement, move.statement, moving, why, certain, movable)
 
     def _text(self, call: Node) -> str:
         """The receiver of a method, as the file spells it."""
@@ -115,18 +117,17 @@ class Optimizers:
         block = block_of(self._index, call.statement)
         for one in call.function.nodes:
             if one.index > call.index and self._births.is_move(one) and one.args[0].args[0] is model:
-                plain = getattr(one.statement, "value", None) is one.syntax and one.statement in block
-                return one if plain and self._births.is_elsewhere(one) else None
+                stands = _standing_in(block, one) is not None
+                return one if stands and self._births.is_elsewhere(one) else None
         return None
 
-    def _means_the_same(self, call: Node, model: Node, move: Node) -> bool:
+    def _means_the_same(self, call: Node, model: Node, move: Node, moving: ast.stmt) -> bool:
         """Whether the names of the move are bound before the optimizer, and nothing between needs the model there."""
         function = call.function
         assert call.statement is not None
-        assert move.statement is not None
-        then, now = function.before[call.statement], function.before[move.statement]
-        words = {one.id for one in ast.walk(move.statement) if isinstance(one, ast.Name)}
-        attributes = {one.attr for one in ast.walk(move.statement) if isinstance(one, ast.Attribute)}
+        then, now = function.before[call.statement], function.before[moving]
+        words = {one.id for one in ast.walk(moving) if isinstance(one, ast.Name)}
+        attributes = {one.attr for one in ast.walk(moving) if isinstance(one, ast.Attribute)}
         for where, value in now.items():
             read = where in words if isinstance(where, str) else where[1] in attributes
             fresh = value.op in _READ or (value.op is Op.ATTR and value.args[0] is where[0])
@@ -182,6 +183,15 @@ def _configured(call: Node) -> Node | None:
         return None
     model = call.args[0].args[0]
     return model if model is not call.function.self_node else None
+
+
+def _standing_in(block: list[ast.stmt], move: Node) -> ast.stmt | None:
+    """The statement of a block that is a move, or moves under a condition, and does nothing else."""
+    for one in block:
+        inner = one.body[0] if isinstance(one, ast.If) and len(one.body) == 1 and not one.orelse else one
+        if inner is move.statement and getattr(inner, "value", None) is move.syntax:
+            return one
+    return None
 
 
 def _uses(node: Node, model: Node) -> bool:

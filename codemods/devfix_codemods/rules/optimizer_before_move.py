@@ -3,8 +3,9 @@
 ## What it does
 
 Finds optimizers whose state is loaded, or made by their constructor, while the model is still on the host, and moves
-the model before the optimizer is built. Finds `torch.save(model.cpu().state_dict(), …)` in a loop that goes on with the
-model, and checkpoint hooks that put host copies into the state of a running optimizer.
+the model, under the same condition, before the optimizer is built. Finds
+`torch.save(model.cpu().state_dict(), …)` in a loop that goes on with the model, and checkpoint hooks that put host
+copies into the state of a running optimizer.
 
 ## Why it fails
 
@@ -50,6 +51,7 @@ from devfix_codemods.ir import Node
 from devfix_codemods.ordering.optimizers import Early, Optimizers, TakenAway
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.source import Span
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -86,11 +88,14 @@ def _early(program: Program, early: Early) -> Finding:
 def _edits(program: Program, early: Early) -> tuple[Edit, ...]:
     if not early.movable:
         return ()
-    code = program.source.segment(program.source.span(early.move)).rstrip("; ")
-    return (
-        InsertStatement(program.source.span(early.built), "before", code),
-        RemoveStatement(program.source.span(early.move)),
-    )
+    span = program.source.span(early.moving)
+    code = program.source.segment(span).rstrip("; ").replace("\n" + _indentation(program, span), "\n")
+    return (InsertStatement(program.source.span(early.built), "before", code), RemoveStatement(span))
+
+
+def _indentation(program: Program, span: Span) -> str:
+    """What stands in front of a statement that has a line of its own."""
+    return program.source.lines[span.line - 1][: span.column]
 
 
 # A model that is taken away
