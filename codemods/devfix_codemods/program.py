@@ -86,7 +86,7 @@ class Program:
 
     def _summary(self, home: Hashable) -> Summary:
         """What another file says of its functions and its calls."""
-        if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_DEVICES.search(home.source.data):
+        if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_PLACES.search(home.source.data):
             return NOTHING
         return self.project.summary(home, "calls", self._summed_up, NOTHING)
 
@@ -172,5 +172,5 @@ def _plainly_calling(unit: Unit) -> tuple[Plain, ...]:
 
 
 _NO_CALLS: tuple[Plain, ...] = ()
-_SPEAKS_OF_DEVICES = re.compile(rb"device|cuda|gpu")
+_SPEAKS_OF_PLACES = re.compile(rb"device|cuda|gpu|\.to\(|\.backward\(")
 _OF_DATA = re.compile(r"(?i)collat|data|load")

@@ -93,11 +93,13 @@ KINDS: dict[str, Kind] = {
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,
 }
 
+_ASKED_OF_CARDS = ("is_available", "device_count")
 NUMBERS = (
     frozenset(f"builtins.{one}" for one in "float int len ord".split())
     | frozenset(f"random.{one}" for one in "random randint randrange uniform gauss normalvariate getrandbits".split())
     | frozenset(f"math.{one}" for one in "ceil floor sqrt exp log log2 log10 pow sin cos tan".split())
     | frozenset({"time.time", "time.perf_counter"})
+    | frozenset(f"torch.{one}.{each}" for one in ("cuda", "xpu", "accelerator") for each in _ASKED_OF_CARDS)
 )
 """Functions that give numbers of Python, whatever they get."""
 

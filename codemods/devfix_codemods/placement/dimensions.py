@@ -5,7 +5,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.attributes import Attributes
-from devfix_codemods.placement.indices import indices, is_new_axis
+from devfix_codemods.placement.indices import indices
 from devfix_codemods.placement.kinds import Kinds
 
 DEEPEST = 8
@@ -35,13 +35,14 @@ class Dimensions:
 
     def _added(self, item: Node) -> int | None:
         """How many dimensions more an item has than its tensor: `x[0]` one less, `x[:, None]` one more."""
+        if not item.args[1:]:
+            return 0 if item.extra is ... else 1 if item.extra is None else -1
         added = 0
-        for one in indices(item) if item.args[1:] else (item,):  # a constant stands in the item itself
-            if one.extra == "slice" or one.extra is ...:
-                continue
-            if one.op is Op.COMPREHENSION or one.op is Op.SEQUENCE or self._kinds.of(one) is Kind.TENSOR:
+        for one in indices(item):
+            if one.op in {Op.COMPREHENSION, Op.SEQUENCE} or self._kinds.of(one) is Kind.TENSOR:
                 return None
-            added += 1 if is_new_axis(one) else -1
+            constant = one.extra if one.op is Op.CONST else 0
+            added += 0 if one.extra == "slice" or constant is ... else 1 if constant is None else -1
         return added
 
     def is_element(self, item: Node) -> bool:

@@ -29,11 +29,6 @@ def slices(index: Node) -> bool:
     return index.extra == "slice" or index.op in {Op.SEQUENCE, Op.COMPREHENSION}
 
 
-def is_new_axis(index: Node) -> bool:
-    """`None` of `x[:, None]`, or all of `x[None]`."""
-    return index.op in {Op.CONST, Op.ITEM} and index.extra is None and len(index.args) < 2
-
-
 def is_tested(operand: Node, operation: Node) -> bool:
     """`if p: x * p[0]`: what is true or false by itself is a number, or holds some, rather than a tensor."""
     while operand.op is Op.ITEM:

@@ -3,7 +3,7 @@
 Summaries name parameters and arguments only, so that they outlive the analysis of the file that they are made from.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from devfix_codemods.ir import Function
@@ -13,11 +13,25 @@ Argument = int | str
 """The position of an argument, or its keyword."""
 
 
+Condition = frozenset[tuple[Hashable, bool]]
+"""Under which a value is moved: what is given, or a test that means the same in all files, and whether it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a value is, for another file: on the device that something else names which is given, or one spelled out."""
+
+    device: Argument | None
+    spelled: str | int | None
+    when: Condition
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What names the device that a parameter belongs on, and where the parameter meets what is there."""
+    """Where a parameter belongs, and where it meets what is there; `beside` which other one, if that is all."""
 
-    device: str
+    site: Site | None
+    beside: str | None
     path: str
     span: Span
     note: str
@@ -27,13 +41,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of what another file defines: which arguments are on the device that which argument names.
+    """A call of what another file defines, and where some arguments are.
 
     `wrapped`: those that something makes which is not read, and may place what they give.
     """
 
     callee: str
-    placed: Mapping[Argument, Argument]
+    placed: Mapping[Argument, Site]
     wrapped: frozenset[Argument]
 
 
@@ -47,9 +61,9 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`wanted`: by the name of a function, `fit` or `Trainer.__init__`, which parameter belongs where which other says.
+    """`wanted`: by the name of a function, `fit` or `Trainer.__init__`, where which parameter belongs.
 
-    `calls`: those that name a device.
+    `calls`: those that get what is on a device.
     """
 
     wanted: Mapping[str, Mapping[str, Wanted]]

@@ -1,18 +1,20 @@
 """How the summary of an analysed file is made."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, kind
-from devfix_codemods.ir import Function, Module, Node, Op, lower
-from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir import Function, Guard, Module, Node, Op, lower
+from devfix_codemods.ir.guards import joined, literal
+from devfix_codemods.ir.keys import key, name, resolved
 from devfix_codemods.ir.nodes import forget
 from devfix_codemods.placement.calls import local_calls
-from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.graph import Birth, Source, Turn
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Place, Where, place_of, sounds_like_device
-from devfix_codemods.placement.summaries import Argument, Call, Plain, Summary, Wanted, qualified
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.summaries import Argument, Call, Condition, Plain, Site, Summary, Wanted, qualified
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.analysis import Analysis
@@ -23,12 +25,21 @@ LEAST = 0.6
 
 def summarize(analysis: "Analysis") -> Summary:
     """The summary of the file that has been analysed."""
-    told = ((qualified(one), dict(_wanted(analysis, one))) for one in analysis.module.functions if takes_device(one))
+    taking = (one for one in analysis.module.functions if takes_place(one, analysis.kinds))
+    told = ((qualified(one), dict(_wanted(analysis, one))) for one in taking)
     return Summary({name: wanted for name, wanted in told if wanted}, tuple(_calls(analysis)))
 
 
 def takes_device(function: Function) -> bool:
     return any(map(sounds_like_device, function.parameters))
+
+
+def takes_place(function: Function, kinds: Kinds) -> bool:
+    """Whether a function is given a device, or a module: then it matters where its callers have what they give."""
+    given = (one for one in function.parameters.values() if one is not function.self_node)
+    return takes_device(function) or any(
+        kinds.says(one, Kind.DEVICE) or kinds.is_module(one) or kinds.is_trained(one) for one in given
+    )
 
 
 # Functions
@@ -38,31 +49,87 @@ def _wanted(analysis: "Analysis", function: Function) -> Iterator[tuple[str, Wan
     for parameter, node in function.parameters.items():
         if node is function.self_node or sounds_like_device(parameter) or analysis.file is None:
             continue
-        for device, at, called in (*_called_with(analysis, node), *_met(analysis, node)):
-            named = _parameter(device, function)
-            if named is not None and isinstance(at.syntax, ast.expr):
+        for site, beside, at, called in (*_called_with(analysis, node), *_met(analysis, node)):
+            if isinstance(at.syntax, ast.expr):
                 note = "it is called here" if called else "it meets others here"
-                yield parameter, Wanted(named, analysis.file.path, analysis.file.span(at.syntax), note, called)
+                yield parameter, Wanted(site, beside, analysis.file.path, analysis.file.span(at.syntax), note, called)
                 break
 
 
-def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[tuple[Node, Node, bool]]:
+_Found = tuple[Site | None, str | None, Node, bool]
+"""Where a parameter belongs, or beside which other one, what says so, and whether it is called there."""
+
+
+def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
     """The devices of what a parameter is called with: if it is a module, it belongs there."""
     moves = analysis.constraints.births.moves
     for call in parameter.function.nodes:
-        if call.op is Op.CALL and call.args[0] is parameter:
-            places = (moves.get(one) for one in call.args[1:])
-            yield from ((one.node, call, True) for one in places if one is not None and one.node is not None)
+        for one in call.args[1:] if call.op is Op.CALL and call.args[0] is parameter else ():
+            place = moves.get(one)
+            device = _parameter(place.node, parameter.function) if place is not None and place.node else None
+            if device is None or place is None or not one.guard <= call.guard:
+                continue
+            if place.where is Where.DEVICE:
+                yield Site(device, None, frozenset()), None, call, True
+            elif device != parameter.extra:
+                yield None, device, call, True
 
 
-def _met(analysis: "Analysis", parameter: Node) -> Iterator[tuple[Node, Node, bool]]:
-    """The device of what a parameter surely meets."""
+def _met(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
+    """The device of what a parameter surely meets, or another parameter that it meets."""
     near = analysis.ends(Source(parameter, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
-    end = next((one for one in near if one.end.place.where is not Where.CALLER), None)
-    if end is None or end.end.place.where is not Where.DEVICE or end.together < LEAST or end.meeting is None:
-        return
-    if end.end.place.node is not None:
-        yield end.end.place.node, end.meeting.node, end.path[0].node.args[:1] == (parameter,)
+    sure = [one for one in near if one.together >= LEAST and one.meeting is not None and not one.is_supported]
+    placed = next((one for one in near if one.end.place.where is not Where.CALLER), None)
+    for one in (placed,) if placed in sure else ():
+        if placed is not None and placed.end.place.where is Where.DEVICE and placed.meeting is not None:
+            site = _site(placed, placed.meeting.node.guard, parameter.function)
+            if site is not None:
+                yield site, None, placed.meeting.node, placed.path[0].node.args[:1] == (parameter,)
+    for one in sure:
+        other = one.end.node
+        if other.op is Op.PARAM and other.function is parameter.function and one.meeting is not None:
+            if one.guard <= one.meeting.node.guard:
+                yield None, str(other.extra), one.meeting.node, one.path[0].node.args[:1] == (parameter,)
+
+
+def _site(found: Conflict, here: Guard, function: Function) -> Site | None:
+    """Where something is that a function meets, in words of what the function is given."""
+    given = {key(node): str(node.extra) for node in function.parameters.values()}
+    when = _condition(found, here, given)
+    device = found.end.place.node
+    if when is None:
+        return None
+    if device is not None and (named := _parameter(device, function)) is not None:
+        return Site(named, None, when)
+    return _spelled_out(device, when)
+
+
+def _condition(found: Conflict, here: Guard, given: Mapping[Hashable, Argument]) -> Condition | None:
+    """Under which condition, beyond that of a place in the program, something is moved; None where others cannot say
+    it."""
+    literals = joined(found.guard, found.end.guard) - here
+    named = {(given.get(atom, atom), holds) for atom, holds in literals}
+    known = all(atom in given or _is_portable(atom) for atom, _ in literals)
+    return frozenset(named) if known else None
+
+
+def _is_portable(atom: Hashable) -> bool:
+    """Whether a test means the same in every file: `torch.cuda.is_available()`."""
+    if not isinstance(atom, tuple):
+        return False
+    if atom[0] == "REF":
+        return str(atom[1]).startswith("torch.")
+    return atom[0] == "const" or (atom[0] == "call" and all(map(_is_portable, atom[1:])))
+
+
+def _spelled_out(device: Node | None, when: Condition) -> Site | None:
+    """A device that stands in the text: `"cuda"`, `0`, `torch.device("cuda")`, or CUDA itself."""
+    if device is None:
+        return Site(None, "cuda", when)
+    device = resolved(device)
+    if device.op is Op.CALL and name(device.args[0]) == "torch.device" and len(device.args) == 2:
+        device = device.args[1]
+    return Site(None, device.extra, when) if device.op is Op.CONST and isinstance(device.extra, (str, int)) else None
 
 
 def _parameter(device: Node, function: Function) -> str | None:
@@ -118,10 +185,9 @@ def _given(module: Module, calls: Mapping[Node, Function]) -> Iterator[tuple[str
 
 def _calls(analysis: "Analysis") -> Iterator[Call]:
     for callee, given in _given(analysis.module, analysis.constraints.births.calls):
-        devices = {one: node for one, node in given.items() if _is_device(node, analysis.kinds)}
-        if devices:
-            placed = {one: at for one, node in given.items() if (at := _placed(analysis, node, devices)) is not None}
-            wrapped = frozenset(one for one, node in given.items() if _is_wrapped(node))
+        placed = {one: site for one, node in given.items() if (site := _placed(analysis, node, given)) is not None}
+        wrapped = frozenset(one for one, node in given.items() if _is_wrapped(node))
+        if placed or any(_is_device(node, analysis.kinds) for node in given.values()):
             yield Call(callee, placed, wrapped)
 
 
@@ -130,14 +196,33 @@ def _is_device(node: Node, kinds: Kinds) -> bool:
     return place is not None and place.where is Where.DEVICE
 
 
-def _placed(analysis: "Analysis", node: Node, devices: Mapping[Argument, Node]) -> Argument | None:
-    """Which of some devices a value was moved to."""
-    root = resolved(node)
-    for source in analysis.graph.sources.get(root, ()):
-        if source.birth is Birth.MOVE and source.place.where is Where.DEVICE and source.place.node is not None:
-            same = (one for one, device in devices.items() if resolved(device) is resolved(source.place.node))
-            return next(same, None)
-    return None
+def _placed(analysis: "Analysis", node: Node, given: Mapping[Argument, Node]) -> Site | None:
+    """Where a value was moved that a call gets, in words of what else the call gets."""
+    if analysis.kinds.of(node) not in {Kind.MODULE, Kind.TENSOR, None}:
+        return None
+    near = analysis.ends(Source(resolved(node), Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
+    here = [*analysis.graph.sources.get(resolved(node), ())]
+    for source in here:
+        if source.birth is Birth.MOVE and source.place.where is Where.DEVICE:
+            return _named(source.place.node, frozenset(), given)
+    moved = next((one for one in near if {step.edge.turn for step in one.path} <= _OF_ITSELF), None)
+    if moved is None or moved.end.birth is not Birth.MOVE or moved.end.place.where is not Where.DEVICE:
+        return None
+    flags = {literal(one)[0]: at for at, one in given.items() if one.op is not Op.CONST}
+    when = _condition(moved, node.guard, flags)
+    chosen = any(step.edge.turn is Turn.DOWN for step in moved.path)  # of several, by a test or otherwise
+    return _named(moved.end.place.node, when, given) if when or (when is not None and not chosen) else None
+
+
+_OF_ITSELF = frozenset({Turn.SAME, Turn.DOWN})
+"""Ways from a value to what it may be."""
+
+
+def _named(device: Node | None, when: Condition, given: Mapping[Argument, Node]) -> Site | None:
+    """A device that a call gets as well, or one that is spelled out."""
+    same = (at for at, one in given.items() if device is not None and resolved(one) is resolved(device))
+    at = next(same, None)
+    return Site(at, None, when) if at is not None else _spelled_out(device, when)
 
 
 def _is_wrapped(node: Node) -> bool:

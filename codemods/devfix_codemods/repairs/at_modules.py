@@ -19,7 +19,7 @@ from devfix_codemods.repairs.suffix import Suffix
 
 def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """`next(model.parameters()).device`: where a module is that has a name here, and that the path leads through."""
-    if conflict.birth.birth not in OF_BATCHES:
+    if conflict.birth.birth not in OF_BATCHES and not conflict.end.under:
         return
     names = point.names
     for one in conflict.path:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from devfix_codemods.edits.operations import Argument, Edit, InsertStatement, RewriteCall
 from devfix_codemods.ir import Node, Op
@@ -72,13 +73,14 @@ def row_of(syntax: ast.AST) -> list[ast.expr]:
 
 
 def behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[Cut]:
-    """`z = torch.rand(3)`, and behind it `if use_cuda: z = z.cuda()`."""
-    node = conflict.birth.node
-    match node.statement:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if node.syntax in chain(value):
-            name = ast.unparse(target)
-            edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
-            yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
+    """`z = torch.rand(3)`, and behind it `if use_cuda: z = z.cuda()`; so with the loss whose weights are made in it."""
+    losses = (step.node for step in conflict.path if step.edge.link == "weighs" and step.node.op is Op.CALL)
+    for node in (conflict.birth.node, *islice(losses, 1)):
+        match node.statement:
+            case ast.Assign([ast.Name() | ast.Attribute() as target], value) if node.syntax in chain(value):
+                name = ast.unparse(target)
+                edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
+                yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
 
 
 def chain(value: ast.expr | None) -> list[ast.expr]:

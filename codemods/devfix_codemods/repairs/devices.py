@@ -22,7 +22,7 @@ from devfix_codemods.repairs.held import device_side
 from devfix_codemods.repairs.named import named
 from devfix_codemods.repairs.overlapping import overlapping
 from devfix_codemods.repairs.points import Point, means_same
-from devfix_codemods.repairs.spelling import device_of_given_module, spelled
+from devfix_codemods.repairs.spelling import device_of_given_module, spelled, spelled_test
 from devfix_codemods.repairs.suffix import Suffix
 
 
@@ -165,10 +165,19 @@ def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         return  # a device that is declared, by whatever name
     named = placed.syntax if placed is not None else None
     named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
+    test = spelled_test(conflict.end.under - point.guard, point)
+    if conflict.end.under <= point.guard or test is not None:
+        yield from _as_given_under(analysis, conflict, named, test, point)
+
+
+def _as_given_under(
+    analysis: Analysis, conflict: Conflict, named: ast.AST | None, test: str | None, point: Point
+) -> Iterator[Suffix]:
+    placed = conflict.end.place.node
     if isinstance(named, _NAMES) and means_same(analysis, named, conflict.end.node, point):
-        text = analysis.text(named)
-        yield Suffix(f".to({text})", text)
-    else:
+        text = analysis.text(named).replace("'", '"') if isinstance(named, ast.Constant) else analysis.text(named)
+        yield Suffix(f".to({text})", text if test is None else None, test=test)
+    elif test is None:
         yield from _as_spelled_here(analysis, conflict, placed, point)
 
 

@@ -2,7 +2,8 @@
 
 import ast
 
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.guards import literal
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.placement.analysis import Analysis
@@ -10,6 +11,8 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import Point
 
 _DEEPEST = 4
+_FLAGS = frozenset({Op.CALL, Op.COMPARE, Op.PARAM, Op.PHI})
+"""What flags are."""
 
 
 def spelled(analysis: Analysis, value: Node, point: Point, depth: int = _DEEPEST) -> str | None:
@@ -35,6 +38,22 @@ def spelled(analysis: Analysis, value: Node, point: Point, depth: int = _DEEPEST
         case Op.PARAM:
             return _parameter(analysis, value, point, depth)
     return None
+
+
+def spelled_test(condition: Guard, point: Point) -> str | None:
+    """An expression that is true under a condition of one test: a flag that has a name here, or a question to torch."""
+    if len(condition) != 1:
+        return None
+    atom, holds = next(iter(condition))
+    for name, node in point.visible.items():
+        if node.op in _FLAGS and name.isidentifier() and literal(node)[0] == atom:
+            return name if literal(node)[1] is holds else f"not {name}"
+    asks = isinstance(atom, tuple) and atom[:1] == ("call",) and len(atom) == 2 and atom[1][:1] == ("REF",)
+    text = str(atom[1][1]) if asks and isinstance(atom, tuple) else ""
+    module = point.visible.get("torch")
+    if not text.startswith("torch.") or module is None or module.extra != "torch":
+        return None
+    return f"{text}()" if holds else f"not {text}()"
 
 
 def device_of_given_module(analysis: Analysis, conflict: Conflict, point: Point) -> str | None:
