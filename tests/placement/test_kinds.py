@@ -77,6 +77,19 @@ USED = {
         "def f(z, c):\n    for _, y in z:\n        if c:\n            y = y.cuda()\n        probe(y)\n        y[:, 0]",
         Kind.TENSOR,
     ),
+    "as the same part is in another loop": (
+        "def f(z):\n    for x, y in z:\n        y.unsqueeze(0)\n    for x, y in z:\n        probe(y)",
+        Kind.TENSOR,
+    ),
+    "as another part is in another loop": (
+        "def f(z):\n    for x, y in z:\n        y.unsqueeze(0)\n    for x, y in z:\n        probe(x)",
+        None,
+    ),
+    "compared with a tensor, and moved": (
+        "def f(x, d):\n    probe(x)\n    x = x.to(d)\n    return torch.zeros(3) == x",
+        Kind.TENSOR,
+    ),
+    "compared with a tensor": ("def f(x):\n    probe(x)\n    return torch.zeros(3) == x", None),
     "by columns": ("def f(x):\n    probe(x)\n    x[:, None]", None),
     "by backward": ("from lib import g\ndef f():\n    x = g()\n    probe(x)\n    x.backward()", Kind.TENSOR),
     "by a method that only modules have": ("def f(n):\n    probe(n)\n    n.parameters()", Kind.MODULE),

@@ -1,4 +1,4 @@
-"""What a file says of the functions that others call: where they want what they are given, and where callers have it."""
+"""What files say of functions that others call: where these want what they are given, and where callers have it."""
 
 from textwrap import dedent
 

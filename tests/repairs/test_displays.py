@@ -51,3 +51,22 @@ def test_what_is_converted_is_a_tensor(repairs) -> None:
 def test_what_is_only_handed_on_may_be_a_list(repairs) -> None:
     written = repairs.written(CONVERTED.format("print(self.predict_rows(x))"), Safety.UNSAFE)
     assert written.count("x = x.to(self.device)\n") == 1
+
+
+GIVEN = """
+    from torch.utils.data import DataLoader
+    net = nn.Linear(3, 3)
+    net.cuda()
+    def judge(x, y, z):
+        x, y, z = x.cuda(), y.cuda(), z
+        mask = z < 3
+        out = net(x)
+        return F.l1_loss(out[mask], z[mask])
+    def main(data):
+        for x, y, z in DataLoader(data):
+            print(judge(x, y, z))
+"""
+
+
+def test_what_a_function_leaves_is_moved_there_and_not_where_it_is_unpacked(repairs) -> None:
+    assert repairs.added(GIVEN, Safety.UNSAFE) == ["x, y, z = x.cuda(), y.cuda(), z.cuda()"]

@@ -67,7 +67,9 @@ class Analysis:
     def conflicts(self) -> list[Conflict]:
         """The strongest conflict of each birth, the strongest first."""
         found = [one for source in self._births() if (one := self._strongest(source)) is not None]
-        return sorted(found, key=lambda one: (-one.confidence, one.birth.node.index))
+        beside = {one.birth.node for one in found if one.birth.birth is Birth.SIBLING}
+        told = [one for one in found if not _is_left_inside(one, beside)]
+        return sorted(told, key=lambda one: (-one.confidence, one.birth.node.index))
 
     def _births(self) -> Iterator[Source]:
         for sources in list(self.graph.sources.values()):
@@ -219,6 +221,13 @@ MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
 LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant"})
 """Modules that are misplaced themselves, as the code around them says."""
+
+
+def _is_left_inside(conflict: Conflict, beside: Set[Node]) -> bool:
+    """Whether a function is given a part of a batch, and moves the others that it is given: it leaves that one."""
+    return conflict.birth.birth is Birth.LOADER and any(
+        step.node in beside and step.edge.turn is Turn.UP and step.edge.site > 0 for step in conflict.path[:1]
+    )
 
 
 def _whole(part: Node) -> Node:

@@ -173,8 +173,8 @@ def _iterable(node: Node, kinds: Kinds) -> Node:
         node = node.args[0]
     if node.op is Op.ITER or calls_builtin(node, "next"):
         node = node.args[-1 if node.op is Op.ITER else 1]
-        while calls_builtin(node, "iter", "next"):
-            node = node.args[1]
+        while calls_builtin(node, "iter", "next") or node in kinds.gone_through:
+            node = kinds.gone_through.get(node) or node.args[1]
     return node
 
 

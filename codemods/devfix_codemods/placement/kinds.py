@@ -28,6 +28,7 @@ from devfix_codemods.placement.uses import (
     made_of_one,
     moved_callables,
     moved_operands,
+    parts_of_one,
 )
 from devfix_codemods.placement.values import of_field, of_value
 
@@ -44,6 +45,8 @@ class Kinds(Facts):
         """The parameters of which an annotation says what they are, by name."""
         self.given: dict[Node, list[Node]] = defaultdict(list)
         """What the calls in this file give each parameter."""
+        self.gone_through: dict[Node, Node] = {}
+        """Objects that give the elements of another value, and which."""
         self.rows: set[Node] = set()
         """Parameters that are annotated as containers of tensors, which count as tensors, but have no place to ask."""
         self.stateful: list[Node] = []
@@ -64,6 +67,7 @@ class Kinds(Facts):
             if (owner := self.object_class(node.args[0])) is not None:
                 of_field(self, node, owner)
         given_and_got(self)
+        parts_of_one(self)
         for function in module.functions:
             say_filled(self, function)
         given_to_modules(self)

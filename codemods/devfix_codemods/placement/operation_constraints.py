@@ -53,11 +53,19 @@ class Operations:
         for one in operands:
             if self._kinds.may_live(one) and not is_no_tensor(one, node.guard):
                 unsure = link == "operation" and self._kinds.of(one) is None and self._kinds.of(node) is not Kind.TENSOR
-                own = "operation-unknown-operand" if unsure or self._may_be_number(one, link) else link
+                unsure = (unsure or self._may_be_number(one, link)) and not self._is_loaded(one)
+                own = "operation-unknown-operand" if unsure else link
                 own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
                 own = "given-as-length" if own in _CALLS_OF_MODULES and is_called_length(one) else own
                 own = "made-for-call" if own == "unknown-call" and self._is_made_for(one) else own
                 self._graph.meets(one, node, own, node.guard, scalars=scalars)
+
+    def _is_loaded(self, operand: Node) -> bool:
+        """Whether a value surely comes from a loader, which makes tensors of numbers; texts and lists are computed with
+        no tensor."""
+        sources = self._graph.sources
+        roots = self._births.roots(operand) or {operand}
+        return all(any(one.links == ("loader-item",) for one in sources.get(root, ())) for root in roots)
 
     def _is_made_for(self, given: Node) -> bool:
         """Whether a tensor is made here for a call that is not read: who gets it among others computes with it."""

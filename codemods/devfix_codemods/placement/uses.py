@@ -48,6 +48,15 @@ def given_and_got(kinds: "Kinds") -> None:
         _unpacked(kinds, node)
 
 
+def parts_of_one(kinds: "Kinds") -> None:
+    """What two loops take from the same place in the elements of one value: `for x, y in loader`, twice."""
+    found: dict[tuple[Node, object], Node] = {}
+    for node in kinds.module.of(Op.ITEM):
+        base = node.args[0]
+        if base.op is Op.ITER and len(node.args) == 1:
+            kinds.unify(found.setdefault((kinds.find(base.args[0]), node.extra), node), node)
+
+
 def _named_as(kinds: "Kinds", node: Node, word: str) -> None:
     """What is unpacked under a name that annotations of parameters elsewhere in the file speak of."""
     said = {kinds.of(one) for one in kinds.named.get(word, ())}
@@ -104,7 +113,7 @@ def moved_callables(kinds: "Kinds") -> None:
 
 
 def moved_operands(kinds: "Kinds") -> None:
-    """What is moved, and shaped or computed with as arrays are, is a tensor."""
+    """What is moved, and shaped or computed with as arrays are, or compared with a tensor, is a tensor."""
     calls = (node.args[0] for node in kinds.module.nodes() if node.op is Op.CALL and not names(node.args[0]))
     methods = [one for one in calls if one.op is Op.ATTR]
     moved = {kinds.find(one.args[0]) for one in methods if one.extra in _MOVING}
@@ -112,6 +121,8 @@ def moved_operands(kinds: "Kinds") -> None:
     for node in kinds.module.nodes() if moved else ():
         if node.op is Op.OPERATION and node.extra in _ARITHMETIC:
             shaped += [node, *node.args]
+        elif node.op is Op.COMPARE and any(kinds.of(one) is Kind.TENSOR for one in node.args):
+            shaped += node.args
     for one in shaped:
         if kinds.find(one) in moved:
             kinds.say(one, Kind.TENSOR, 1)

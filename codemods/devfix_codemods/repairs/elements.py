@@ -8,7 +8,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.beside import behind_birth, beside_sibling, in_row
+from devfix_codemods.repairs.beside import behind_birth, beside_sibling, in_display, in_row
 from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
@@ -32,6 +32,7 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         yield from _at_part(analysis, source, conflict)
         yield from _rebuilt(analysis, source, conflict)
         return
+    yield from in_display(analysis, source, conflict)
     yield from in_row(source, conflict)
     if _is_assigned_item(node) and _moves_item(conflict.end.node):
         yield from wrapped(analysis, source, conflict)

@@ -1,0 +1,129 @@
+"""Progress bars and their like: what they give is what they are given, one by one."""
+
+import pytest
+
+LOOP = """
+    from torch.utils.data import DataLoader
+{made}
+    def run(data, device):
+        net = nn.Linear(3, 3).to(device)
+        for x in {called}:
+            net(x)
+"""
+PASSING = {
+    "a class": (
+        """
+        class bar:
+            def __init__(self, items, title=""):
+                self.items = items
+            def __iter__(self):
+                yield from self.items
+        """,
+        "bar(DataLoader(data))",
+    ),
+    "a class with a loop": (
+        """
+        class bar:
+            def __init__(self, items):
+                self.count = 0
+                self.items = items
+            def __iter__(self):
+                for one in self.items:
+                    self.count += 1
+                    yield one
+        """,
+        "bar(DataLoader(data))",
+    ),
+    "a class that asks for an iterator": (
+        """
+        class bar:
+            def __init__(self, items):
+                self.items = items
+            def __iter__(self):
+                return iter(self.items)
+        """,
+        "bar(DataLoader(data))",
+    ),
+    "a function": (
+        """
+        def bar(items, **options):
+            return items
+        """,
+        "bar(DataLoader(data), leave=False)",
+    ),
+    "a generator": (
+        """
+        def bar(items):
+            for one in items:
+                print(".")
+                yield one
+        """,
+        "bar(DataLoader(data))",
+    ),
+    "of a library, or of the file": (
+        """
+        try:
+            from tqdm import tqdm as bar
+        except ImportError:
+            def bar(items, **options):
+                return items
+        """,
+        "bar(DataLoader(data))",
+    ),
+}
+CHANGING = {
+    "a class that moves": (
+        """
+        class bar:
+            def __init__(self, items, device):
+                self.items, self.device = items, device
+            def __iter__(self):
+                for one in self.items:
+                    yield one.to(self.device)
+        """,
+        "bar(DataLoader(data), device)",
+    ),
+    "a generator that moves": (
+        """
+        def bar(items, device):
+            for one in items:
+                yield one.to(device)
+        """,
+        "bar(DataLoader(data), device)",
+    ),
+    "a class that goes through another thing": (
+        """
+        class bar:
+            def __init__(self, items):
+                self.items = items
+                self.others = prepared(items)
+            def __iter__(self):
+                yield from self.others
+        """,
+        "bar(DataLoader(data))",
+    ),
+    "one of two that changes it": (
+        """
+        try:
+            from lib import bar
+        except ImportError:
+            def bar(items, **options):
+                return items
+        """,
+        "bar(DataLoader(data))",
+    ),
+}
+
+
+def _program(made: str, called: str) -> str:
+    return LOOP.format(made="\n".join(line[4:] for line in made.splitlines()), called=called)
+
+
+@pytest.mark.parametrize(("made", "called"), PASSING.values(), ids=PASSING)
+def test_what_is_passed_comes_from_the_loader(placed, made: str, called: str) -> None:
+    assert placed(_program(made, called)).of("x").birth.links == ("loader-item",)
+
+
+@pytest.mark.parametrize(("made", "called"), CHANGING.values(), ids=CHANGING)
+def test_what_is_changed_does_not(placed, made: str, called: str) -> None:
+    assert placed(_program(made, called)).births == []
