@@ -19,7 +19,7 @@ Condition = frozenset[tuple[Hashable, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a value is, for another file: on the device that something else names, which is given, or one in letters."""
+    """Where a value is, for another file: on the device that something else names, or one that is text."""
 
     device: Argument | None
     spelled: str | int | None
