@@ -29,6 +29,14 @@ REPAIRED = {
         _loop('F.mse_loss(net(x["left"]), x["left"]).backward()', targets="x"),
         'F.mse_loss(net(x["left"].to(device, non_blocking=True)), x["left"].to(device, non_blocking=True)).backward()',
     ),
+    "as the model, if its sibling follows it": (
+        _loop("y = y.to(x.device)\nF.mse_loss(net(x), y).backward()"),
+        "    x = x.to(device)\n        y = y.to(x.device)\n",
+    ),
+    "where it is read, if its sibling follows it": (
+        _loop('x = b["x"]\ny = b["y"].to(x.device)\nF.mse_loss(net(x), y).backward()', targets="b"),
+        '    x = b["x"].to(device)\n        y = b["y"].to(x.device)\n',
+    ),
     "where it is unpacked, if the statement that moves a sibling compares it": (
         _loop("out = net(x.to(device).masked_fill(y == 0, 0.0))\nF.mse_loss(out, y).backward()"),
         "        y = y.to(device)\n        out = net(x.to(device)",

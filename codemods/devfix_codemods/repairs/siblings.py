@@ -21,13 +21,24 @@ def like_siblings(analysis: Analysis, conflict: Conflict) -> Conflict:
         (one.index, move)
         for one in _siblings(conflict.birth.node)
         for move in births.moves_of(one)
-        if move.function is one.function and births.is_move(move) and _is_kept(move)
+        if move.function is one.function
+        and births.is_move(move)
+        and _is_kept(move)
+        and not _follows(analysis, move, conflict.birth.node)
     ]
     if len({_target(move) for _, move in moves}) != 1:
         return conflict
     preceding = [(at, move) for at, move in moves if at < conflict.birth.node.index]
     beside = max(preceding, key=_order)[1] if preceding else min(moves, key=_order)[1]
     return replace(conflict, end=Source(beside, Place(Where.DEVICE, births.moves[beside].node), Birth.MOVE, ()))
+
+
+def _follows(analysis: Analysis, move: Node, node: Node) -> bool:
+    """Whether a sibling is moved to where the value itself is: `y.to(x.device)`."""
+    births = analysis.constraints.births
+    place = births.moves.get(move)
+    followed = place.node if place is not None and place.where is Where.FOLLOWS else None
+    return followed is not None and node in births.roots(followed)
 
 
 def _order(moved: tuple[int, Node]) -> tuple[int, int]:
