@@ -125,3 +125,32 @@ def test_the_finding_tells_where_the_other_file_wants_it() -> None:
     assert [(one.path, one.note) for one in outcome.findings[0].trail if one.path] == [
         ("/p/loops.py", "it is called here")
     ]
+
+
+HEAD = """
+    import torch
+    from torch import nn
+    from loops import fit
+    place = torch.device("cuda")
+    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)).to(place)
+    net[2] = nn.Linear(3, 3)
+    fit(net, loader, place)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("net(x.to(place)).mean().backward()", ["net.to(place)"]),
+        ("net.to(place); net(x.to(place)).mean().backward()", []),
+        ("print(net.training)", []),
+    ],
+)
+def test_a_part_that_a_moved_model_gets_before_another_file_runs_it(body: str, lines: list[str]) -> None:
+    loops = f"""
+    import torch
+    def fit(net, loader, place):
+        for x in loader:
+            {body}
+    """
+    assert added(HEAD, loops) == lines

@@ -206,11 +206,19 @@ class _Uses:
         if node.op is not Op.CALL:
             return False
         callee = node.args[0]
+        abroad = self._read_abroad(node)
+        if abroad is not None:
+            return any(_moves_in(one) for argument, one in bound(node, abroad) if argument in self._names)
         if births.is_move(node) or (births.is_moving_call(node) and callee.op is Op.ATTR):
             return self._is_of_module(callee.args[0])
         if births.is_moving_call(node) or any(one.function is not self._function for one in self._given_moves(node)):
             return any(map(self._is_of_module, node.args[1:]))
         return False
+
+    def _read_abroad(self, call: Node) -> Function | None:
+        """The function of another file that a call runs."""
+        found = self._births.outside.definition(call.args[0]) if call not in self._births.calls else None
+        return found if isinstance(found, Function) and found.module is not self._births.module else None
 
     def _given_moves(self, call: Node) -> Iterator[Node]:
         """The moves that a function of this file makes of what it gets."""
@@ -240,10 +248,12 @@ class _Uses:
             return self._method(node, str(callee.extra))
         if known.isdisjoint(node.args[1:]) or _wraps(node):
             return None
-        called = self._births.calls.get(node)
+        called = self._births.calls.get(node) or self._read_abroad(node)
         if called is not None:
             given = [parameter for argument, parameter in bound(node, called) if argument in known]
-            return "module-call" if self._are_called(given) else "handed-on"
+            if self._are_called(given):
+                return "module-call"
+            return "handed-on" if node in self._births.calls or any(map(_is_handed_on, given)) else None
         if names(callee) and effect(canonical(names(callee)[0])) is not None:
             return None
         return "handed-over" if sounds_like_class(callee) else "handed-on"
@@ -301,6 +311,22 @@ class _Uses:
         if not births.moved_in_place.isdisjoint(moves):
             return None
         return next((_Use(one, "module-call") for one in calls), None)
+
+
+def _moves_in(parameter: Node) -> bool:
+    """Whether a function moves what it is given, by whatever name it goes on with it."""
+    known = {parameter}
+    for node in parameter.function.nodes:
+        moved = node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in {"to", "cuda"}
+        if moved and node.args[0].args[0] in known:
+            return True
+        if node.op in {Op.AFTER, Op.PHI} and not known.isdisjoint(node.args):
+            known.add(node)
+    return False
+
+
+def _is_handed_on(parameter: Node) -> bool:
+    return any(node.op is Op.CALL and parameter in node.args[1:] for node in parameter.function.nodes)
 
 
 def _wraps(call: Node) -> bool:

@@ -78,18 +78,19 @@ def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
 def _met(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
     """The device of what a parameter surely meets, or another parameter that it meets."""
     near = analysis.ends(Source(parameter, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
-    sure = [one for one in near if one.together >= LEAST and one.meeting is not None and not one.is_supported]
     placed = next((one for one in near if one.end.place.where is not Where.CALLER), None)
-    for one in (placed,) if placed in sure else ():
-        if placed is not None and placed.end.place.where is Where.DEVICE and placed.meeting is not None:
-            site = _site(placed, placed.meeting.node.guard, parameter.function)
+    beside = (one for one in near if one.end.node.op is Op.PARAM and one.end.node.function is parameter.function)
+    for one in (*filter(None, (placed,)), *beside):
+        at = one.meeting.node if one.meeting is not None else None
+        if at is None or one.together < LEAST or one.is_supported:
+            continue
+        called = one.path[0].node.args[:1] == (parameter,)
+        if one is not placed and one.guard <= at.guard:
+            yield None, str(one.end.node.extra), at, called
+        elif one is placed and one.end.place.where is Where.DEVICE:
+            site = _site(one, at.guard, parameter.function)
             if site is not None:
-                yield site, None, placed.meeting.node, placed.path[0].node.args[:1] == (parameter,)
-    for one in sure:
-        other = one.end.node
-        if other.op is Op.PARAM and other.function is parameter.function and one.meeting is not None:
-            if one.guard <= one.meeting.node.guard:
-                yield None, str(other.extra), one.meeting.node, one.path[0].node.args[:1] == (parameter,)
+                yield site, None, at, called
 
 
 def _site(found: Conflict, here: Guard, function: Function) -> Site | None:
