@@ -127,3 +127,9 @@ def test_what_is_passed_comes_from_the_loader(placed, made: str, called: str) ->
 @pytest.mark.parametrize(("made", "called"), CHANGING.values(), ids=CHANGING)
 def test_what_is_changed_does_not(placed, made: str, called: str) -> None:
     assert placed(_program(made, called)).births == []
+
+
+@pytest.mark.parametrize(("made", "called"), PASSING.values(), ids=PASSING)
+def test_what_is_called_a_loader_is_one_behind_it(placed, made: str, called: str) -> None:
+    program = _program(made, called.replace("DataLoader(data)", "data")).replace("data", "loader")
+    assert placed(program).of("x").birth.links == ("named-loader",)

@@ -117,6 +117,7 @@ def _iter(kinds: "Kinds", node: Node) -> None:
 
 
 def _iterated(kinds: "Kinds", iterable: Node) -> None:
+    iterable = (passed(iterable) if iterable.op is Op.CALL else None) or iterable
     named = iterable.op in {Op.PARAM, Op.GLOBAL, Op.ATTR, Op.REF, Op.ITEM}
     maker = iterable.args[0] if iterable.op is Op.ITEM else iterable
     unread = maker.op is Op.CALL and maker not in kinds.calls

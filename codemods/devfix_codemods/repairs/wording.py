@@ -163,6 +163,8 @@ def _end(conflict: Conflict) -> str:
     moved = end.args[0] if end.op is Op.AFTER else _moved(end)
     if moved is not None:
         return f"`{text(moved)}` is moved here"
+    if end.op is Op.PARAM:
+        return f"callers have `{text(end)}` on a device"
     return f"`{text(end)}` is made on a device here"
 
 
