@@ -12,6 +12,7 @@ from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.construction import is_while_made
+from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.kinds import Kinds
@@ -67,9 +68,15 @@ class Analysis:
     def conflicts(self) -> list[Conflict]:
         """The strongest conflict of each birth, the strongest first."""
         found = [one for source in self._births() if (one := self._strongest(source)) is not None]
-        beside = {one.birth.node for one in found if one.birth.birth is Birth.SIBLING}
-        told = [one for one in found if not _is_left_inside(one, beside)]
+        told = [one for one in found if not self._is_left_inside(one)]
         return sorted(told, key=lambda one: (-one.confidence, one.birth.node.index))
+
+    def _is_left_inside(self, conflict: Conflict) -> bool:
+        """Whether a part of a batch is given to a function that names it in a row of moves, and leaves it there."""
+        return conflict.birth.birth is Birth.LOADER and any(
+            step.edge.site > 0 and any(one.link == LEFT for one in self.graph.edges[step.node])
+            for step in conflict.path[:1]
+        )
 
     def _births(self) -> Iterator[Source]:
         for sources in list(self.graph.sources.values()):
@@ -221,13 +228,6 @@ MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
 LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant"})
 """Modules that are misplaced themselves, as the code around them says."""
-
-
-def _is_left_inside(conflict: Conflict, beside: Set[Node]) -> bool:
-    """Whether a function is given a part of a batch, and moves the others that it is given: it leaves that one."""
-    return conflict.birth.birth is Birth.LOADER and any(
-        step.node in beside and step.edge.turn is Turn.UP and step.edge.site > 0 for step in conflict.path[:1]
-    )
 
 
 def _whole(part: Node) -> Node:

@@ -49,12 +49,15 @@ def given_and_got(kinds: "Kinds") -> None:
 
 
 def parts_of_one(kinds: "Kinds") -> None:
-    """What two loops take from the same place in the elements of one value: `for x, y in loader`, twice."""
-    found: dict[tuple[Node, object], Node] = {}
+    """What two loops take from the same place in the elements of one value, a loader or under one name: `for x, y in
+    rows`, twice."""
+    found: dict[tuple[Node, object, object], Node] = {}
     for node in kinds.module.of(Op.ITEM):
         base = node.args[0]
         if base.op is Op.ITER and len(node.args) == 1:
-            kinds.unify(found.setdefault((kinds.find(base.args[0]), node.extra), node), node)
+            named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
+            alike = None if isinstance(node.extra, str) or kinds.of(base.args[0]) is Kind.LOADER else named
+            kinds.unify(found.setdefault((kinds.find(base.args[0]), node.extra, alike), node), node)
 
 
 def _named_as(kinds: "Kinds", node: Node, word: str) -> None:
