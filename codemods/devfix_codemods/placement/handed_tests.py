@@ -16,8 +16,11 @@ def name_tests_once(kinds: Kinds) -> None:
     """Let all guards of a file name what is tested by what it is where it was made: `train(use_cuda)` of
     `use_cuda = torch.cuda.is_available()` tests that."""
     tested = {atom for function in kinds.module.functions for node in function.nodes for atom, _ in node.guard}
-    known = dict(_flags(kinds)) if tested else {}
-    if tested.isdisjoint(known):
+    flags = dict(_flags(kinds)) if tested else {}
+    meant = {atom: _meant(flags, (atom, True)) for atom in tested & flags.keys()}
+    shared = Counter(one for one, _ in meant.values())
+    known = {atom: one for atom, one in meant.items() if one[0] in tested or shared[one[0]] > 1 or _asks(one[0])}
+    if not known:
         return
     renamed = _Renamed(known)
     for function in kinds.module.functions:
@@ -44,12 +47,23 @@ class _Renamed(dict[Guard, Guard]):
         return found
 
     def _named(self, one: Literal) -> Literal:
-        for _ in range(DEEPEST):
-            found = self._known.get(one[0])
-            if found is None:
-                break
-            one = found[0], found[1] is one[1]
-        return one
+        found = self._known.get(one[0])
+        return one if found is None else (found[0], found[1] is one[1])
+
+
+def _meant(flags: dict[Hashable, Literal], one: Literal) -> Literal:
+    """What a flag is in the end, from function to function."""
+    for _ in range(DEEPEST):
+        found = flags.get(one[0])
+        if found is None:
+            break
+        one = found[0], found[1] is one[1]
+    return one
+
+
+def _asks(atom: Hashable) -> bool:
+    """`torch.cuda.is_available()`, which says more than any name of it."""
+    return isinstance(atom, tuple) and atom[0] == "call"
 
 
 def _flags(kinds: Kinds) -> Iterator[tuple[Hashable, Literal]]:
