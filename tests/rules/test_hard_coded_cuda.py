@@ -999,6 +999,15 @@ def test_streams_of_the_device_that_is_kept(rule, test: str, device: str) -> Non
     assert "torch.cuda.current_stream(device=self.device).wait_stream(stream)\n" in fixed
 
 
+def test_streams_of_the_device_that_is_kept_with_the_flag(rule) -> None:
+    kept = "    def __init__(self, device):\n            self.device = device\n            self.is_cuda = {}\n"
+    made = kept.format("device.type == 'cuda' and torch.cuda.is_available()")
+    program = PREFETCHER.format(test="if self.is_cuda:", given="", device="self.device")
+    program = program.replace("    def __iter__", f"{made}        def __iter__")
+    fixed = rule.unchanged_unless_unsafe(program)
+    assert "stream = torch.cuda.Stream(device=self.device)\n" in fixed
+
+
 # Frameworks
 
 
