@@ -148,14 +148,15 @@ class Forgotten:
             if made and node not in placed and not self._births.moves_of(node):
                 bare[node.function].append(node)
         for node, place in self._births.moves.items():
-            if self._births.has_device(node) and place.where is not Where.HOST:
+            makes = self._births.has_device(node) and not self._births.is_move(node)  # and not `x.to(device=device)`
+            if makes and place.where is not Where.HOST:
                 told[node.function].append(node)
         for function, members in bare.items():
             beside = told.get(function)
             joined = self._joined(members) if beside else set()
             for one in members if beside else ():
-                if one in joined or self._uses.ends_on_host(one):
-                    continue  # moved alone, it would meet the others on the host
+                if one in joined or self._uses.ends_on_host(one) or self._is_for_loader(one):
+                    continue  # moved alone, it would meet the others on the host, where workers read it
                 supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
 
     def _joined(self, members: list[Node]) -> set[Node]:
@@ -167,6 +168,11 @@ class Forgotten:
                 if any(effect(canonical(called)) in _JOINING for called in found):
                     joining[each].add(one)
         return {one for row in joining.values() if len(row) > 1 for one in row}
+
+    def _is_for_loader(self, made: Node) -> bool:
+        """Whether a value, or what is computed of it, becomes the data of a loader, which reads that on the host."""
+        kinds = self._births.kinds
+        return any(one.op is Op.CALL and kinds.of(one) in {Kind.DATASET, Kind.LOADER} for one in self._computed(made))
 
     def _placed_again(self) -> Iterator[Node]:
         """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
