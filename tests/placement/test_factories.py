@@ -99,7 +99,7 @@ BESIDE_TOLD = """
 
 
 @pytest.mark.parametrize(
-    "lines, births",
+    ("lines", "births"),
     [
         ("made = torch.ones(3)", ["torch.ones(3)"]),
         ("made = torch.utils.data.TensorDataset(torch.ones(3))", []),

@@ -55,6 +55,6 @@ def test_nothing_is_misplaced(placed, program: str) -> None:
     assert placed(program).births == []
 
 
-@pytest.mark.parametrize("program, births", MISPLACED.values(), ids=MISPLACED)
+@pytest.mark.parametrize(("program", "births"), MISPLACED.values(), ids=MISPLACED)
 def test_what_is_misplaced(placed, program: str, births: list[str]) -> None:
     assert placed(program).births == births

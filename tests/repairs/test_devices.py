@@ -203,12 +203,12 @@ UNNAMEABLE = {
             net = nn.Linear(3, 3)
             return step(x, one, net) + step(x, other, net)
     """,
-    "in the midst of an expression, moved under a flag": """
-        def main(use_cuda):
+    "of an array in the midst of an expression, moved under a flag": """
+        def main(use_cuda, array):
             net = nn.Linear(3, 3)
             if use_cuda:
                 net.cuda()
-            return net(torch.zeros(3))
+            return net(torch.from_numpy(array))
     """,
 }
 
