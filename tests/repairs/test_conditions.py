@@ -102,3 +102,23 @@ def test_the_condition_is_written(repairs, program: str, lines: list[str]) -> No
 @pytest.mark.parametrize(("program", "lines"), FREE.values(), ids=FREE)
 def test_none_is_needed(repairs, program: str, lines: list[str]) -> None:
     assert repairs.added(program, Safety.UNSAFE) == lines
+
+
+def test_the_caller_has_the_flag_of_what_it_calls(repairs) -> None:
+    program = """
+        def train(use_cuda, loader: torch.utils.data.DataLoader, net):
+            for x, y in loader:
+                if use_cuda:
+                    x, y = [one.cuda() for one in (x, y)]
+                F.cross_entropy(net(x), y).backward()
+        def main(data):
+            use_cuda = torch.cuda.is_available()
+            net = nn.Linear(3, 3)
+            train(use_cuda, torch.utils.data.DataLoader(data), net)
+    """
+    assert repairs.added(program, Safety.UNSAFE) == ["if use_cuda:", "net = net.cuda()"]
+
+
+def test_what_a_comprehension_makes_several_times_is_told_once(repairs) -> None:
+    program = "net = nn.Linear(3, 3).cuda()\nrows = [net(torch.zeros(3) + one) for one in (1, 2)]\n"
+    assert len(repairs.findings(program)) == 1
