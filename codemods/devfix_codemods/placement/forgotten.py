@@ -148,8 +148,7 @@ class Forgotten:
             if made and node not in placed and not self._births.moves_of(node):
                 bare[node.function].append(node)
         for node, place in self._births.moves.items():
-            makes = self._births.has_device(node) and not self._births.is_move(node)  # and not `x.to(device=device)`
-            if makes and place.where is not Where.HOST:
+            if self._births.has_device(node) and self._makes(node) and place.where is not Where.HOST:
                 told[node.function].append(node)
         for function, members in bare.items():
             beside = told.get(function)
@@ -168,6 +167,11 @@ class Forgotten:
                 if any(effect(canonical(called)) in _JOINING for called in found):
                     joining[each].add(one)
         return {one for row in joining.values() if len(row) > 1 for one in row}
+
+    def _makes(self, told: Node) -> bool:
+        """Whether a call that is told a device makes what it gives, or moves what is made on the spot."""
+        made = (self._graph.is_made(one) for one in self._births.roots(told))
+        return not self._births.is_move(told) or any(made)
 
     def _is_for_loader(self, made: Node) -> bool:
         """Whether a value, or what is computed of it, becomes the data of a loader, which reads that on the host."""

@@ -46,7 +46,10 @@ def may_need_accelerator(analysis: Analysis, device: Node, way: Node, point: Poi
     the move asked for one."""
     if is_always_accelerator(analysis, device):
         return True
-    asked = ((atom, not holds) in analysis.graph.host_only for atom, holds in condition(analysis, way) - point.guard)
+    asked = (
+        (atom, not holds) in analysis.graph.host_only and isinstance(atom, tuple) and atom[0] not in _OF_DEVICES
+        for atom, holds in condition(analysis, way) - point.guard
+    )
     return any(one.op in _UNKNOWN for one in _origins(analysis, device)) and any(asked)
 
 
@@ -111,7 +114,8 @@ def conditional(analysis: Analysis, conflict: Conflict, point: Point, suffix: Su
     doubtful = not fails and any(_is_doubtful(analysis, told, one, point) for one in ways)
     if not fails and not doubtful:
         return suffix, False
-    test = test_around(analysis, ways[0], point) if len(ways) == 1 else None
+    moves = len(ways) == 1 and analysis.kinds.of(ways[0]) is not Kind.DEVICE
+    test = test_around(analysis, ways[0], point) if moves else None
     if test is None or not means_same(analysis, test, ways[0], point):
         return (suffix, True) if doubtful else None
     return replace(suffix, device=None, test=analysis.text(test)), doubtful
@@ -186,5 +190,7 @@ def moving(node: Node) -> Node | None:
     return None
 
 
+_OF_DEVICES = frozenset({"none", "compare", "isinstance"})
+"""Tests of a device itself, which is as it is found where they fail: `x.to(None)` moves nothing."""
 _UNKNOWN = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL, Op.FIELD, Op.ITEM})
 """Values of which nothing more is known."""
