@@ -104,6 +104,7 @@ BESIDE_TOLD = """
         ("made = torch.ones(3)", ["torch.ones(3)"]),
         ("made = torch.utils.data.TensorDataset(torch.ones(3))", []),
         ("made = torch.utils.data.DataLoader(list(zip(torch.ones(3), range(3))))", []),
+        ('made = torch.utils.data.DataLoader([{"x": x, "n": n} for x, n in zip(torch.ones(3), range(3))])', []),
     ],
 )
 def test_what_loaders_read_belongs_with_no_other_factory(placed, lines: str, births: list[str]) -> None:

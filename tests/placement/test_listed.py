@@ -19,6 +19,15 @@ UNTOUCHED = {
             x, y = (one.cuda() for one in [x, y])
             loss = F.cross_entropy(model(x), y)
     """,
+    "a mapping that is made anew under the flag": """
+        model = nn.Linear(3, 3)
+        if torch.cuda.is_available():
+            model.cuda()
+        for step, batch in enumerate(torch.utils.data.DataLoader(data)):
+            if torch.cuda.is_available():
+                batch = {key: one.cuda() for key, one in batch.items()}
+            loss = F.cross_entropy(model(batch["x"]), batch["y"])
+    """,
     "two modules": """
         one, two = [net.to("cuda") for net in (nn.Linear(3, 3), nn.Linear(3, 3))]
         two(one(torch.rand(3).to("cuda")))

@@ -2,7 +2,7 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
 MOST_STEPS = 20
+_INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
 
 
 class Forgotten:
@@ -175,8 +176,9 @@ class Forgotten:
 
     def _is_for_loader(self, made: Node) -> bool:
         """Whether a value, or what is computed of it, becomes the data of a loader, which reads that on the host."""
-        kinds = self._births.kinds
-        return any(one.op is Op.CALL and kinds.of(one) in {Kind.DATASET, Kind.LOADER} for one in self._computed(made))
+        kinds, into = self._births.kinds, _INTO | _HOLDING | {Op.ITER}
+        computed = self._computed(made, into)
+        return any(one.op is Op.CALL and kinds.of(one) in {Kind.DATASET, Kind.LOADER} for one in computed)
 
     def _placed_again(self) -> Iterator[Node]:
         """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
@@ -199,13 +201,13 @@ class Forgotten:
         """Whether a value is moved, or what is computed of it."""
         return any(self._births.moves_of(one) or self._births.is_move(one) for one in self._computed(made))
 
-    def _computed(self, made: Node) -> Iterator[Node]:
+    def _computed(self, made: Node, into: Set[Op] = _INTO) -> Iterator[Node]:
         """A value, and what is computed of it, as far as a few steps lead."""
         pending = [made]
         for one in pending:  # grows
             yield one
             if len(pending) < MOST_STEPS:
-                pending += (each for each in self._users.get(one, ()) if each.op in _INTO and each not in pending)
+                pending += (each for each in self._users.get(one, ()) if each.op in into and each not in pending)
 
 
 def _names(function: Function) -> dict[str, Node]:
@@ -217,5 +219,4 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
 _HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 _KINDS = frozenset({None, Kind.DEVICE, Kind.NUMBER})
-_INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
 _JOINING = frozenset({Effect.SEQUENCE, Effect.MEET})
