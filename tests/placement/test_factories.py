@@ -89,3 +89,29 @@ def test_what_a_mask_of_the_host_picks_from_fits_nothing_else(placed, mask: str,
         names(torch.zeros(3, device="cuda"), 1)
     """
     assert placed(program).births == births
+
+
+BESIDE_TOLD = """
+    def main(device: torch.device):
+        {lines}
+        return torch.zeros(3, {device}), made
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "births"),
+    [
+        ("made = torch.ones(3)", ["torch.ones(3)"]),
+        ("made = torch.utils.data.TensorDataset(torch.ones(3))", []),
+        ("made = torch.utils.data.DataLoader(list(zip(torch.ones(3), range(3))))", []),
+        ('made = torch.utils.data.DataLoader([{"x": x, "n": n} for x, n in zip(torch.ones(3), range(3))])', []),
+    ],
+)
+def test_what_loaders_read_belongs_with_no_other_factory(placed, lines: str, births: list[str]) -> None:
+    assert placed(BESIDE_TOLD.format(lines=lines, device="device=device")).births == births
+
+
+def test_a_move_with_a_keyword_makes_nothing(placed) -> None:
+    lines = "made = torch.ones(3)\n        x = load().to(device=device)"
+    program = BESIDE_TOLD.format(lines=lines, device="dtype=x.dtype")
+    assert placed(program).births == []

@@ -1370,3 +1370,13 @@ HALF = """
 )
 def test_one_of_several_values_is_not_moved_alone(rule, line: str, follows: bool) -> None:
     assert any(rule.safeties(HALF.format(line=line))) is follows
+
+
+def test_one_move_of_several_values_is_told_once(rule) -> None:
+    program = """
+        import torch
+        def f(model: torch.nn.Module, x, y, device):
+            x, y = [one.cuda() for one in (x, y)]
+            return model.to(device)(x) + y
+    """
+    assert len(rule.findings(program)) == 1

@@ -112,9 +112,9 @@ def _says_cuda(function: Function, atom: Hashable, holds: bool) -> bool:
             return not holds
         case ("call", ("REF", "builtins.any" | "builtins.all" as which), ("node", int(at))):
             row = next((one for one in function.nodes if one.index == at), None)
-            element = row.args[0] if row is not None and row.op is Op.COMPREHENSION else None
-            negated = element is not None and element.op is Op.OPERATION and element.extra == "Not"
-            asked = element.args[0] if negated and element is not None else element
-            is_cuda = asked is not None and asked.op is Op.ATTR and asked.extra == "is_cuda"
-            return is_cuda and negated is not holds and holds is (which == "builtins.all")
+            elements = row.args if row is not None and row.op in {Op.COMPREHENSION, Op.SEQUENCE} else ()
+            negated = all(one.op is Op.OPERATION and one.extra == "Not" for one in elements)
+            asked = [one.args[0] for one in elements] if negated else elements
+            are_cuda = bool(asked) and all(one.op is Op.ATTR and one.extra == "is_cuda" for one in asked)
+            return are_cuda and negated is not holds and holds is (which == "builtins.all")
     return False

@@ -55,7 +55,8 @@ class Index(Users):
     @cached_property
     def calls(self) -> list[Node]:
         """The calls of the file, in the order of the source."""
-        found = [one for one in self.analysis.module.of(Op.CALL) if isinstance(one.syntax, ast.Call)]
+        calls = (one for one in self.analysis.module.of(Op.CALL) if isinstance(one.syntax, ast.Call))
+        found = {one.syntax: one for one in calls}.values()  # a comprehension makes several of one
         return sorted(found, key=lambda one: (one.line, getattr(one.syntax, "col_offset", 0)))
 
     def ancestors(self, syntax: ast.AST) -> Iterator[ast.AST]:

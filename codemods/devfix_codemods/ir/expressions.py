@@ -270,6 +270,10 @@ class Expressions:
     def _comprehension(self, one: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Node:
         kept, guard = dict(self.environment), self.guard
         finals = dict(self.function.finals)
+        if isinstance(one, ast.ListComp | ast.GeneratorExp) and (listed := _listed(one)) is not None:
+            elements = [self._of_listed(one, each) for each in listed]
+            self._restore(kept, guard, finals)
+            return self.node(Op.SEQUENCE, one, tuple(elements), "list")
         for generator in one.generators:
             self.bind(generator.target, self.element(self.value(generator.iter), generator.target))
             for test in generator.ifs:
@@ -280,11 +284,22 @@ class Expressions:
             element = self.value(one.value)
         else:
             element = self.value(one.elt)
+        self._restore(kept, guard, finals)
+        return self.node(Op.COMPREHENSION, one, (element,), _COMPREHENSIONS[type(one)])
+
+    def _of_listed(self, one: ast.ListComp | ast.GeneratorExp, each: ast.expr) -> Node:
+        """What a comprehension makes of one of the values that it lists: each has its own way through it."""
+        self.bind(one.generators[0].target, self.value(each))
+        for known in ast.walk(one.elt):
+            self.tests.values.pop(known, None)  # type: ignore[call-overload]
+        return self.value(one.elt)
+
+    def _restore(self, kept: Environment, guard: Guard, finals: Environment) -> None:
+        """Forget the names of a comprehension."""
         self.environment, self.guard = kept, guard
         self.function.finals.clear()
         self.function.finals.update(finals)
         self._snapshot = None
-        return self.node(Op.COMPREHENSION, one, (element,), _COMPREHENSIONS[type(one)])
 
     def element(self, iterable: Node, target: ast.AST) -> Node:
         """What a loop over `iterable` gives in a turn; of `enumerate`, `zip` and `items`, its parts."""
@@ -342,6 +357,16 @@ class Expressions:
         raise NotImplementedError
 
 
+def _listed(one: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
+    """The values that a comprehension goes through, where it lists them itself: `[x.cuda() for x in (a, b)]`."""
+    match one.generators:
+        case [ast.comprehension(iter=ast.Tuple(elts=listed) | ast.List(elts=listed), ifs=[])]:
+            plain = not any(isinstance(each, ast.Starred) for each in listed)
+            return listed if plain and not any(isinstance(each, _SCOPES) for each in ast.walk(one.elt)) else None
+    return None
+
+
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr, ast.Await)
 _PASSING = frozenset({"builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
 _PASSING |= {"itertools.islice", "itertools.cycle", "builtins.next"}
 _COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict", ast.GeneratorExp: "generator"}

@@ -81,11 +81,17 @@ class Constraints:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""
         if self.joined.is_moved(node):
             return
-        origins = [self.births.roots(one) for one in values]
+        origins = [self.births.roots(one) | self._rebuilt_of(one) for one in values]
         for index, one in enumerate(values):
             others = [other for at, other in enumerate(origins) if at != index]
-            if one is not node and not any(one in other or origins[index] & other for other in others):
+            moved = not set(values).isdisjoint(self.births.moves_of(one))
+            if one is not node and not moved and not any(one in other or origins[index] & other for other in others):
                 self.graph.meets(one, node, "other-path", node.guard)
+
+    def _rebuilt_of(self, row: Node) -> Set[Node]:
+        """The container that a comprehension makes anew, each of its values moved: `{k: v.cuda() for k, v in …}`."""
+        roots = self.births.roots(row.args[0]) if row.op is Op.COMPREHENSION else ()
+        return {one.args[0] for one in roots if one.op is Op.ITER}
 
     def _after(self, node: Node) -> None:
         if node not in self.births.moved_in_place:

@@ -1,5 +1,6 @@
 """Literals under which nothing is on a device: where those do not hold under which the program moves values."""
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def flags(births: "Births") -> None:
                 births.graph.host_only.add((atom, not holds))
     asking = (node for op in (Op.CALL, Op.ATTR, Op.COMPARE) for node in births.module.of(op))
     births.graph.host_only |= {one for node in asking for one in _asked(node)}
+    births.graph.host_only |= {(key(node), False) for node in _tested(births) if _says_accelerator(births, node)}
     births.graph.host_only -= used  # each branch of a choice may move to a device of its own
 
 
@@ -52,6 +54,29 @@ def _asked(node: Node) -> Iterator[Literal]:
         left, right = node.args
         if left.op is Op.ATTR and left.extra in {"type", "device"} and right.op is Op.CONST and right.extra == "cpu":
             yield comparison(node)[0], True
+
+
+def _tested(births: "Births") -> Iterator[Node]:
+    """The names and attributes that conditions of the file read."""
+    guards = {node.guard for node in births.module.nodes()}
+    atoms = {atom for guard in guards for atom, _ in guard}
+    known = (node for node in births.module.nodes() if node.op in _NAMED)
+    return (node for node in known if key(node) in atoms)
+
+
+def _says_accelerator(births: "Births", node: Node, depth: int = 0) -> bool:
+    """Whether a flag that is not set says that there is no accelerator, or that none is wanted: it is passed on from
+    `torch.cuda.is_available()`, or from a conjunction with that."""
+    if node.op is Op.CALL and name(node.args[0]) in _AVAILABILITY:
+        return True
+    before = [one for one in births.origins.before(node) if one is not node] if depth < _DEEPEST else []
+    found = (_says_accelerator(births, one, depth + 1) for one in before)
+    joined = node.op is Op.PHI and isinstance(node.syntax, ast.BoolOp) and isinstance(node.syntax.op, ast.And)
+    return any(found) if joined else bool(before) and all(found)
+
+
+_NAMED = frozenset({Op.PARAM, Op.GLOBAL, Op.ATTR, Op.PHI})
+_DEEPEST = 6
 
 
 def _earliest(root: Node) -> Guard:

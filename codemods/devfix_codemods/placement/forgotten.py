@@ -2,7 +2,7 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
 MOST_STEPS = 20
+_INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
 
 
 class Forgotten:
@@ -148,14 +149,14 @@ class Forgotten:
             if made and node not in placed and not self._births.moves_of(node):
                 bare[node.function].append(node)
         for node, place in self._births.moves.items():
-            if self._births.has_device(node) and place.where is not Where.HOST:
+            if self._births.has_device(node) and self._makes(node) and place.where is not Where.HOST:
                 told[node.function].append(node)
         for function, members in bare.items():
             beside = told.get(function)
             joined = self._joined(members) if beside else set()
             for one in members if beside else ():
-                if one in joined or self._uses.ends_on_host(one):
-                    continue  # moved alone, it would meet the others on the host
+                if one in joined or self._uses.ends_on_host(one) or self._is_for_loader(one):
+                    continue  # moved alone, it would meet the others on the host, where workers read it
                 supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
 
     def _joined(self, members: list[Node]) -> set[Node]:
@@ -167,6 +168,17 @@ class Forgotten:
                 if any(effect(canonical(called)) in _JOINING for called in found):
                     joining[each].add(one)
         return {one for row in joining.values() if len(row) > 1 for one in row}
+
+    def _makes(self, told: Node) -> bool:
+        """Whether a call that is told a device makes what it gives, or moves what is made on the spot."""
+        made = (self._graph.is_made(one) for one in self._births.roots(told))
+        return not self._births.is_move(told) or any(made)
+
+    def _is_for_loader(self, made: Node) -> bool:
+        """Whether a value, or what is computed of it, becomes the data of a loader, which reads that on the host."""
+        kinds, into = self._births.kinds, _INTO | _HOLDING | {Op.ITER}
+        computed = self._computed(made, into)
+        return any(one.op is Op.CALL and kinds.of(one) in {Kind.DATASET, Kind.LOADER} for one in computed)
 
     def _placed_again(self) -> Iterator[Node]:
         """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
@@ -189,13 +201,13 @@ class Forgotten:
         """Whether a value is moved, or what is computed of it."""
         return any(self._births.moves_of(one) or self._births.is_move(one) for one in self._computed(made))
 
-    def _computed(self, made: Node) -> Iterator[Node]:
+    def _computed(self, made: Node, into: Set[Op] = _INTO) -> Iterator[Node]:
         """A value, and what is computed of it, as far as a few steps lead."""
         pending = [made]
         for one in pending:  # grows
             yield one
             if len(pending) < MOST_STEPS:
-                pending += (each for each in self._users.get(one, ()) if each.op in _INTO and each not in pending)
+                pending += (each for each in self._users.get(one, ()) if each.op in into and each not in pending)
 
 
 def _names(function: Function) -> dict[str, Node]:
@@ -207,5 +219,4 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
 _HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 _KINDS = frozenset({None, Kind.DEVICE, Kind.NUMBER})
-_INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
 _JOINING = frozenset({Effect.SEQUENCE, Effect.MEET})

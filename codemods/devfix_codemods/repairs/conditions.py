@@ -1,6 +1,8 @@
 """Moves that need an accelerator, and the conditions under which the program makes them."""
 
 import ast
+from collections.abc import Hashable
+from dataclasses import replace
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Guard, Node, Op
@@ -9,7 +11,8 @@ from devfix_codemods.ir.nodes import Literal
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.points import Point
+from devfix_codemods.repairs.points import Point, means_same
+from devfix_codemods.repairs.suffix import Suffix
 
 
 def way_to(conflict: Conflict) -> list[Node]:
@@ -19,9 +22,42 @@ def way_to(conflict: Conflict) -> list[Node]:
     return [conflict.end.node, *calls]
 
 
+def _ways(analysis: Analysis, conflict: Conflict, point: Point) -> list[Node]:
+    """Of the way to a conflict, what stands under a condition that does not hold at a point; of a function that moves
+    what it is given, the moves that it makes."""
+    births = analysis.constraints.births
+    called = births.calls.get(conflict.end.node)
+    inner = [value for value, _ in called.returns if births.is_move(value)] if called is not None else []
+    return [one for one in (*way_to(conflict), *inner) if not condition(analysis, one) <= point.guard]
+
+
 def needs_accelerator(analysis: Analysis, call: Node) -> bool:
     """Whether a move fails on a machine without accelerator: the device is one, and is not chosen."""
-    return call.args[0].extra != "to" or any(is_accelerator(analysis, one) for one in call.args[1:])
+    return call.args[0].extra != "to" or any(is_always_accelerator(analysis, one) for one in call.args[1:])
+
+
+def is_always_accelerator(analysis: Analysis, device: Node) -> bool:
+    """Whether all that a name, an attribute or a parameter may be is an accelerator."""
+    return all(is_accelerator(analysis, one) for one in _origins(analysis, device))
+
+
+def may_need_accelerator(analysis: Analysis, device: Node, way: Node, point: Point) -> bool:
+    """Whether a device works where a move was made, and not everywhere: it is an accelerator, or it is not known, and
+    the move asked for one."""
+    if is_always_accelerator(analysis, device):
+        return True
+    asked = (
+        (atom, not holds) in analysis.graph.host_only and isinstance(atom, tuple) and atom[0] not in _OF_DEVICES
+        for atom, holds in condition(analysis, way) - point.guard
+    )
+    return any(one.op in _UNKNOWN for one in _origins(analysis, device)) and any(asked)
+
+
+def _origins(analysis: Analysis, device: Node) -> list[Node]:
+    """What a device may be, where it is made; of an attribute, all that it is set to."""
+    births = analysis.constraints.births
+    values = births.attributes.stored.get(device, []) if device.op is Op.FIELD else [device]
+    return [each for one in values for each in births.origins.of(one)] or [device]
 
 
 def is_accelerator(analysis: Analysis, device: Node) -> bool:
@@ -35,9 +71,18 @@ def is_accelerator(analysis: Analysis, device: Node) -> bool:
 
 def condition(analysis: Analysis, move: Node) -> Guard:
     """Under which condition a move is made of what is there: in `if main: for x in xs: x.cuda()`, under none."""
-    receiver = move.args[0] if move.op is Op.AFTER else move.args[0].args[0] if move.args[0].op is Op.ATTR else None
-    origins = analysis.constraints.births.roots(receiver) if receiver is not None else ()
+    births = analysis.constraints.births
+    origins = [root for one in _moved(analysis, move) for root in births.roots(one)]
     return move.guard - frozenset[Literal]().union(*(_whole(analysis, one).guard for one in origins))
+
+
+def _moved(analysis: Analysis, move: Node) -> tuple[Node, ...]:
+    """What a move is made of: what its method is called on, or what a function of this file is given."""
+    if move.op is Op.AFTER:
+        return move.args[:1]
+    if move.op is not Op.CALL:
+        return ()
+    return move.args[0].args[:1] if move.args[0].op is Op.ATTR else move.args[1:2]
 
 
 def _whole(analysis: Analysis, part: Node) -> Node:
@@ -58,6 +103,74 @@ def test_around(analysis: Analysis, move: Node, point: Point) -> ast.expr | None
     return tests[0] if len(tests) == 1 else None
 
 
+def conditional(analysis: Analysis, conflict: Conflict, point: Point, suffix: Suffix) -> tuple[Suffix, bool] | None:
+    """A way to write a move, under the condition of what it follows where it would fail without; None where that
+    cannot be said. It is doubtful where nothing is known of the device, nor of a flag under which others go there."""
+    told = _told(suffix)
+    ways = _ways(analysis, conflict, point) if told is not None else []
+    if told is None or not ways:
+        return suffix, False
+    fails = any(_may_fail(analysis, told, one, point) for one in ways)
+    doubtful = not fails and any(_is_doubtful(analysis, told, one, point) for one in ways)
+    if not fails and not doubtful:
+        return suffix, False
+    moves = len(ways) == 1 and analysis.kinds.of(ways[0]) is not Kind.DEVICE
+    test = test_around(analysis, ways[0], point) if moves else None
+    if test is None or not means_same(analysis, test, ways[0], point):
+        return (suffix, True) if doubtful else None
+    return replace(suffix, device=None, test=analysis.text(test)), doubtful
+
+
+def _may_fail(analysis: Analysis, told: ast.expr, way: Node, point: Point) -> bool:
+    if isinstance(told, ast.Constant):
+        return isinstance(told.value, int) or not str(told.value).startswith("cpu")
+    device = _named(told, point)
+    return device is not None and may_need_accelerator(analysis, device, way, point)
+
+
+def _is_doubtful(analysis: Analysis, told: ast.expr, way: Node, point: Point) -> bool:
+    device = _named(told, point)
+    unknown = device is not None and any(one.op in _UNKNOWN for one in _origins(analysis, device))
+    return unknown and any(_is_flag(*one) for one in condition(analysis, way) - point.guard)
+
+
+def _is_flag(atom: Hashable, holds: bool) -> bool:
+    """Whether a literal says that a name or an attribute holds."""
+    return holds and isinstance(atom, tuple) and atom[0] in {"param", "attr", "GLOBAL"}
+
+
+def _told(suffix: Suffix) -> ast.expr | None:
+    """What a way to write a move names as the device; None where that is declared with it, or stands under a test."""
+    if suffix.test is not None or suffix.edits:
+        return None
+    try:
+        call = ast.parse(f"_{suffix.text}", mode="eval").body
+    except SyntaxError:
+        return None
+    match call:
+        case ast.Call(args=[told, *_]) | ast.Call(keywords=[ast.keyword(arg="device", value=told), *_]):
+            return told
+    return None
+
+
+def _named(told: ast.expr, point: Point) -> Node | None:
+    match told:
+        case ast.Name(id=name):
+            return point.binds(name)
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            return _attribute(point, name, attribute)
+    return None
+
+
+def _attribute(point: Point, name: str, attribute: str) -> Node | None:
+    """An attribute of the object of a method, as it is there, or as the methods of its class leave it."""
+    base, itself, owner = point.binds(name), point.node.function.self_node, point.node.function.owner
+    if base is None or base is not itself or owner is None:
+        return None
+    known = point.environment.get((base, attribute))
+    return owner.field_of(attribute) if known is None and owner.sets(attribute) else known
+
+
 def _is_taken(choice: ast.If | ast.IfExp, move: Node) -> bool:
     """Whether a move is made where the test of a choice holds."""
     if isinstance(choice, ast.If):
@@ -75,3 +188,9 @@ def moving(node: Node) -> Node | None:
             return node
         node = node.args[0].args[0]
     return None
+
+
+_OF_DEVICES = frozenset({"none", "compare", "isinstance"})
+"""Tests of a device itself, which is as it is found where they fail: `x.to(None)` moves nothing."""
+_UNKNOWN = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL, Op.FIELD, Op.ITEM})
+"""Values of which nothing more is known."""

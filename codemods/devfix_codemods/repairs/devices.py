@@ -16,7 +16,14 @@ from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.at_hand import of_tensors
 from devfix_codemods.repairs.at_modules import of_called
-from devfix_codemods.repairs.conditions import condition, is_accelerator, moving, needs_accelerator, test_around, way_to
+from devfix_codemods.repairs.conditions import (
+    condition,
+    conditional,
+    moving,
+    needs_accelerator,
+    test_around,
+    way_to,
+)
 from devfix_codemods.repairs.declared import for_choice
 from devfix_codemods.repairs.held import device_side
 from devfix_codemods.repairs.named import named
@@ -27,8 +34,15 @@ from devfix_codemods.repairs.suffix import Suffix
 
 
 def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
-    """The ways to write the move at `point`, the best first."""
-    return (overlapping(analysis, conflict, one) for one in _suffixes(analysis, conflict, point))
+    """The ways to write the move at `point`, the best first; those that may fail without an accelerator last."""
+    doubtful: list[Suffix] = []
+    for one in _suffixes(analysis, conflict, point):
+        written = conditional(analysis, conflict, point, one)
+        if written is not None and written[1]:
+            doubtful.append(written[0])
+        elif written is not None:
+            yield overlapping(analysis, conflict, written[0])
+    yield from (overlapping(analysis, conflict, one) for one in doubtful)
 
 
 def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
@@ -185,9 +199,6 @@ def _as_spelled_here(analysis: Analysis, conflict: Conflict, device: Node | None
     """The device that the other value is moved to, under the name that it has here."""
     if device is None or not _is_device(analysis, "device", device):
         return
-    guarded = any(not one.guard <= point.guard for one in way_to(conflict))
-    if guarded and is_accelerator(analysis, device):
-        return  # it fails where the program moves nothing
     text = spelled(analysis, device, point)
     if text is not None:
         yield Suffix(f".to({text})", text)
@@ -195,12 +206,9 @@ def _as_spelled_here(analysis: Analysis, conflict: Conflict, device: Node | None
 
 def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """A name bound here to a device."""
-    guarded = any(not one.guard <= point.guard for one in way_to(conflict))
     side = device_side(conflict)
     names = point.visible
     for text in sorted(names, key=lambda one: (one != "device", "device" not in one, len(one))):
-        if guarded and is_accelerator(analysis, names[text]):
-            continue  # it fails where the program moves nothing
         if is_optional(names[text]):
             continue
         if "device" in text and "devices" not in text and _is_device(analysis, text, names[text]):

@@ -52,6 +52,8 @@ def factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
             yield Cut((edit, *suffix.edits), f"Make it on `{suffix.device}`", harmless=suffix.follows)
         elif suffix.test is not None:
             yield from behind_making(source, conflict, suffix)
+            if suffix.text.startswith((".to(", ".cuda(")) and "," not in suffix.text:
+                yield Cut((with_keyword(source, call, suffix.chosen, "device"),), f"Make it on `{suffix.chosen}`")
     yield from at_call(analysis, source, conflict)
     yield from unpacked(analysis, source, conflict)
     yield from in_row(source, conflict)

@@ -100,7 +100,8 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     if name is None or itself or _is_used_before(node, move, analysis):
         return
     for suffix in suffixes(analysis, conflict, point):
-        edit = InsertStatement(source.span(move.statement), "after", f"{name}{suffix.text}")
+        code = f"{name}{suffix.text}" if suffix.test is None else f"if {suffix.test}:\n    {name}{suffix.text}"
+        edit = InsertStatement(source.span(move.statement), "after", code)
         yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
         return
 

@@ -110,7 +110,7 @@ def _are_one(analysis: Analysis, here: Node, there: Node | None) -> bool:
     given what has the name there."""
     if there is None:
         return False
-    if _is_given(analysis, here, there):
+    if _is_given(analysis, here, there) or _is_given(analysis, there, here):
         return True
     if _is_self(here) and _is_self(there):
         return here.function.owner is there.function.owner

@@ -19,6 +19,12 @@ class Suffix:
     edits: tuple[Edit, ...] = ()
     """What declares the device."""
 
+    @property
+    def chosen(self) -> str:
+        """What `device=` says where the condition holds, and where it does not."""
+        told = self.text[self.text.index("(") + 1 : -1].removeprefix("device=") or '"cuda"'
+        return f"{told} if {self.test} else None"
+
     def title(self, name: str, sibling: str | None = None) -> str:
         """What a move does, in words: "Move `y` to `device`, as `x` is"."""
         where = (

@@ -1,5 +1,6 @@
 """Findings of conflicts: the path from birth to meeting is the trail that the user reads."""
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -71,11 +72,14 @@ def findings(
     analysis: Analysis, source: Source, code: str, name: str, owns: Callable[[Conflict], bool]
 ) -> Iterator[Finding]:
     """One finding for each conflict that the rule owns, and that is strong enough to be told."""
+    calls: set[ast.AST] = set()
     for conflict in analysis.conflicts:
-        if conflict.confidence < SUGGESTION or not owns(conflict):
+        made = conflict.birth.node.syntax
+        if conflict.confidence < SUGGESTION or not owns(conflict) or made in calls:
             continue
         told = remedy(analysis, source, conflict)
         if told is not None:
+            calls.update({made} if isinstance(made, ast.Call) else ())  # a comprehension makes several values by one
             yield _finding(analysis, source, told[0], code, name, told[1])
 
 

@@ -1,0 +1,72 @@
+"""Flags under which the program moves values: where they do not hold, all is on the host, by whatever name they go."""
+
+import pytest
+
+AVAILABLE = "torch.cuda.is_available()"
+ATTRIBUTE = """
+    class Trainer:
+        def __init__(self, wanted):
+            self.device = torch.device("cuda")
+            self.use_cuda = {flag}
+            self.net = nn.Linear(3, 3)
+            if self.use_cuda:
+                self.net.to(self.device)
+        def train(self, loader: torch.utils.data.DataLoader):
+            for x, y in loader:
+                if self.use_cuda:
+                    x, y = x.to(self.device), y.to(self.device)
+                F.cross_entropy(self.net(x), y)
+"""
+PARAMETER = """
+    def place(x, device):
+        return x.to(device)
+    def train(net, loader: torch.utils.data.DataLoader, device, use_cuda):
+        for x, y in loader:
+            if use_cuda:
+                x = place(x, device)
+                y = place(y, device)
+            F.cross_entropy(net(x), y)
+    def main(loader):
+        use_cuda = torch.cuda.is_available()
+        device = torch.device("cuda")
+        net = nn.Linear(3, 3)
+        if use_cuda:
+            net.to(device)
+        train(net, loader, device, {flag})
+"""
+GLOBAL = """
+    CUDA = torch.cuda.is_available()
+    def build():
+        net = nn.Linear(3, 3)
+        return net.to("cuda") if torch.cuda.is_available() else net
+    def train(loader: torch.utils.data.DataLoader):
+        net = build()
+        for x, y in loader:
+            if CUDA:
+                x, y = x.to("cuda"), y.to("cuda")
+            F.cross_entropy(net(x), y)
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ATTRIBUTE.format(flag=AVAILABLE),
+        ATTRIBUTE.format(flag=f"wanted and {AVAILABLE}"),
+        PARAMETER.format(flag="use_cuda"),
+        GLOBAL,
+    ],
+)
+def test_nothing_is_misplaced(placed, program: str) -> None:
+    assert placed(program).births == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        PARAMETER.format(flag="len(loader) > 3"),
+        PARAMETER.format(flag="use_cuda or len(loader) > 3"),
+    ],
+)
+def test_another_flag_says_nothing_of_devices(placed, program: str) -> None:
+    assert placed(program).births
