@@ -46,6 +46,15 @@ class Moves:
         """The moves of a value to a device."""
         return [one for one in self.movers.get(node, ()) if self.is_elsewhere(one)]
 
+    def may_miss(self, moves: list[Node], value: Node) -> bool:
+        """Whether all moves stand behind conditions, which ask for something else than a device, that a value of the
+        same function need not fulfil."""
+        conditions = [one.guard - value.guard for one in moves if one.function is value.function]
+        host = self._graph.host_only
+        return 0 < len(moves) == len(conditions) and all(
+            any((atom, not holds) not in host for atom, holds in one) for one in conditions
+        )
+
     def is_sent_to_host(self, node: Node) -> bool:
         """Whether a value is copied to the host on purpose."""
         return node in self.sent_to_host
