@@ -29,10 +29,10 @@ FLAGGED = """
         def begun(self, n, use_cuda):
             gpus = counted(self.options)
             if {test}:
-                x = torch.zeros(n).to(self.place)
+                x = torch.zeros(n).to(self.device)
             else:
                 x = torch.zeros(n)
-            return x
+            return x.sum()
 """
 
 

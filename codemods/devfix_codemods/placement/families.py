@@ -207,9 +207,9 @@ class Families:
     def _left_behind(self, owner: Class, moved: dict[str, Node]) -> None:
         made = owner.methods.get("__init__") or owner.methods.get("__post_init__")
         places = {one: {ast.unparse(annotation)} for one, annotation in owner.annotations()}
-        for key, value in made.finals.items() if made is not None else ():
-            if not isinstance(key, str):
-                places[str(key[1])] = self._makers(value)
+        for stored, value in made.finals.items() if made is not None else ():
+            if not isinstance(stored, str):
+                places[str(stored[1])] = self._makers(value)
         alike = set[str]().union(*(places.get(one, ()) for one in moved))
         for attribute, makers in places.items():
             field = owner.field_of(attribute)
