@@ -360,7 +360,6 @@ NO_TENSORS = {
     "a list": "[1.0, 2.0]",
     "numbers of a list": "[one.sum() for one in labels]",
     "a repeated list": "[1.0] * count",
-    "a part of a shape": "rows * 2",
     "what a loop counts by": "count",
     "an array": "np.asarray(labels)",
     "an array under a name": "array",
@@ -396,6 +395,7 @@ def test_numbers_lists_and_arrays_are(rule, given: str) -> None:
         ("FloatTensor(count, 3)", "torch.empty(count, 3, device=self.device)"),
         ("FloatTensor(x.size())", "torch.empty(x.size(), device=self.device)"),
         ("FloatTensor(x.shape[0])", "torch.empty(x.shape[0], device=self.device)"),
+        ("FloatTensor(rows * 2)", "torch.empty(rows * 2, device=self.device)"),
         ("LongTensor(256)", "torch.empty(256, dtype=torch.int64, device=self.device)"),
         ("FloatTensor([256])", "torch.FloatTensor([256]).to(self.device)"),
         ("FloatTensor(x.tolist())", "torch.FloatTensor(x.tolist()).to(self.device)"),
@@ -411,8 +411,9 @@ def test_what_gets_a_size_is_never_on_the_host(rule, given: str, after: str) -> 
             def __init__(self, device):
                 self.device = device
             def f(self, x, count):
+                rows, columns = x.shape
                 for i in range(count):
-                    print(i)
+                    print(i, columns)
                 return torch.cuda.{given}
         """,
         unsafe=True,

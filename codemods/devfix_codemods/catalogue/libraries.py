@@ -21,6 +21,10 @@ FUNCTIONS: dict[str, Effect] = {
     "copy.deepcopy": Effect.PASS,
     "copy.copy": Effect.PASS,
     **{f"torchmetrics.{one}": Effect.BARE for one in _KEEPING_LISTS.split()},
+    "torchaudio.load": Effect.READ,
+    **{f"torchvision.io.{one}": Effect.HOST for one in ("read_image", "decode_image", "decode_png", "read_file")},
+    "torchvision.transforms.functional.to_tensor": Effect.HOST,
+    "torchvision.transforms.functional.pil_to_tensor": Effect.HOST,
     "ignite.engine.create_supervised_trainer": Effect.ENGINE,
     "ignite.engine.create_supervised_evaluator": Effect.ENGINE,
 }
@@ -203,6 +207,18 @@ AROUND_TORCH = frozenset(
 
 PICTURES = frozenset({"PIL.Image.open", "PIL.Image.fromarray", "cv2.imread", "imageio.imread", "skimage.io.imread"})
 """What gives pictures, of which tensors are made on the host."""
+
+OF_GRAPHS = "torch_geometric."
+PARTS_OF_GRAPHS = frozenset(
+    "edge_index edge_attr edge_weight train_mask val_mask test_mask edge_label edge_label_index".split()
+)
+"""Attributes of the graphs of that package, which are tensors."""
+
+READ_FROM_FILES = {"torchaudio.load": 0}
+"""Which element of what a function gives is a tensor that it reads from a file, on the host; others are numbers."""
+
+TO_TENSORS = frozenset(f"torchvision.transforms.{one}" for one in ("ToTensor", "PILToTensor"))
+"""What makes tensors of pictures, on the host, also as a step of several."""
 
 ON_DEVICE = ("sentence_transformers.util.",)
 """Functions that work where their models are, which choose CUDA by themselves."""

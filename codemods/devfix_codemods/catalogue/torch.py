@@ -37,7 +37,7 @@ for _effect, _prefix, _words in (
             "add sub subtract mul multiply div divide true_divide pow maximum minimum fmax fmin atan2 remainder fmod "
             "floor_divide eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or where lerp "
             "addcmul hypot copysign xlogy special.xlogy isclose allclose float_power masked_fill index_fill inner "
-            "linalg.vecdot dist pairwise_distance"
+            "linalg.vecdot dist pairwise_distance heaviside"
         ),
     ),
     (
@@ -79,7 +79,7 @@ for _effect, _prefix, _words in (
             "special.expit special.erf special.erfinv special.entr special.gammaln fft.fft fft.ifft fft.rfft fft.irfft "
             "fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fftshift "
             "fft.ifftshift nn.utils.rnn.pad_packed_sequence arctan acos asin atan cosh moveaxis narrow select vander "
-            "pinverse cholesky svd qr"
+            "pinverse cholesky svd qr det slogdet"
         ),
     ),
     (
@@ -199,7 +199,7 @@ for _effect, _words in (
             "add sub mul div true_divide pow maximum minimum fmax fmin lerp where eq ne lt le gt ge logical_and "
             "logical_or logical_xor atan2 addcmul remainder fmod add_ sub_ mul_ div_ pow_ lerp_ addcmul_ eq_ ne_ "
             "bitwise_and bitwise_or isclose allclose inner dist masked_fill masked_fill_ index_fill index_fill_ "
-            "log_prob"
+            "log_prob multiply divide"
         ),
     ),
     (
@@ -223,7 +223,8 @@ for _effect, _words in (
             "requires_grad_ unfold unflatten squeeze_ unsqueeze_ transpose_ t_ sqrt_ exp_ log_ neg_ abs_ normal_ "
             "uniform_ random_ bernoulli_ exponential_ multinomial bernoulli new index_put index_put_ eval train "
             "pin_memory cumprod_ relu_ sigmoid_ tanh_ retain_grad diff nan_to_num isfinite logdet inverse det cholesky "
-            "svd swapdims"
+            "svd swapdims expm1 lgamma digamma logit angle atan acos asin absolute nansum nanmean quantile trace "
+            "bincount count_nonzero argwhere unique_consecutive moveaxis rot90 to_dense"
         ),
     ),
     (Effect.LIKE, "view_as expand_as reshape_as tensor_split new_zeros new_ones new_empty new_full new_tensor"),

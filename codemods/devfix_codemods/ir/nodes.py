@@ -5,7 +5,7 @@ stores have no `repr` of their parts: these refer to each other, without end.
 """
 
 import ast
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,6 +156,12 @@ class Class:
         """Whether a method of the class, or of one that it is derived from, stores the attribute."""
         return name in self.stored or any(name in one.stored for one in self.lineage()[1:])
 
+    def annotations(self) -> Iterator[tuple[str, ast.expr]]:
+        """What the body of the class says of the attributes of its objects: `x: Tensor`."""
+        for one in self.syntax.body:
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                yield one.target.id, one.annotation
+
     def field_of(self, name: str) -> Node:
         """The node of the attribute `name`, made when first asked for: that of the class which stores it first."""
         home = next((one for one in self.lineage() if name in one.stored), self)
@@ -216,6 +222,7 @@ class Module:
     managed: dict[Node, tuple[Node, ...]] = field(default_factory=dict)
     _by_op: dict[Op, list[Node]] = field(default_factory=dict)
     _users: dict[Node, list[Node]] = field(default_factory=dict)
+    _read: set[Node] | None = None
 
     @property
     def top(self) -> Function:
@@ -238,6 +245,27 @@ class Module:
         if not self._by_op:
             self._indexed()
         return self._users
+
+    @property
+    def read(self) -> Set[Node]:
+        """The joins of branches that something reads: of one that nothing does, the branches may be anything."""
+        if self._read is None:
+            pending = [one for node in self._readers() for one in node if one.op is Op.PHI]
+            self._read = set(pending)
+            for phi in pending:  # grows
+                fresh = [one for one in phi.args if one.op is Op.PHI and one not in self._read]
+                self._read.update(fresh)
+                pending += fresh
+        return self._read
+
+    def _readers(self) -> Iterator[Iterable[Node]]:
+        """What operations, stores, returns, and functions that see a name or an attribute at the end read."""
+        yield from (node.args for node in self.nodes() if node.op is not Op.PHI)
+        seen = {node.extra for node in self.of(Op.GLOBAL)}
+        for function in self.functions:
+            yield (value for value, _ in function.returns)
+            yield from (filter(None, (one.base, one.value, one.index)) for one in function.stores)
+            yield (value for key, value in function.finals.items() if not isinstance(key, str) or key in seen)
 
     def _indexed(self) -> None:
         """One walk for all who ask. Fields, made later, have no operands; nobody asks for them by operation."""
@@ -264,6 +292,7 @@ def forget(module: Module) -> None:
             environment.clear()
     for kept in (module.functions, module.classes, module.managed, module._by_op, module._users):
         kept.clear()
+    module._read = None
 
 
 def contradictory(first: Guard, second: Guard) -> bool:

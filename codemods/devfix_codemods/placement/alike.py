@@ -68,12 +68,13 @@ class Alike:
         made: dict[object, list[Node]] = defaultdict(list)
         for node in list(self._module.nodes()):
             unread = node.op is Op.CALL and node not in births.calls and bool(names(node.args[0]))
-            if unread and self._kinds.of(node) is Kind.TENSOR and effect(canonical(names(node.args[0])[0])) is None:
+            known = self._kinds.of(node) in {Kind.TENSOR, None}
+            if unread and known and effect(canonical(names(node.args[0])[0])) is None:
                 made[key(node.args[0])].append(node)
         for twins in made.values():
             moved = {one: moves for one in twins if (moves := births.moves_of(one))}
             for one in twins if moved else ():
-                if one not in moved:
+                if one not in moved and self._kinds.of(one) is Kind.TENSOR:
                     births.beside_moved(one, None)
                     supports(births.graph, one, moved, "twin")
 

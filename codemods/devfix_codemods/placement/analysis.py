@@ -100,6 +100,13 @@ class Analysis:
 
     def ends(self, birth: Source) -> list[Conflict]:
         """All that `birth` shares its place with, the strongest first."""
+        strongest: dict[Source, Conflict] = {}
+        for one in self._ways(birth):
+            strongest.setdefault(one.end, one)
+        return list(strongest.values())
+
+    def _ways(self, birth: Source) -> list[Conflict]:
+        """The same, once more for each way to an end that begins with a hint of another sort."""
         found = self._ends.get(birth)
         if found is None:
             found = [one for one in ends(self.graph, birth) if _is_told(one)]
@@ -152,7 +159,7 @@ class Analysis:
         sources = self.graph.sources[birth.node]
         if birth.birth is Birth.READER and any(_is_chosen(one) or one.birth is Birth.LOADER for one in sources):
             return None
-        found = self.ends(birth)
+        found = self._ways(birth) if birth.birth in MADE else self.ends(birth)
         elsewhere = [one for one in found if not _is_host(one) and not self._ends_where_read(one)]
         if birth.birth in OF_BATCHES and self.constraints.joined.is_moved(birth.node):  # so it meets others of the host
             elsewhere = [one for one in elsewhere if one.end.birth is not Birth.PARAMETER]

@@ -21,6 +21,7 @@ from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.elements import CALLER, Elements
+from devfix_codemods.placement.evidence import is_read_from_file
 from devfix_codemods.placement.expecting import Expecting
 from devfix_codemods.placement.factories import ROWS, Factories
 from devfix_codemods.placement.families import Families
@@ -107,6 +108,7 @@ class Births:
 
         self.roots = self._roots.of
         self.way = self._roots.way
+        self.same_module = self._roots.same_module
         self.mapped = self._roots.mapped
         self.class_of = kinds.class_of
         self.imports = self.defaults.imports
@@ -115,6 +117,7 @@ class Births:
         self.movers = self._moves.movers
         self.moved_in_place = self._moves.in_place
         self.moves_of = self._moves.of
+        self.may_miss = self._moves.may_miss
         self.place_of_move = self._moves.place_of
         self.is_elsewhere = self._moves.is_elsewhere
         self.is_sent_to_host = self._moves.is_sent_to_host
@@ -143,6 +146,8 @@ class Births:
                     self._call(node)
                 elif node.op is Op.AFTER:
                     self._moves.after(node)
+                elif node.op is Op.ITEM and is_read_from_file(node):
+                    self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
                 elif node not in self.callees and says_host(node) and self._may_be_tensor(node):
                     self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("named-for-host",)))
                 if node not in self.callees:
@@ -181,7 +186,9 @@ class Births:
             if self._moves.unread(node):
                 return
             self._moves.told_host(node)
-        if is_encoding(node):
+        if self.kinds.is_converter(callee):
+            self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
+        elif is_encoding(node):
             if node not in self._elements.replaced:
                 self.graph.add(Source(node, HOST, Birth.ENCODING, ("encoding",)))
         elif found and not self._readers.function(node, canonical(found[0])):

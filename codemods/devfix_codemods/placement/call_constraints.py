@@ -188,6 +188,9 @@ class Calls:
 
     def _unknown(self, node: Node, callee: Node) -> None:
         """A call of what is not read: a module, a loss, a function from elsewhere. What it gets probably meets."""
+        if (same := self._births.same_module(node)) is not None and not self._births.has_device(node):
+            self._graph.same(same, node, "call", node.guard)
+            return
         if self._kinds.of(node) in PLACELESS or self._births.is_moving_call(node) or self._births.is_encoding(node):
             return
         given = self._births.unmoved_arguments(node)

@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.failing import MEANT_TO_FAIL
 from devfix_codemods.ir.guards import NEVER
 from devfix_codemods.ir.keys import method_name, name
-from devfix_codemods.ir.nodes import ALWAYS
+from devfix_codemods.ir.nodes import ALWAYS, Store
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
 from devfix_codemods.placement.calls import constructing
@@ -70,6 +70,8 @@ class Constraints:
     # Joins
 
     def _phi(self, node: Node) -> None:
+        if node not in self.module.read:
+            return
         for one, guard in zip(node.args, node.extras):
             if self.kinds.may_live(one) and not is_no_tensor(one, guard):
                 chosen = any(self.births.is_move(other) and one in self.births.roots(other) for other in node.args)
@@ -178,6 +180,7 @@ class Constraints:
 
     def _stores(self, function: Function) -> None:
         for store in function.stores:
+            self._put_into_moved(store)
             if not self.kinds.may_live(store.value):
                 continue
             if store.is_attribute:
@@ -197,6 +200,15 @@ class Constraints:
             elif store.key is None or store.base.op is Op.MAPPING:
                 self.graph.flows(store.value, store.base, "element", store.guard)
         self._fields(function)
+
+    def _put_into_moved(self, store: Store) -> None:
+        """`graph.ndata["x"] = torch.ones(3)`, of what was moved with all that it had."""
+        whole = store.base
+        while whole.op in {Op.ATTR, Op.ITEM}:
+            whole = whole.args[0]
+        moved = self.kinds.of(whole) is None and self.births.is_move(whole) and self.births.is_elsewhere(whole)
+        if moved and any(map(self.graph.is_made, self.births.roots(store.value))):
+            self.graph.supports(store.value, whole, "put-into-moved", store.guard)
 
     def _is_moved(self, value: Node) -> bool:
         """Whether a value is moved to a device, or made there, on the spot."""

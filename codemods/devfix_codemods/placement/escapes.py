@@ -72,8 +72,11 @@ class Escapes:
     def _escape(self, start: Node, module: Node, without: frozenset[Node] = frozenset()) -> str | None:
         """How a module gets from where it is known as `start` to where it may be moved."""
         aliases = list(self._aliases(start, without))
-        if any(self._is_moved(one, module) for one in aliases):
-            return "moved-elsewhere"
+        moved = [self._births.moves_of(one) for one in aliases if self._is_moved(one, module)]
+        if moved:
+            return (
+                "moved-on-condition" if all(self._births.may_miss(one, module) for one in moved) else "moved-elsewhere"
+            )
         return "given-away" if any(self._is_given_away(one) for one in aliases) else None
 
     def _aliases(self, start: Node, without: frozenset[Node]) -> Iterator[Node]:

@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_metric
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.expressions import REGISTERING
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.indices import compared, indices, slices_columns
 
@@ -160,7 +160,11 @@ def of_item(kinds: "Kinds", node: Node) -> None:
     if columns and base.op in UNKNOWN and any(kinds.of(one) is Kind.TENSOR for one in indices(node)):
         kinds.say(base, Kind.TENSOR, 1)
     found = kinds.of(base)
-    if found in {Kind.TENSOR, Kind.ARRAY}:
+    if _is_shape(base):
+        kinds.say(node, Kind.NUMBER, 3)
+    elif _is_of_file(node):
+        kinds.say(node, Kind.TENSOR if is_read_from_file(node) else Kind.NUMBER, 3)
+    elif found in {Kind.TENSOR, Kind.ARRAY}:
         kinds.say(node, found, 2 if found is Kind.TENSOR else 1)
     for index in indices(node) if found is Kind.TENSOR else ():
         if (mask := compared(index)) is not None:
@@ -172,6 +176,23 @@ def _is_part_of_element(node: Node) -> bool:
     """Whether a value is unpacked in a loop, whether or not it was moved behind it."""
     parts = node.args if node.op is Op.PHI else (node,)
     return any(one.op is Op.ITEM and one.args[0].op is Op.ITER for one in parts)
+
+
+def is_read_from_file(part: Node) -> bool:
+    """`wave` of `wave, rate = torchaudio.load(path)`"""
+    return _is_of_file(part) and libraries.READ_FROM_FILES[name(part.args[0].args[0]) or ""] == part.extra
+
+
+def _is_of_file(part: Node) -> bool:
+    base = part.args[0]
+    called = name(base.args[0]) if part.op is Op.ITEM and base.op is Op.CALL else None
+    return called in libraries.READ_FROM_FILES and isinstance(part.extra, int)
+
+
+def _is_shape(node: Node) -> bool:
+    """`x.shape`, `x.size()`"""
+    asked = node.args[0] if node.op is Op.CALL and len(node.args) == 1 else node
+    return asked.op is Op.ATTR and asked.extra == ("shape" if asked is node else "size") and not names(asked)
 
 
 def _computed_of_tensors(kinds: "Kinds", mask: Node) -> Iterator[Node]:

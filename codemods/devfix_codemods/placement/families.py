@@ -16,12 +16,15 @@ from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.forgotten import Forgotten
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined, is_measure
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
 from devfix_codemods.placement.twins import Twins
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
+
+MOST_STEPS = 40
 
 
 class Families:
@@ -92,7 +95,7 @@ class Families:
             if self._kinds.says_surely(one, Kind.NUMBER):
                 continue  # a function may get either, a number or a tensor
             given = self._is_given_by_method(one)
-            comes = given or self._comes_from_outside(one)
+            comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
             if kind in {None, Kind.TENSOR} and comes and not self._joined.is_moved(one):
                 lonely = one.op is Op.PARAM and len(moved) == 1
                 link = "parameter-beside-moved" if lonely else "unpacked-beside-moved"
@@ -101,6 +104,17 @@ class Families:
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _is_followed(self, node: Node, moved: dict[Node, list[Node]]) -> bool:
+        """`y.to(x.device)`, `y.type_as(x)`: whether others are brought to a value, or to what is computed of it."""
+        for move in (one for moves in moved.values() for one in moves):
+            place = self._births.place_of_move(move)
+            by = place.node if place is not None and place.where is Where.FOLLOWS else None
+            if by is None and move.op is Op.CALL and move.args[0].extra == "type_as":
+                by = move.args[1]
+            if by is not None and node in _made_of(by):
+                return True
+        return False
 
     def _is_input(self, node: Node) -> bool:
         """Whether a module is called with a value: what else it gets is moved."""
@@ -191,17 +205,21 @@ class Families:
                 self._left_behind(owner, moved)
 
     def _left_behind(self, owner: Class, moved: dict[str, Node]) -> None:
-        made = owner.methods.get("__init__")
-        if made is None:
-            return
-        places = {str(key[1]): value for key, value in made.finals.items() if not isinstance(key, str)}
-        alike = {_callee(places[one]) for one in moved if one in places} - {None}
-        for attribute, value in places.items():
-            if attribute in moved or self._kinds.of(value) is not Kind.TENSOR or _callee(value) not in alike:
-                continue
+        made = owner.methods.get("__init__") or owner.methods.get("__post_init__")
+        places = {one: {ast.unparse(annotation)} for one, annotation in owner.annotations()}
+        for stored, value in made.finals.items() if made is not None else ():
+            if not isinstance(stored, str):
+                places[str(stored[1])] = self._makers(value)
+        alike = set[str]().union(*(places.get(one, ()) for one in moved))
+        for attribute, makers in places.items():
             field = owner.field_of(attribute)
-            self._births.beside_moved(field, None)
-            supports(self._graph, field, {node: [node] for node in moved.values()}, "family")
+            if attribute not in moved and self._kinds.of(field) is Kind.TENSOR and not alike.isdisjoint(makers):
+                self._births.beside_moved(field, None)
+                supports(self._graph, field, {node: [node] for node in moved.values()}, "family")
+
+    def _makers(self, value: Node) -> set[str]:
+        """What makes a value, on each path: `torch.zeros`."""
+        return {made for one in self._births.roots(value) if (made := _callee(one)) is not None}
 
     def _copied_to_host(self) -> None:
         """What is copied to the host was on a device, and so was what numpy reads beside it."""
@@ -223,6 +241,15 @@ def _loop_of(node: Node, base: Node) -> object:
     named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
     in_header = isinstance(node.statement, ast.For | ast.AsyncFor)
     return named if in_header else (named, key(base.args[0]))
+
+
+def _made_of(value: Node) -> list[Node]:
+    """A value, and what it is computed of, as far as a few steps lead."""
+    pending = [value]
+    for one in pending:  # grows
+        if len(pending) < MOST_STEPS:
+            pending += [each for each in one.args if each not in pending]
+    return pending
 
 
 def _is_slice(item: Node) -> bool:

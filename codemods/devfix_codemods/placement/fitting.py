@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
@@ -171,8 +172,8 @@ class Fitting:
         callee = user.args[0] if user.op is Op.CALL else user
         if callee.op is Op.ATTR and not names(callee):
             return method_effect(str(callee.extra)) in _READING or self._births.is_move(user)
-        found = names(callee)
-        return bool(found) and effect(canonical(found[0])) in _READING_CALLS
+        found = [canonical(one) for one in names(callee)[:1]]
+        return any(effect(one) in _READING_CALLS or one in rows.HOST_SAMPLING for one in found)
 
     def _is_handed_on(self, one: Node) -> bool:
         """Whether a call gets it that is not in the catalogue."""

@@ -2,7 +2,7 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
 MOST_STEPS = 20
+SEVERAL = 3
+"""How many factories of a function must be moved on the spot to say where others belong."""
 _INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
 
 
@@ -140,24 +142,39 @@ class Forgotten:
     # Devices that some of what is made gets
 
     def _not_all_told(self) -> None:
-        """Factories of one function, some of which are told a device."""
+        """Factories of one function, some of which are told a device, or several of which are moved on the spot."""
         told: dict[Function, list[Node]] = defaultdict(list)
         bare: dict[Function, list[Node]] = defaultdict(list)
         placed = set(self._placed_again())
         for node, sources in self._graph.sources.items():
-            made = any(one.birth is Birth.FACTORY for one in sources)
-            if made and node not in placed and not self._births.moves_of(node):
+            if not any(one.birth is Birth.FACTORY for one in sources) or node in placed:
+                continue
+            if not (moves := self._births.moves_of(node)):
                 bare[node.function].append(node)
+            elif moves[0].statement is node.statement:
+                told[node.function].append(moves[0])
+        told = defaultdict(list, {function: moves for function, moves in told.items() if len(moves) >= SEVERAL})
         for node, place in self._births.moves.items():
             if self._births.has_device(node) and self._makes(node) and place.where is not Where.HOST:
                 told[node.function].append(node)
         for function, members in bare.items():
-            beside = told.get(function)
+            beside = told.get(function, ())
             joined = self._joined(members) if beside else set()
             for one in members if beside else ():
                 if one in joined or self._uses.ends_on_host(one) or self._is_for_loader(one):
                     continue  # moved alone, it would meet the others on the host, where workers read it
-                supports(self._graph, one, {each: [each] for each in beside or ()}, "factories")
+                self._left_out(one, beside)
+
+    def _left_out(self, made: Node, told: Sequence[Node]) -> None:
+        """A factory, beside those that are told a device: one that makes the same says as much as many others, and more
+        where both are kept by one object."""
+        alike = [one for one in told if _making(one) == _making(made)]
+        kept = [one for one in alike if _is_kept(one) and _is_kept(made)]
+        if alike and not kept:
+            self._graph.supports(made, alike[0], "factories-many", alike[0].guard)
+        else:
+            sort = "twin" if kept else "factories"
+            supports(self._graph, made, {one: [one] for one in kept or told}, sort)
 
     def _joined(self, members: list[Node]) -> set[Node]:
         """Those of several values that one function of torch joins: `torch.cartesian_prod(rows, columns)`."""
@@ -208,6 +225,23 @@ class Forgotten:
             yield one
             if len(pending) < MOST_STEPS:
                 pending += (each for each in self._users.get(one, ()) if each.op in into and each not in pending)
+
+
+def _making(made: Node) -> str:
+    """What makes a value, and of what, whatever it is told of devices: two of one name differ in nothing else."""
+    call = made.syntax
+    if not isinstance(call, ast.Call):
+        return ""
+    given = sorted(ast.dump(one) for one in call.keywords if one.arg != "device")
+    return " ".join([ast.dump(call.func), *map(ast.dump, call.args), *given])
+
+
+def _is_kept(made: Node) -> bool:
+    """`self.count = torch.tensor(0.0)`"""
+    match made.statement:
+        case ast.Assign(targets=[ast.Attribute()], value=value):
+            return value is made.syntax
+    return False
 
 
 def _names(function: Function) -> dict[str, Node]:

@@ -22,11 +22,13 @@ from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.same_class import made_by_one_class
 from devfix_codemods.placement.saved import same_kinds
 from devfix_codemods.placement.uses import (
+    asked_for_both,
     called_models,
     called_parts,
     given_and_got,
     given_to_modules,
     made_of_one,
+    made_of_pictures,
     masked,
     moved_callables,
     moved_operands,
@@ -59,13 +61,22 @@ class Kinds(Facts):
         """What is asked for its items, as no tensor is."""
         self.others: list[Node] = []
         """What has no tensors of its own, though it be a module: transforms."""
+        self.has_graphs = any(str(one.extra).startswith(libraries.OF_GRAPHS) for one in module.of(Op.REF))
+        self.converters: list[Node] = []
+        """Transforms that turn pictures into tensors."""
         self.metrics: list[Node] = []
         self.recurrent: list[Node] = []
         self.module_classes = {one for one in module.classes if self.is_module_class(one)}
+        self.declared: set[Node] = set()
+        """Attributes that the body of their class declares, as those of dataclasses are."""
+        for one in module.classes:
+            self._declarations(one)
         for function in module.functions:
             self._function(function)
         same_kinds(self)
         made_of_one(self)
+        asked_for_both(self)
+        made_of_pictures(self)
         for node in module.of(Op.ATTR):  # once more, of parameters whose class the calls have told
             if (owner := self.object_class(node.args[0])) is not None:
                 of_field(self, node, owner)
@@ -108,6 +119,12 @@ class Kinds(Facts):
         for store in function.stores:
             if store.is_attribute and (one := self.object_class(store.base)) is not None:
                 self.unify(one.field_of(str(store.key)), store.value)
+
+    def _declarations(self, owner: Class) -> None:
+        for attribute, annotation in owner.annotations():
+            field = owner.field_of(attribute)
+            self.declared.add(field)
+            annotated(self, field, annotation)
 
     def is_module_class(self, one: Class) -> bool:
         """Whether a class is one of modules, or has what only modules have, and a base that is not read."""
@@ -198,6 +215,10 @@ class Kinds(Facts):
     def is_metric(self, node: Node) -> bool:
         """Whether a value is a metric of torchmetrics, or a parameter that gets one."""
         return any(self.is_among(one, self.metrics) for one in (node, *self.given.get(node, ())))
+
+    def is_converter(self, node: Node) -> bool:
+        """Whether a callee turns pictures into tensors."""
+        return self.is_among(node, self.converters)
 
     def losses_of(self, node: Node) -> set[str]:
         """The losses of torch of which a value may be an object."""

@@ -106,7 +106,10 @@ class Loaders:
         if self.collations.is_list(part):
             return True
         index = next((place for package, place in LISTS_IN_ROWS.items() if self._births.imports({package})), None)
-        return index is not None and part.op is Op.ITEM and part.extra == index and part.args[0].op is Op.ITER
+        if index is None or part.op is not Op.ITEM or part.extra != index or part.args[0].op is not Op.ITER:
+            return False
+        users = self._births.module.users.get(part, ())
+        return not any(one.op is Op.ATTR and method_effect(str(one.extra)) is not None for one in users)
 
     def is_tensor(self, part: Node) -> bool:
         """Whether a collate function makes a tensor of a part of a batch."""

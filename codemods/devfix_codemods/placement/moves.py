@@ -7,6 +7,7 @@ from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement import abroad
 from devfix_codemods.placement.arguments import keyword, loaded_to
+from devfix_codemods.placement.asking import asks_for_place
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.kinds import Kinds
@@ -45,6 +46,16 @@ class Moves:
     def of(self, node: Node) -> list[Node]:
         """The moves of a value to a device."""
         return [one for one in self.movers.get(node, ()) if self.is_elsewhere(one)]
+
+    def may_miss(self, moves: list[Node], value: Node) -> bool:
+        """Whether all moves stand behind conditions, which ask for something else than a device, that a value of the
+        same function need not fulfil."""
+        conditions = [one.guard - value.guard for one in moves if one.function is value.function]
+        host = self._graph.host_only
+        return 0 < len(moves) == len(conditions) and all(
+            any((atom, not holds) not in host for atom, holds in one) and not asks_for_place(value.function, one)
+            for one in conditions
+        )
 
     def is_sent_to_host(self, node: Node) -> bool:
         """Whether a value is copied to the host on purpose."""

@@ -135,6 +135,8 @@ def _is_own_word(node: Node) -> bool:
 
 def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
     base = node.args[0]
+    if node.extra == "type" and (named := place_of(base, kinds, depth + 1)) is not None:
+        return Place(Where.DEVICE, node) if named.where is Where.DEVICE else named  # `"cuda"`
     if node.extra == "device":
         if base.op is Op.CALL and name(base.args[0]) == "builtins.next" and len(base.args) > 1:
             inner = base.args[1]

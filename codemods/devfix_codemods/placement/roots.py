@@ -10,6 +10,7 @@ from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import function_of
 from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.naming import sounds_like_class
 
 DEEPCOPY = "copy.deepcopy"
 MOST_STEPS = 40
@@ -57,7 +58,9 @@ class Roots:
         if not self._kinds.is_module(call) or effect(name(call.args[0]) or "") is Effect.MODULE:
             return None
         given = [one for one in call.args[1:] if self._kinds.is_module(one)]
-        return given[0] if len(given) == 1 and call.args[0].op is not Op.CLASS else None
+        if len(given) != 1 or call.args[0].op is Op.CLASS or (sounds_like_class(call.args[0]) and _is_layer(given[0])):
+            return None
+        return given[0]
 
     def _inner(self, node: Node) -> Node | None:
         """What a conversion, or a move, was given."""
@@ -95,6 +98,11 @@ class Roots:
                 if called is not None and len(called.parameters) == 1:
                     found[next(iter(called.parameters.values()))] = node.args[2]
         return found
+
+
+def _is_layer(module: Node) -> bool:
+    """`nn.Embedding(3, 4)`, of which a class makes a module that has more."""
+    return module.op is Op.CALL and effect(name(module.args[0]) or "") is Effect.MODULE
 
 
 _VIEWS = frozenset({"unsqueeze", "squeeze", "view", "contiguous"})

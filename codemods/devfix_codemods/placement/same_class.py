@@ -18,7 +18,7 @@ def made_by_one_class(kinds: "Kinds") -> None:
     made: dict[Hashable, list[Node]] = defaultdict(list)
     for node in kinds.module.of(Op.CALL):
         callee = node.args[0]
-        if callee.op is Op.CLASS or (callee.op in {Op.REF, Op.ATTR} and sounds_like_class(callee)):
+        if callee.op is Op.CLASS or (callee.op in _NAMED and sounds_like_class(callee)):
             made[callee.extra if callee.op is Op.CLASS else key(callee)].append(node)
     for one in _moved_where_they_stand(kinds):
         kinds.say(one, Kind.MODULE, 1)
@@ -46,7 +46,7 @@ def _moved_where_they_stand(kinds: "Kinds") -> list[Node]:
         one
         for one in moved
         if one.op is Op.CALL
-        and one.args[0].op in {Op.REF, Op.ATTR}
+        and one.args[0].op in _NAMED
         and sounds_like_class(one.args[0])
         and kinds.of(one) is None
         and all(kinds.of(given) is not Kind.TENSOR for given in one.args[1:])
@@ -55,3 +55,7 @@ def _moved_where_they_stand(kinds: "Kinds") -> list[Node]:
 
 def _is_move(call: Node) -> bool:
     return call.op is Op.CALL and call.args[0].op is Op.ATTR and call.args[0].extra in {"to", "cuda"}
+
+
+_NAMED = frozenset({Op.REF, Op.ATTR, Op.GLOBAL})
+"""How classes of other files are named: imported by their names, with their files, or with all that these have."""

@@ -14,6 +14,7 @@ from devfix_codemods.catalogue.torch import WEIGHTS
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.nodes import contradictory
+from devfix_codemods.placement.asking import asks_for_place
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Edge, Graph, Source, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.strengths import COSTS
@@ -118,14 +119,23 @@ class Conflict:
 
 
 _SUPPORTING = (
-    *("family", "twin", "loop-", "factories", "filled-with"),
+    *("family", "twin", "loop-", "factories", "filled-with", "put-into"),
     *("made-beside", "made-anew", "other-path", "unused", "typed", "fits", "modules", "forward-output"),
 )
 """Links that say where a value belongs, and not where it is."""
+_EXAMPLES = ("twin-", "factories-", "modules-")
+"""Those of them that need not hold where the value is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
 """What may not follow."""
 _SUPPOSED = frozenset({Birth.SIBLING, Birth.COPIED})
 """What others say of where a value comes from: its own making may say otherwise."""
+
+
+def _is_example(edge: Edge, before: Step | None) -> bool:
+    """Whether an edge leads to what only shows where the value belongs: on another path, under another condition."""
+    if edge.link == "other-path":
+        return before is not None and before.edge.link == edge.link
+    return edge.link.startswith(_EXAMPLES)
 
 
 def _is_itself(source: Source, step: Step | None) -> bool:
@@ -144,7 +154,7 @@ def _ends_path(source: Source, guard: Guard) -> bool:
 
 
 def ends(graph: Graph, birth: Source) -> list[Conflict]:
-    """All sources that `birth` must share its place with, the strongest first, one for each value they stand at."""
+    """All sources that `birth` must share its place with, the strongest first, and again for each sort of hint."""
     return [] if not graph.host_only.isdisjoint(birth.guard) else _Search(graph, birth).run()
 
 
@@ -159,6 +169,8 @@ class _State:
     guard: Guard
     step: Step | None
     scalar: bool
+    hint: str = ""
+    """The link that the path began by, if that only says where the value belongs."""
 
 
 class _Search:
@@ -168,10 +180,12 @@ class _Search:
         self._graph = graph
         self._birth = birth
         self._reads = birth.birth is Birth.READER
+        self._answers = asks_for_place(birth.node.function, birth.guard)
+        """Whether the value is made behind a question for a device: others, for another answer, show nothing."""
         self._order = count()
         self._queue: list[tuple[float, int, _State]] = []
-        self._visits: dict[tuple[Node, Turn | None], list[tuple[tuple[int, ...], Guard]]] = {}
-        self._found: dict[Source, Conflict] = {}
+        self._visits: dict[tuple[Node, Turn | None, str], list[tuple[tuple[int, ...], Guard]]] = {}
+        self._found: dict[tuple[Source, str], Conflict] = {}
 
     def run(self) -> list[Conflict]:
         birth = self._birth
@@ -194,7 +208,7 @@ class _Search:
 
     def _is_known(self, state: _State) -> bool:
         """Whether the value was reached before, by a path that could go on as this one can."""
-        known = self._visits.setdefault((state.node, state.came), [])
+        known = self._visits.setdefault((state.node, state.came, state.hint), [])
         if len(known) >= VISITS:
             return True
         for calls, guard in known:
@@ -213,20 +227,23 @@ class _Search:
                 continue
             ended = ended or _ends_path(source, state.guard)
             itself = _is_itself(source, state.step) and (not self._reads or source.birth is not Birth.PARAMETER)
-            if source in self._found or source is self._birth or itself:
+            if (source, state.hint) in self._found or source is self._birth or itself:
                 continue
             cost = state.cost + sum(COSTS[link] for link in source.links)
-            if cost <= FARTHEST and not contradictory(source.guard, state.guard):
-                self._found[source] = _conflict(self._birth, source, state.step, state.guard, cost)
+            # behind an example, who wants something else on the host, under another condition, is none
+            guard = state.guard if source.place.where is not Where.HOST else joined(state.guard, self._birth.guard)
+            if cost <= FARTHEST and not contradictory(source.guard, guard):
+                self._found[source, state.hint] = _conflict(self._birth, source, state.step, state.guard, cost)
         return ended
 
     def _follow(self, state: _State, edge: Edge) -> None:
         if self._is_barred(state, edge):
             return
         cost = state.cost + edge.cost
+        example = not self._answers and _is_example(edge, state.step)
         if (
             cost > FARTHEST
-            or (edge.guard and contradictory(edge.guard, state.guard))
+            or (edge.guard and not example and contradictory(edge.guard, state.guard))
             or not self._graph.host_only.isdisjoint(edge.guard)
         ):
             return
@@ -234,11 +251,13 @@ class _Search:
         if calls is None:
             return
         turn = edge.turn if edge.turn in _BLOCKED else None
-        if len(self._visits.get((edge.other, turn), ())) >= VISITS:
+        hint = state.hint if state.step is not None else edge.link if edge.link.startswith(_SUPPORTING) else ""
+        if len(self._visits.get((edge.other, turn, hint), ())) >= VISITS:
             return
         step = Step(edge, edge.other, state.step)
         scalar = _is_scalar(self._graph, state.node, edge.other, state.scalar)
-        self._push(_State(cost, edge.other, turn, calls, joined(state.guard, edge.guard), step, scalar))
+        guard = edge.guard if example else joined(state.guard, edge.guard)
+        self._push(_State(cost, edge.other, turn, calls, guard, step, scalar, hint))
 
     def _is_barred(self, state: _State, edge: Edge) -> bool:
         """Whether the kinds of the constraint and of the value forbid to go on by it."""
@@ -278,9 +297,10 @@ def _conflict(birth: Source, end: Source, step: Step | None, guard: Guard, cost:
         step = step.before
     path.reverse()
     crossed = [one.edge.link for at, one in enumerate(path) if not _is_second_half(path, at)]
-    doubts = ("met-as-number",) if "maybe-scalar" in birth.links and _takes_scalars(path) else ()
-    cost += sum(COSTS[link] for link in doubts)
-    links = (*birth.links, *doubts, *crossed, *end.links)
+    born = tuple(one for one in birth.links if one != "maybe-scalar" or not crossed[0].startswith(_EXAMPLES))
+    doubts = ("met-as-number",) if "maybe-scalar" in born and _takes_scalars(path) else ()
+    cost += sum(COSTS[link] for link in doubts) - sum(COSTS[link] for link in birth.links if link not in born)
+    links = (*born, *doubts, *crossed, *end.links)
     return Conflict(birth, end, tuple(path), guard, exp(-cost), tuple(one for one in links if COSTS[one] > 0))
 
 

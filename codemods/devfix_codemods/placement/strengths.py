@@ -125,6 +125,7 @@ STRENGTHS: dict[str, float] = {
     "rebuilt-elsewhere": 0.9,
     "replaces": 0.88,
     "filled-with-moved": 0.7,
+    "put-into-moved": 0.75,
     "forward-output": 0.68,
     "factories-one": 0.45,
     "factories-two": 0.5,

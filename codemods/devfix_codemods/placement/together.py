@@ -36,11 +36,13 @@ class Together:
         on_host, left = self._on_host(callees), self._left_on_purpose(callees)
         for members in groups.values():
             moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
+            moved = {one: moves for one, moves in moved.items() if not self._births.may_miss(moves, one)}
             for one in members:
                 stays = self._births.is_sent_to_host(one) or self._kinds.find(one) in on_host
                 stays = stays or self._counts_numbers(one)
                 if one not in moved and one not in left and self._is_used(one) and not stays:
-                    self._belongs(one, moved, twins.get(_maker(one), []))
+                    own = self._births.moves_of(one)
+                    self._belongs(one, moved, [each for each in twins.get(_maker(one), ()) if each not in own])
 
     def _on_host(self, callees: list[Node]) -> set[Node]:
         """What stands for the callees whose results are moved: those compute on the host, as they are meant to."""

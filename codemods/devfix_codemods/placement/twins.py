@@ -70,7 +70,7 @@ class Twins:
         one, other = _computed_of(node), _computed_of(twin)
         if one is node or one is other or self._births.moves_of(one) or not self._comes_from_outside(one):
             return False
-        return one.op is other.op and (one.op is Op.PARAM or (one.op is Op.ITEM and one.args[0] is other.args[0]))
+        return one.op is other.op and (one.op is Op.PARAM or (one.op in _PARTS and one.args[0] is other.args[0]))
 
     def _is_of_array(self, node: Node) -> bool:
         """`torch.from_numpy(x).float()`"""
@@ -99,12 +99,13 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
         pending += getattr(one, "handlers", [])
 
 
+_PARTS = frozenset({Op.ITEM, Op.ATTR})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _DTYPES = frozenset({"float", "long", "double", "half", "int", "bool"})
 
 
 def _shape(value: ast.expr) -> str:
-    """An expression without its names, its texts, and the move at its end."""
+    """An expression without the names of its values, its texts, and the move at its end."""
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in {"to", "cuda"}:
         value = value.func.value
     return _without_names(value)
@@ -115,7 +116,10 @@ def _without_names(node: ast.AST) -> str:
         return "_"
     if isinstance(node, ast.Constant):
         return type(node.value).__name__
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        method = "dtype" if node.func.attr in _DTYPES else node.func.attr
+        given = [*node.args, *node.keywords]
+        return f"{_without_names(node.func.value)}.{method}({','.join(map(_without_names, given))})"
     if isinstance(node, ast.Attribute):
-        attribute = "dtype" if node.attr in _DTYPES else node.attr
-        return f"{_without_names(node.value)}.{attribute if isinstance(node.ctx, ast.Load) else '_'}"
+        return f"{_without_names(node.value)}._"
     return f"{type(node).__name__}({','.join(map(_without_names, ast.iter_child_nodes(node)))})"

@@ -3,7 +3,7 @@
 import ast
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, computes
+from devfix_codemods.catalogue import Kind, computes, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -116,6 +116,34 @@ def moved_callables(kinds: "Kinds") -> None:
             kinds.say(callee.args[0], Kind.MODULE, 1)
 
 
+def asked_for_both(kinds: "Kinds") -> None:
+    """What is asked for its shape and for its device is a tensor: arrays have no place, and modules no shape."""
+    asked: dict[Node, set[object]] = {}
+    for node in kinds.module.of(Op.ATTR):
+        asked.setdefault(kinds.find(node.args[0]), set()).add(node.extra)
+    for node, words in asked.items():
+        if "device" in words and not words.isdisjoint(_SHAPE) and kinds.of(node) is None:
+            kinds.say(node, Kind.TENSOR, 1)
+
+
+def made_of_pictures(kinds: "Kinds") -> None:
+    """What a transform gives that turns pictures into tensors: `Compose([Resize(8), ToTensor()])(picture)`."""
+    made = kinds.module.of(Op.CALL)
+    kinds.converters += (one for one in made if (name(one.args[0]) or "").startswith(_TRANSFORMS) and _converts(one))
+    for node in made if kinds.converters else ():
+        if kinds.is_among(node.args[0], kinds.converters):
+            kinds.say(node, Kind.TENSOR)
+
+
+def _converts(transform: Node) -> bool:
+    pending = [transform]
+    for one in pending:  # grows
+        if one.op is Op.CALL and name(one.args[0]) in libraries.TO_TENSORS:
+            return True
+        pending += one.args if one.op in {Op.CALL, Op.SEQUENCE} else ()
+    return False
+
+
 def moved_operands(kinds: "Kinds") -> None:
     """What is moved, and computed with as arrays are, or indexes a tensor, or is compared with one, is one."""
     calls = (node.args[0] for node in kinds.module.nodes() if node.op is Op.CALL and not names(node.args[0]))
@@ -184,4 +212,6 @@ _MOVING = frozenset({"to", "cuda", "cpu"})
 _TAKEN = UNKNOWN | {Op.ATTR}
 """What may be a part of a batch, and of any kind."""
 _LOGICAL = frozenset({"BitAnd", "BitOr", "BitXor", "Invert"})
+_TRANSFORMS = "torchvision.transforms."
+_SHAPE = frozenset({"shape", "size", "ndim", "dim"})
 _ARITHMETIC = frozenset({"Add", "Sub", "Mult", "Div", "MatMult"})

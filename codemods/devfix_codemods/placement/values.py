@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, kind
+from devfix_codemods.catalogue import Kind, kind, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import method_name, name, names
@@ -25,10 +25,14 @@ def of_value(kinds: "Kinds", node: Node) -> None:
 
 
 def _phi(kinds: "Kinds", node: Node) -> None:
-    if node.syntax is node.function.syntax:  # one name for several things, as functions inside see it
+    shared = node.syntax is node.function.syntax  # one name for several things, as functions inside see it
+    if shared or node not in kinds.module.read:
         known = {kind_ for one in node.args if (kind_ := kinds.of(one)) is not None}
         for kind_ in known if len(known) == 1 else ():
             kinds.say(node, kind_, 1)
+        for one in node.args if known == {Kind.TENSOR} and not shared else ():
+            if kinds.of(one) is None and not is_none(one):
+                kinds.say(one, Kind.TENSOR, 1)  # what was a tensor is one again, under the same name
         return
     for one in node.args:
         if not is_none(one):
@@ -56,6 +60,8 @@ def _attr(kinds: "Kinds", node: Node) -> None:
         kinds.say(base, Kind.TENSOR, 1)  # modules seldom get arrays
     if node.extra == "n" and _SPACE.search(str(base.extra)):
         kinds.say(node, Kind.NUMBER, 9)  # the count of the actions of gym
+    if node.extra in libraries.PARTS_OF_GRAPHS and kinds.has_graphs and base.op is not Op.REF and owner is None:
+        kinds.say(node, Kind.TENSOR, 1)
     if node.extra == "device":
         kinds.say(node, Kind.DEVICE)
     elif node.extra == "dtype":
@@ -67,9 +73,10 @@ def _attr(kinds: "Kinds", node: Node) -> None:
 
 
 def of_field(kinds: "Kinds", node: Node, owner: Class) -> None:
-    """An attribute that its class sets is what is kept there."""
-    if isinstance(node.extra, str) and owner.sets(node.extra):
-        kinds.unify(owner.field_of(node.extra), node)
+    """An attribute that its class sets, or declares, is what is kept there."""
+    field = owner.fields.get(str(node.extra))
+    if owner.sets(str(node.extra)) or field in kinds.declared:
+        kinds.unify(owner.field_of(str(node.extra)), node)
 
 
 def _after(kinds: "Kinds", node: Node) -> None:

@@ -12,7 +12,7 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import Kept, as_buffer, kept
 from devfix_codemods.repairs.averaged import taken_along
-from devfix_codemods.repairs.beside import beside_sibling, in_display, in_row
+from devfix_codemods.repairs.beside import behind_birth, beside_sibling, in_display, in_row
 from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_making, with_keyword
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.indexed import index_copied, stays
@@ -68,6 +68,9 @@ def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
     yield from _left_there(analysis, source, conflict)
     if has_device(conflict.birth.node):  # which it does not take
         yield from filter(None, (_without_device(source, conflict.birth.node.syntax),))
+        return
+    if isinstance(conflict.birth.node.syntax, ast.Name):  # unpacked of what gives others as well
+        yield from behind_birth(analysis, source, conflict)
         return
     yield from in_display(analysis, source, conflict)
     yield from wrapped(analysis, source, conflict)

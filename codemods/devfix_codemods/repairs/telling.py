@@ -88,15 +88,18 @@ def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conf
     made here, one with a tensor at hand that it surely meets, so that the repair may be trusted more."""
     others = (one for one in analysis.ends(conflict.birth) if one.end.place.where is not Where.HOST)
     best: tuple[Conflict, Fix] | None = None
+    enough = _ENOUGH.get(conflict.birth.birth, _TRUST)
     for one in (conflict, *islice((each for each in others if each.end is not conflict.end), MOST_ENDS)):
         fix = repair(analysis, source, one) if one.confidence >= SUGGESTION else None
         if fix is not None and (best is None or _TRUST.index(fix.safety) < _TRUST.index(best[1].safety)):
             best = one, fix
-        if best is not None and (best[1].safety is Safety.SAFE or conflict.birth.birth not in MADE):
+        if best is not None and best[1].safety in enough:
             break
     return best
 
 
+_ENOUGH = {**{birth: [Safety.SAFE] for birth in MADE}, Birth.MODULE: [Safety.SAFE, Safety.UNSAFE]}
+"""With which repairs no other is looked for."""
 _TRUST = list(Safety)
 MOST_ENDS = 4
 """How many ends of a value are tried for a device that can be named where the value is made."""
