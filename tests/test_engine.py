@@ -75,10 +75,12 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 class TestCheck:
-    def test_files_that_concern_no_rule_are_not_even_decoded(self, rules):
+    def test_files_that_concern_no_rule_are_parsed_and_no_more(self, rules):
         rules(_rule("DVF101", "bad", _nothing))
-        assert check(_source(b"import torch\n\xff = = good()\n"), ALL) == Checked(())
-        assert check(_source(b"\xff = = bad()\n"), ALL) == Checked(())
+        assert check(_source(b"import torch\nx = good()\n"), ALL) == Checked(())
+        for data in (b"import torch\ny = = good()\n", b"y = = bad()\n"):
+            assert isinstance(found := check(_source(data), ALL), Failed)
+            assert found.reason.startswith("syntax error: invalid syntax (line ")
 
     def test_rules_that_are_not_selected_do_not_run(self, rules):
         rules(_rule("DVF101", "bad", _nothing))

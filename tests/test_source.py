@@ -2,7 +2,7 @@ import ast
 import codecs
 
 import pytest
-from devfix_codemods.source import Source, SourceError, Span
+from devfix_codemods.source import Source, SourceError, Span, parses
 
 
 def _source(data: bytes | str) -> Source:
@@ -31,10 +31,12 @@ def test_what_is_no_python_has_one_line_that_says_why(data, reason):
     message = str(caught.value)
     assert reason in message
     assert "\n" not in message
+    assert not parses(data)
 
 
 def test_warnings_about_the_text_do_not_leak():
     assert _source("x = '\\d' is 1\n").tree.body
+    assert parses(b"x = '\\d' is 1\n")
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,7 @@ def test_encoding(data, encoding):
     source = _source(data)
     assert source.encoding == encoding
     assert source.tree.body
+    assert parses(data)
 
 
 def test_the_byte_order_mark_is_no_part_of_the_text():

@@ -130,13 +130,15 @@ class Place:
 class Checked:
     """What was found in a file, and how many findings its comments silence.
 
-    `rests_on` are the other files that had a say in it; None where no other file could have.
+    `rests_on` are the other files that had a say in it; None where no other file could have. A file is not `analysed`
+    where nothing in it could concern a rule.
     """
 
     target: Target
     problems: tuple[Problem, ...]
     ignored: int = 0
     rests_on: tuple[str, ...] | None = None
+    analysed: bool = True
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,7 @@ def _checked(source: Source, options: Options, project: Project | None) -> Check
     active = triggered(source.data, [*asked, guards.RULE] if options.guards else asked)
     owners = [rule for rule in asked if rule.owns is not None] if may_conflict(source.data) else []
     if not active and not owners and suppressions.MARKER not in source.data:
+        _ = source.tree  # nothing to find, but what does not parse is named
         return Checked(())
     comments = suppressions.read(source)
     if comments.skip_file:

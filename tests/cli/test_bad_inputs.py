@@ -40,6 +40,10 @@ REFUSED = {
     "NUL": Refused(HEAD + b"\0\n" + CALL, "null byte"),
     "3000 nested brackets": Refused(HEAD + b"y = " + b"(" * 3000 + b")" * 3000 + b"\n" + CALL, "nested"),
     "template": Refused(HEAD + b"x = {% if wrong %}\n", "syntax error"),
+    "nothing of torch": Refused(b"x = wrong(\n", "syntax error: '(' was never closed (line 1)"),
+    "no word of a rule": Refused(HEAD + b"x = (\n", "syntax error: '(' was never closed (line 2)"),
+    "Python 2": Refused(b"print 1\n", "syntax error: Missing parentheses"),
+    "binary": Refused(bytes(range(256)), "not valid utf-8 at byte 128"),
 }
 
 HANDLED = {
@@ -61,7 +65,7 @@ HANDLED = {
 UNTOUCHED = {
     "empty": b"",
     "only a BOM": b"\xef\xbb\xbf",
-    "binary": bytes(range(256)),
+    "invalid escape": b"x = '\\d'\n",
     "nothing of torch": b"x = wrong(1)\n",
     "skip-file": b"# devfix: skip-file\n" + HEAD + CALL,
 }

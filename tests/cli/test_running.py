@@ -28,13 +28,24 @@ def test_results_come_in_the_order_of_the_files(jobs: int, tree: Path) -> None:
     assert seen == [(number + 1, 30) for number in range(30)]
 
 
-def test_what_cannot_concern_a_rule_is_not_parsed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_concern_a_rule_is_not_analysed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "a.py").write_text("import torch  # not a word of it\n")
-    (tree / "b.py").write_text("wrong(\n")
+    (tree / "b.py").write_text("wrong(1)\n")
     monkeypatch.setattr("devfix.analysis.one_file.analyse", lambda job: pytest.fail("analysed"))
     found = discover(["."], Overrides())
     results = run(found.files, Request(Task.CHECK), no_cache(), lambda done, total: None)
-    assert all(isinstance(result, Checked) for result in results)
+    assert [isinstance(result, Checked) and result.analysed for result in results] == [False, False]
+
+
+def test_what_is_no_python_is_named_whatever_it_concerns(tree: Path) -> None:
+    (tree / "a.py").write_text("x = (\n")
+    (tree / "b.ipynb").write_text("{")  # a notebook that does not speak of torch is not read
+    found = discover(["."], Overrides())
+    for task in Task:
+        results = run(found.files, Request(task), no_cache(), lambda done, total: None)
+        assert [type(result) for result in results] == [Failed, Checked]
+        only = run(found.files, Request(task, only_concerned=True), no_cache(), lambda done, total: None)
+        assert [type(result) for result in only] == [Checked, Checked]
 
 
 def test_a_comment_for_devfix_is_looked_at(tree: Path, devfix: Devfix) -> None:

@@ -33,12 +33,16 @@ _FEW_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class Request:
-    """What to do with the files. `detailed` asks for the text of each edit; `seconds` are those of a processor."""
+    """What to do with the files. `detailed` asks for the text of each edit; `seconds` are those of a processor.
+
+    Files that concern no rule are parsed all the same, to name those that are no Python, unless `only_concerned`.
+    """
 
     task: Task
     jobs: int | None = None
     detailed: bool = True
     seconds: float = SECONDS_PER_FILE
+    only_concerned: bool = False
 
 
 def run(files: Sequence[File], request: Request, cache: Cache, advance: Advance) -> list[Result]:
@@ -107,6 +111,7 @@ class _Run:
 
     def _sieved(self, file: File, data: bytes) -> Result | Job:
         from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch
+        from devfix_codemods.source import parses
         from devfix_codemods.triggers import any_triggered
 
         from devfix.rules.selection import options_of, rules_of
@@ -115,9 +120,9 @@ class _Run:
             concerned = may_use_torch(data)
         else:
             concerned = any_triggered(data, rules_of(file.choice)) or b"devfix:" in data
-        if not concerned:
+        if not concerned and (self._request.only_concerned or is_notebook(file.target.label) or parses(data)):
             self._cache.keep_clean(file.target.path, file.mtime_ns, file.size, file.choice)
-            return Checked(file.target, ())
+            return Checked(file.target, (), analysed=False)
         known = self._cache.by_content(file.target.path, data, file.mtime_ns, file.choice)
         if known is not None and self._enough(known) and self._holds(file, known):
             return _remembered(file, known)
@@ -204,7 +209,7 @@ class _Run:
 def _remembered(file: File, known: Entry) -> Result:
     if known.skipped is not None:
         return Skipped(file.target, known.skipped)
-    return Checked(file.target, known.problems, known.ignored)
+    return Checked(file.target, known.problems, known.ignored, analysed=bool(known.content))
 
 
 def processors() -> int:

@@ -15,6 +15,9 @@ Baseline = Annotated[
 ]
 NoBaseline = Annotated[bool, typer.Option("--no-baseline", help="Report what the baseline of the settings has, too.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Check again whenever a file or a setting changes.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say of each file whether it was looked at, and else why not.")
+]
 
 
 @grouped
@@ -25,6 +28,7 @@ def check(
     baseline: Baseline = None,
     no_baseline: NoBaseline = False,
     watch: Watch = False,
+    verbose: Verbose = False,
     analysis: options.PathOptions,
 ) -> int:
     """Say what is wrong, and why. Changes nothing."""
@@ -32,7 +36,10 @@ def check(
 
     if baseline is not None and no_baseline:
         raise UsageError("--baseline and --no-baseline contradict each other")
-    ask = replace(analysis.ask_for(paths), baseline_file=baseline, use_baseline=not no_baseline)
+    if verbose and analysis.quiet:
+        raise UsageError("--verbose and --quiet contradict each other")
+    asked = analysis.ask_for(paths)
+    ask = replace(asked, baseline_file=baseline, use_baseline=not no_baseline, verbose=verbose)
     if watch:
         from devfix.operations.watch import watch as run_again
 

@@ -30,6 +30,8 @@ def check(ask: Ask, only_count: bool = False) -> int:
     if only_count and ask.output_format not in (ReportFormat.TEXT, ReportFormat.JSON):
         raise UsageError(f"--statistics has no {ask.output_format} format; take text or json")
     outcome = new_ones(ask, look_through(ask))
+    if ask.verbose:
+        _tell_all(outcome)
     with destination(ask.output_file) as stream:
         if only_count:
             stream.write(_counted(ask, outcome))
@@ -105,6 +107,12 @@ def _tell_stale(file: str, stale: "tuple[Entry, ...]") -> None:
         err().line((f"  and {len(stale) - STALE_SHOWN} more", "faint"))
 
 
+def _tell_all(outcome: Outcome) -> None:
+    from devfix.reporting.verbose import report_looked_at
+
+    report_looked_at(outcome.results, [*outcome.found.excluded, *outcome.found.skipped], err())
+
+
 def _counted(ask: Ask, outcome: Outcome) -> str:
     from devfix.reporting import json, statistics
 
@@ -118,5 +126,6 @@ def _counted(ask: Ask, outcome: Outcome) -> str:
 def _report(ask: Ask, outcome: Outcome, printer: Printer) -> None:
     text.report_findings(outcome.results, printer)
     if not ask.quiet:
-        text.report_left_out(outcome.left_out, err())
+        if not ask.verbose:
+            text.report_left_out(outcome.left_out, err())
         printer.line(*text.check_summary(outcome.tally, outcome.unsafe, outcome.known))

@@ -26,6 +26,7 @@ class Ask:
     output_file: str | None = None
     baseline_file: str | None = None
     use_baseline: bool = True
+    verbose: bool = False
 
     @property
     def reads_standard_input(self) -> bool:

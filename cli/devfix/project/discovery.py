@@ -58,6 +58,7 @@ LEFT_OUT = frozenset(
     ]
 )
 """Names of folders that hold no code of the project: environments, caches, builds, other people's sources."""
+_BY_NAME = "a folder of this name is left out, unless `exclude` in [tool.devfix] says otherwise"
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,15 @@ class File:
 
 @dataclass
 class Discovery:
-    """What was found. `skipped` were met and left out for a reason worth a line; `errors` were named and not usable."""
+    """What was found.
+
+    `skipped` were met and left out for a reason worth a line, `excluded` as the settings or git have it; `errors` were
+    named and not usable.
+    """
 
     files: list[File] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    excluded: list[Skipped] = field(default_factory=list)
     errors: list[Failed] = field(default_factory=list)
 
     @property
@@ -146,6 +152,7 @@ class _Walk:
             return
         names = {entry.name for entry in entries}
         if "pyvenv.cfg" in names and path != top:
+            self.found.excluded.append(Skipped(Target(path, label), "a virtual environment"))
             return
         settings = self._tree.of(path, names)
         ignores = Ignores()
@@ -159,10 +166,13 @@ class _Walk:
     def _entry(self, entry: os.DirEntry[str], label: str, place: "_Place") -> None:
         is_folder = entry.is_dir(follow_symlinks=False)
         if not is_folder and not entry.name.endswith((".py", ".ipynb")):
+            if entry.is_symlink() and entry.is_dir():
+                self.found.excluded.append(Skipped(Target(entry.path, label), "a link to a folder; it is not followed"))
             return
-        if place.leaves_out(entry, is_folder):
-            return
-        if is_folder:
+        reason = place.why_left_out(entry, is_folder)
+        if reason is not None:
+            self.found.excluded.append(Skipped(Target(entry.path, label), reason))
+        elif is_folder:
             self._folder(entry.path, label, place.ignores, place.top)
         else:
             self._walked_file(entry, label, place)
@@ -195,8 +205,9 @@ class _Walk:
         if id(settings) not in self._excludes:
             lines = (settings.exclude or ()) + settings.extend_exclude
             names = LEFT_OUT if settings.exclude is None else frozenset()
-            own = patterns(settings.root, lines)
-            self._excludes[id(settings)] = _Excludes(names, tuple(file for file in (own, self._extra) if file.lines))
+            own = (patterns(settings.root, lines), f"[tool.devfix] of {label_of(settings.origin)}")
+            files = (own, (self._extra, "--exclude"))
+            self._excludes[id(settings)] = _Excludes(names, tuple(one for one in files if one[0].lines))
         return self._excludes[id(settings)]
 
     def _is_excluded(self, path: str, is_folder: bool) -> bool:
@@ -205,7 +216,7 @@ class _Walk:
         root = repository_of(os.path.dirname(path)) or str(Path.cwd())
         inner, inner_is_folder = path, is_folder
         while _below(inner, root):
-            if excludes.match(inner, os.path.basename(inner), inner_is_folder):
+            if excludes.reason(inner, os.path.basename(inner), inner_is_folder) is not None:
                 return True
             inner, inner_is_folder = os.path.dirname(inner), True
         return settings.respect_gitignore and ignored_above(path)
@@ -214,12 +225,15 @@ class _Walk:
 @dataclass(frozen=True)
 class _Excludes:
     names: frozenset[str]
-    files: tuple[PatternFile, ...]
+    files: tuple[tuple[PatternFile, str], ...]
+    """With where the patterns stand."""
 
-    def match(self, path: str, name: str, is_folder: bool) -> bool:
+    def reason(self, path: str, name: str, is_folder: bool) -> str | None:
+        """Why it is left out; None where it is not."""
         if is_folder and name in self.names:
-            return True
-        return any(file.verdict(path, is_folder) for file in self.files if _below(path, file.base))
+            return _BY_NAME
+        found = (place for file, place in self.files if _below(path, file.base) and file.verdict(path, is_folder))
+        return next((f"excluded by {place}" for place in found), None)
 
 
 @dataclass(frozen=True)
@@ -230,8 +244,12 @@ class _Place:
     ignores: Ignores
     excludes: _Excludes
 
-    def leaves_out(self, entry: os.DirEntry[str], is_folder: bool) -> bool:
-        return self.excludes.match(entry.path, entry.name, is_folder) or self.ignores.ignored(entry.path, is_folder)
+    def why_left_out(self, entry: os.DirEntry[str], is_folder: bool) -> str | None:
+        """The reason why an entry of the folder is no part of the run; None where it is."""
+        reason = self.excludes.reason(entry.path, entry.name, is_folder)
+        if reason is not None:
+            return reason
+        return "ignored by git" if self.ignores.ignored(entry.path, is_folder) else None
 
 
 def label_of(name: str) -> str:

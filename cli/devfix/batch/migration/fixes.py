@@ -66,7 +66,8 @@ def find(folder: Path, top: Path, rules: Rules, cores: int) -> Found:
         top=str(top),
     )
     discovery = discover([str(folder)], overrides)
-    return Found(top, discovery, run(discovery.files, Request(Task.REWRITE, cores), no_cache(), no_progress))
+    request = Request(Task.REWRITE, cores, only_concerned=True)
+    return Found(top, discovery, run(discovery.files, request, no_cache(), no_progress))
 
 
 @dataclass
