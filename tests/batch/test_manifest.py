@@ -131,10 +131,32 @@ def test_a_mistake_is_told_with_its_repository_and_line(folder: Path, line: str,
         ("https:///x", "names no host"),
         ("https://host:port/x", "has a host or port that cannot be read"),
         ("https://host/a b", "holds a blank; write %20"),
-        ("../one", "is no URL; for a folder write path"),
     ],
 )
 def test_no_other_transport_and_no_option_reaches_git(folder: Path, url: str, told: str) -> None:
+    [found] = mistakes(f'[[repo]]\nname = "x"\nurl = "{url}"\n')
+    assert found.startswith(f'3: repo "x": url {url!r} {told}')
+
+
+@pytest.mark.parametrize("url", ["one", "./one/", "../manifests/one", "two.git", "absolute"])
+def test_a_path_for_a_url_is_taken_as_a_path(folder: Path, url: str) -> None:
+    written = url.replace("../manifests", f"../{folder.name}").replace("absolute", str(folder / "one"))
+    [as_url] = read(f'[[repo]]\nname = "x"\nurl = "{written}"\n').repositories
+    [as_path] = read(f'[[repo]]\nname = "x"\npath = "{written}"\n').repositories
+    assert as_url == as_path
+    assert as_url.source == str(folder / ("two.git" if url == "two.git" else "one"))
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("owner/name", "is no URL, and as a path is not there"),
+        ("host:owner/name", "is no URL, and as a path is not there"),
+        ("repos.toml", "is no URL, and as a path is no folder"),
+        ("plain", "is no URL, and as a path is no git repository"),
+    ],
+)
+def test_a_url_that_is_neither(folder: Path, url: str, told: str) -> None:
     [found] = mistakes(f'[[repo]]\nname = "x"\nurl = "{url}"\n')
     assert found.startswith(f'3: repo "x": url {url!r} {told}')
 

@@ -68,6 +68,19 @@ def test_the_keys_of_a_review_are_those_that_it_has() -> None:
         assert f"```text\n{text.strip()}\n```" in page("review.md")
 
 
+def test_the_first_screen_says_what_is_measured() -> None:
+    """What devfix finds of what is wrong, by the last table of the bench."""
+    measured = (ROOT / "bench" / "README.md").read_text(encoding="utf-8").partition("## Recall\n")[2]
+    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    said = re.findall(r"(\d+) % of\sthe \w+[^(]*\(([\d,]+) of ([\d,]+)\)", first_screen)
+    assert len(said) == 2
+    for percent, found, number in said:
+        assert re.search(rf"\| {number} \|.*\| {found} \(", measured)
+        assert round(100 * int(found.replace(",", "")) / int(number.replace(",", ""))) == int(percent)
+    [alarms] = re.findall(r"([\d.]+) % of\sthe correct files", first_screen)
+    assert re.search(rf"\({alarms} %\) are now", measured)
+
+
 class _Loads(HTMLParser):
     """What a browser fetches for a page."""
 

@@ -42,7 +42,7 @@ def url_fault(url: str) -> str | None:
         return _path_fault(scp_like["path"])
     found = _SCHEME.match(url) or _HELPER.match(url)
     if found is None:
-        return "is no URL; for a folder write path"
+        return "is no URL"
     if found[1] not in TRANSPORTS or not url.startswith("//", found.end(1) + 1):
         return f"uses the transport {found[1]!r}; only {', '.join(TRANSPORTS)} and user@host:path are allowed"
     return _parts_fault(url)

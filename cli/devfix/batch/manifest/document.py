@@ -95,7 +95,7 @@ def _syntax_error(message: str, text: str) -> tuple[int | None, str]:
 
 def _keys(folder: Path) -> dict[str, Reader]:
     return {
-        "url": places.url,
+        "url": places.url(folder),
         "path": places.path(folder),
         "name": _name,
         "revision": places.revision,

@@ -55,6 +55,5 @@ def _fields(words: list[str], place: Place) -> dict[str, str]:
     source, *rest = words
     if len(rest) > 1:
         place.refuse("more than a source and a revision; a path with blanks goes into a TOML manifest")
-    is_address = is_url(source) or source.startswith("-")
-    read = places.url(source, place) if is_address else places.path(Path.cwd())(source, place)
-    return {"source": read} | ({"revision": places.revision(rest[0], place)} if rest else {})
+    read = places.path if not is_url(source) and not source.startswith("-") else places.url
+    return {"source": read(Path.cwd())(source, place)} | ({"revision": places.revision(rest[0], place)} if rest else {})

@@ -13,11 +13,9 @@ from devfix.batch.manifest.values import Reader, text
 from devfix.project.ignore import repository_of
 
 
-def url(value: Any, place: Place) -> str:
-    """What git fetches from."""
-    source = text(value, place)
-    fault = url_fault(source)
-    return source if fault is None else place.refuse(f"{source!r} {fault}")
+def url(folder: Path) -> Reader:
+    """What git fetches from: the address of a repository or, as for git, its path, relative to `folder`."""
+    return partial(_url, folder=folder)
 
 
 def path(folder: Path) -> Reader:
@@ -51,19 +49,32 @@ def interpreter(folder: Path) -> Reader:
     return partial(_interpreter, folder=folder)
 
 
+def _url(value: Any, place: Place, folder: Path) -> str:
+    source = text(value, place)
+    if not is_url(source) and not source.startswith("-"):
+        return _folder(source, place, folder, f"{source!r} is no URL, and as a path")
+    fault = url_fault(source)
+    return source if fault is None else place.refuse(f"{source!r} {fault}")
+
+
 def _path(value: Any, place: Place, folder: Path) -> str:
     name = text(value, place)
     if is_url(name):
         place.refuse(f"{name!r} is the address of a repository; write url")
+    return _folder(name, place, folder, repr(name))
+
+
+def _folder(name: str, place: Place, folder: Path, what: str) -> str:
+    """The repository at `name`; `what` begins the sentence where it is none."""
     try:
         found = _from(folder, name).resolve()
         is_there, is_folder = found.exists(), found.is_dir()
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-        place.refuse(f"{name!r} cannot be read: {error}")
+        place.refuse(f"{what} cannot be read: {error}")
     if not is_folder:
-        place.refuse(f"{name!r} is {'no folder' if is_there else 'not there'}")
+        place.refuse(f"{what} is {'no folder' if is_there else 'not there'}")
     if not is_repository(found):
-        place.refuse(f"{name!r} is no git repository{_hint(found)}")
+        place.refuse(f"{what} is no git repository{_hint(found)}")
     return text(str(found), place)
 
 
