@@ -108,10 +108,16 @@ def test_a_file_that_asks_to_be_skipped_is() -> None:
     assert isinstance(check(source(b"# devfix: skip-file\n" + PROGRAM), OPTIONS), Skipped)
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"x = 1", b"\xef\xbb\xbf", b"import torch", b"\xff\xfe"])
-def test_what_concerns_no_rule_is_not_even_read(data: bytes) -> None:
+@pytest.mark.parametrize("data", [b"", b"\n", b"x = 1", b"\xef\xbb\xbf", b"import torch"])
+def test_of_what_concerns_no_rule_nothing_is_said(data: bytes) -> None:
     assert check(source(data), OPTIONS) == Checked(())
     assert rewrite(source(data), OPTIONS) == Clean()
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"x = (", b"print 1"])
+def test_what_concerns_no_rule_has_to_be_python_all_the_same(data: bytes) -> None:
+    assert isinstance(check(source(data), OPTIONS), Failed)
+    assert isinstance(rewrite(source(data), OPTIONS), Failed)
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
