@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer
-from devfix.__main__ import app
+from devfix.app import application
 from devfix.rules.pages import RulePage, page_named
 from devfix_codemods.rules import own_rules
 from mkdocs.config.defaults import MkDocsConfig
@@ -77,7 +77,7 @@ def index() -> str:
 
 def commands() -> str:
     parts = ["# Commands", "Every command with its options, as `--help` shows them."]
-    for name, command in _commands(typer.main.get_command(app), ""):
+    for name, command in _commands(typer.main.get_command(application()), ""):
         context = command.make_context(name, [], resilient_parsing=True)
         context.info_name, context.terminal_width, context.max_content_width = f"devfix {name}", _COLUMNS, _COLUMNS
         parts.append(f"## {name}\n\n```text\n{inspect.cleandoc(_plain(command.get_help(context)))}\n```")

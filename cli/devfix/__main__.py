@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from devfix.app import app
+from devfix.app import application
 from devfix.errors import UsageError
 
 WRONG_USAGE = 2
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     """The application, with errors of usage as one line where click would print three."""
     try:
-        code = app(arguments or ["--help"], prog_name="devfix", standalone_mode=False)
+        code = application(arguments)(arguments or ["--help"], prog_name="devfix", standalone_mode=False)
     except _CommandLineError as error:
         return _refuse(f"{error.format_message().rstrip('.')} (`devfix --help` shows the usage)")
     if code == INTERRUPTED:  # some releases of typer answer this where others raise

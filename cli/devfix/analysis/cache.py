@@ -183,17 +183,22 @@ def _own_stamps() -> list[str]:
 
 def _stamps(place: str) -> list[str]:
     """The times and sizes of the Python files in a folder, or of one file."""
-    found: list[str] = []
     if Path(place).is_file():
-        status = Path(place).stat()
-        return [f"{place} {status.st_mtime_ns} {status.st_size}"]
-    for where, folders, files in os.walk(place):
-        folders[:] = [name for name in folders if name != "__pycache__"]
-        for name in files:
-            if name.endswith(".py"):
-                status = Path(where, name).stat()
-                found.append(f"{where}/{name} {status.st_mtime_ns} {status.st_size}")
+        return [_stamp(place, Path(place).stat())]
+    found: list[str] = []
+    folders = [place]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    found.append(_stamp(entry.path, entry.stat()))
+                elif entry.is_dir() and entry.name != "__pycache__":
+                    folders.append(entry.path)
     return sorted(found)
+
+
+def _stamp(path: str, status: os.stat_result) -> str:
+    return f"{path} {status.st_mtime_ns} {status.st_size}"
 
 
 def _load(location: Path) -> _Book:

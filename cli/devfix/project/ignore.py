@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import pathspec
-
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 _EXCLUDES_FILE = re.compile(r"^\s*excludesfile\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
 
@@ -34,6 +32,10 @@ class PatternFile:
     @cached_property
     def _patterns(self) -> tuple[tuple[bool, re.Pattern[str]], ...]:
         """Include flag and expression, the last pattern first: the last match decides."""
+        if not self.lines:
+            return ()
+        import pathspec
+
         parsed = pathspec.GitIgnoreSpec.from_lines(self.lines).patterns
         found = ((pattern.include, _expression(pattern)) for pattern in reversed(list(parsed)))
         return tuple((include, expression) for include, expression in found if include is not None and expression)
@@ -125,7 +127,8 @@ def global_excludes() -> str:
 
 def pattern_file(base: str, path: str) -> PatternFile:
     """The patterns of the file at `path`; none where it cannot be read."""
-    return PatternFile(base, tuple(_text(path).splitlines()))
+    lines = _text(path).splitlines()
+    return PatternFile(base, tuple(line for line in lines if line.strip() and not line.startswith("#")))
 
 
 def patterns(base: str, lines: Iterable[str]) -> PatternFile:

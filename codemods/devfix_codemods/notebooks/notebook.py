@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from itertools import count
 
 from devfix_codemods.notebooks.cells import Cell, python_cells
-from devfix_codemods.notebooks.literals import source_of
 from devfix_codemods.notebooks.magics import masked, unmasked
 from devfix_codemods.source import Source, SourceError
 
@@ -64,6 +63,8 @@ class Notebook:
         Raises:
             ValueError: a cell or a magic would get lost.
         """
+        from devfix_codemods.notebooks.literals import source_of  # with all that writes, which reading has no use for
+
         pieces, end = [], 0
         texts = dict(self._texts(program.decode()))
         for part in self.parts:
