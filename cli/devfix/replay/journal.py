@@ -61,6 +61,12 @@ class Failure(msgspec.Struct, tag_field="event", tag="error"):
     postmortem: Any = None
 
 
+class Differs(msgspec.Struct, tag_field="event", tag="unlike"):
+    """The run was a fork, and would have gone otherwise in an interpreter of its own."""
+
+    why: str
+
+
 class Audited(msgspec.Struct, tag_field="event", tag="audit"):
     record: dict[str, Any]
 
@@ -72,7 +78,7 @@ class End(msgspec.Struct, tag_field="event", tag="end"):
     status: int | None = None
 
 
-Event = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Audited | End
+Event = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Differs | Audited | End
 One = TypeVar("One")
 
 

@@ -22,6 +22,7 @@ from devfix.replay.scripts import why_not_runnable
 from devfix.replay.stage import Progress, Stage, silent
 from devfix.replay.trials import Trial, Trials
 from devfix.replay.verdicts import Kind, Verdict, inconclusive
+from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 
 NO_SYSTEM = "replay needs Linux or macOS"
@@ -84,11 +85,12 @@ def run_replays(
     a tree together. Where they refute them, those that hold together are searched for. Results come in the order of
     `changes`.
     """
-    try:
-        backend = choose_backend(options)
-    except BackendError as error:
-        return [_unrun(change, options, str(error)) for change in changes]
-    return replay_on(backend, changes, options, progress)
+    with warm_starts():
+        try:
+            backend = choose_backend(options)
+        except BackendError as error:
+            return [_unrun(change, options, str(error)) for change in changes]
+        return replay_on(backend, changes, options, progress)
 
 
 def choose_backend(options: ReplayOptions) -> Backend:
@@ -99,7 +101,7 @@ def choose_backend(options: ReplayOptions) -> Backend:
     """
     if not hasattr(os, "wait4"):
         raise BackendError(NO_SYSTEM)
-    return select(options.on, options.python, options.devices, options.env, options.confinement)
+    return select(options.on, options.python, options.devices, options.env, options.confinement, options.seed)
 
 
 def replay_on(
@@ -107,7 +109,7 @@ def replay_on(
 ) -> list[ReplayResult]:
     """`run_replays` with the backend already chosen."""
     results: dict[Path, ReplayResult] = {}
-    with stopped_cleanly():
+    with stopped_cleanly(), warm_starts():
         for root, members in _by_tree(changes).items():
             for result in _Tree(root, members, backend, options).replay(progress or silent):
                 results[result.path] = result
@@ -130,7 +132,7 @@ def replay_program(
     """
     options = replace(options, program=program)
     root = project_root(program.script)
-    with stopped_cleanly(), Workspace(root, options.limits, options.keep) as workspace:
+    with stopped_cleanly(), warm_starts(), Workspace(root, options.limits, options.keep) as workspace:
         stage = Stage(workspace, options, progress or silent)
         before = stage.run(program, "before", backend, {})
         files = _loaded(stage, program, [before])
@@ -159,7 +161,11 @@ def run_alone(program: Program, backend: Backend, options: ReplayOptions, progre
     Raises:
         WorkspaceError: the tree could not be copied.
     """
-    with stopped_cleanly(), Workspace(project_root(program.script), options.limits, options.keep) as workspace:
+    with (
+        stopped_cleanly(),
+        warm_starts(),
+        Workspace(project_root(program.script), options.limits, options.keep) as workspace,
+    ):
         stage = Stage(workspace, options, progress or silent)
         return _lone(stage, program, backend, stage.run(program, "run", backend, {}))
 

@@ -5,14 +5,14 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from devfix.replay.backends import Backend
 from devfix.replay.options import ReplayOptions, most_memory
 from devfix.replay.outcomes import Outcome
 from devfix.replay.programs import Program
-from devfix.replay.runner import Task, execute
+from devfix.replay.runner import Task, Unlike, execute
 from devfix.replay.scripts import module_name
 from devfix.replay.workspace import Workspace, WorkspaceError
 
@@ -31,6 +31,8 @@ class Stage:
     workspace: Workspace
     options: ReplayOptions
     progress: Progress = silent
+    _unlike: set[Program] = field(default_factory=set)
+    """The programs whose runs cannot be forks."""
 
     def run(
         self,
@@ -47,14 +49,24 @@ class Stage:
         Raises:
             WorkspaceError: the tree could not be copied, or `--cwd` is not in it.
         """
-        self.workspace.fresh(files, step)
         started = time.monotonic()
 
         def tick() -> None:
             self.progress(program.script, step, time.monotonic() - started)
 
         tick()
-        return execute(self._task(program, backend, watch or {}), tick)
+        task = self._task(program, backend, watch or {})
+        if backend.forks and program not in self._unlike and self.workspace.mentions(b"torch"):
+            with contextlib.suppress(Unlike):
+                self.workspace.fresh(files, step)
+                return execute(replace(task, imported=self._imported()), tick)
+            self._unlike.add(program)
+        self.workspace.fresh(files, step)
+        return execute(task, tick)
+
+    def _imported(self) -> tuple[str, ...]:
+        """What programs of this tree import beside torch, without a word of theirs: their first optimizer does."""
+        return ("torch._dynamo",) if self.workspace.mentions(b"optim") else ()
 
     def command(self, program: Program) -> str:
         """The command line that a run stands for."""

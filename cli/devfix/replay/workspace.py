@@ -80,6 +80,7 @@ class Workspace:
         except OSError as error:
             raise WorkspaceError(f"the tree cannot be read: {error.strerror}: {error.filename}") from error
         self._run = ""
+        self._mentioned: dict[bytes, bool] = {}
         self.folder = Path(tempfile.mkdtemp(prefix="devfix-replay-", dir=_home(self.original))).resolve()
         self.root = self.folder / "tree" / (self.original.name or "root")
         self.control = self.folder / "control"
@@ -93,6 +94,13 @@ class Workspace:
     def files(self) -> Sequence[Path]:
         """The files that are copied, relative to the tree; those of a folder in the order of their names."""
         return self._plan.files
+
+    def mentions(self, word: bytes) -> bool:
+        """Whether the word stands in the source of any file that is copied."""
+        if word not in self._mentioned:
+            sources = (self.original / file for file in self.files if file.suffix in (".py", ".ipynb"))
+            self._mentioned[word] = any(word in _read(source) for source in sources)
+        return self._mentioned[word]
 
     def has_folder(self, folder: Path) -> bool:
         """Whether copies have this folder, given relative to the tree."""
@@ -170,6 +178,13 @@ def _can_clone(folder: Path) -> bool:
         source = Path(scratch, "source")
         source.write_bytes(b"blocks")
         return _cloned(source, Path(scratch, "target"))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
 def _put(path: Path, data: bytes | None) -> None:
