@@ -188,7 +188,7 @@ class _Run:
             kill_marked(self._mark)
         status = told.get("status")
         code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
-        return End(code, told.get("memory"))
+        return End(code, told.get("memory"), told.get("seconds", 0.0))
 
 
 def _pipe() -> tuple[IO[bytes], IO[bytes]]:

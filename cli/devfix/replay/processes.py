@@ -54,7 +54,8 @@ class Command:
 class Ended:
     """What was seen from outside. `code` is as `subprocess` gives it: negative for a signal. `limit` is in words.
 
-    `trouble` says why the command was never started.
+    `processor_seconds` are those of all processes that were waited for. `trouble` says why the command was never
+    started.
     """
 
     code: int
@@ -62,6 +63,7 @@ class Ended:
     timed_out: bool
     limit: str | None
     peak_memory: int | None
+    processor_seconds: float
     stdout: Output
     stderr: Output
     trouble: str | None = None
@@ -73,6 +75,7 @@ class End:
 
     code: int
     peak_memory: int | None
+    processor_seconds: float
     own: int = 0
 
 
@@ -129,6 +132,7 @@ def _observe(process: Started, command: Command, tick: Tick) -> Ended:
         not has_ended and limits.passed is None,
         limits.passed,
         end.peak_memory,
+        end.processor_seconds,
         stdout,
         stderr,
         None if was_cut or process.confined is None else _trouble(end.own, process.confined, stderr, command),
@@ -176,6 +180,7 @@ class _Process:
         self._process = process
         self._mark = mark
         self._peak: int | None = None
+        self._seconds = 0.0
 
     @property
     def pipes(self) -> Sequence[IO[bytes]]:
@@ -192,7 +197,7 @@ class _Process:
         kill_marked(self._mark)
         self._reaped(0)
         own = self._process.returncode
-        return End(_code(own, self.confined), self._peak, own)
+        return End(_code(own, self.confined), self._peak, self._seconds, own)
 
     def _reaped(self, options: int) -> bool:
         """Whether it has ended. `wait4` in place of `Popen.wait`, for the memory of this child and no other."""
@@ -201,6 +206,7 @@ class _Process:
             if not pid:
                 return False
             self._process.returncode = os.waitstatus_to_exitcode(status)
+            self._seconds = usage.ru_utime + usage.ru_stime
             self._peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         return True
 

@@ -21,6 +21,7 @@ from devfix.replay.journal import (
     Loss,
     Note,
     NotSimulated,
+    Shared,
     Stopped,
     Warned,
     read_events,
@@ -95,7 +96,9 @@ def execute(task: Task, tick: Tick = nobody_watches) -> Outcome:
     events = read_events(journal)
     for event in events.of(Differs):
         raise Unlike(event.why)
-    return not_started(ended.trouble) if ended.trouble else _outcome(ended, events)
+    return (
+        not_started(ended.trouble) if ended.trouble else replace(_outcome(ended, events), shared=_shared(task, events))
+    )
 
 
 def _start(task: Task, command: Command) -> Start | None:
@@ -176,6 +179,7 @@ def _outcome(ended: Ended, events: Events) -> Outcome:
         notes=_once(event.text for event in events.of(Note)),
         postmortem=next((decode(event.postmortem) for event in events.of(Failure)), None),
         audit=next((event.record for event in reversed(events.of(Audited))), None),
+        processor_seconds=ended.processor_seconds,
     )
 
 
@@ -195,6 +199,13 @@ def _ending(ended: Ended, events: Events) -> Ending:
     if ended.code < 0:
         return Ending.KILLED
     return Ending.PASSED if ended.code == 0 else Ending.FAILED
+
+
+def _shared(task: Task, events: Events) -> str | None:
+    """What other runs could see. In a sandbox they cannot."""
+    if task.confinement is not None and not task.allowance.network:
+        return None
+    return next((event.what for event in events.of(Shared)), None)
 
 
 def _deprecation(event: Warned) -> Deprecation:

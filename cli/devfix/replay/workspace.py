@@ -4,6 +4,7 @@ The copy is always at one path, so that a script which prints where it is prints
 """
 
 import contextlib
+import copy
 import os
 import shutil
 import stat
@@ -79,9 +80,12 @@ class Workspace:
             self._plan = _planned(self.original, limits)
         except OSError as error:
             raise WorkspaceError(f"the tree cannot be read: {error.strerror}: {error.filename}") from error
-        self._run = ""
         self._mentioned: dict[bytes, bool] = {}
-        self.folder = Path(tempfile.mkdtemp(prefix="devfix-replay-", dir=_home(self.original))).resolve()
+        self._settle(Path(tempfile.mkdtemp(prefix="devfix-replay-", dir=_home(self.original))).resolve())
+
+    def _settle(self, folder: Path) -> None:
+        self._run = ""
+        self.folder = folder
         self.root = self.folder / "tree" / (self.original.name or "root")
         self.control = self.folder / "control"
         self.temporary = self.folder / "tmp"
@@ -105,6 +109,12 @@ class Workspace:
     def has_folder(self, folder: Path) -> bool:
         """Whether copies have this folder, given relative to the tree."""
         return folder == Path() or folder in self._plan.folders
+
+    def beside(self) -> "Workspace":
+        """Another place for copies of the same tree, removed with this one."""
+        other = copy.copy(self)
+        other._settle(Path(tempfile.mkdtemp(prefix="beside-", dir=self.folder)))
+        return other
 
     def __enter__(self) -> Self:
         return self

@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 from . import deprecations, simulating, supervisor, wire
 from .shelf import Shelf
 
-_BEFORE_TORCH = ("typing_extensions", "numpy")
-"""What a script may import without torch, and torch imports where it is there."""
 _REAP_SECONDS = 1.0
 
 
@@ -42,12 +40,13 @@ def serve(descriptor: int) -> Run:
     os.set_inheritable(descriptor, False)
     supervisor.protect()
     for output in (1, 2):
-        os.dup2(os.memfd_create("output"), output)
+        file = os.memfd_create("output")
+        os.dup2(file, output)
+        os.close(file)
     deprecations.install()
     shelf = Shelf()
-    for name in _BEFORE_TORCH:
-        with contextlib.suppress(ModuleNotFoundError):
-            shelf.fill(name)
+    with contextlib.suppress(ModuleNotFoundError):
+        shelf.fill("numpy")  # which torch imports where it is there
     shelf.fill("torch")
     return _Server(socket.socket(fileno=descriptor), shelf).serve()
 

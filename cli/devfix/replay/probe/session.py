@@ -116,7 +116,7 @@ def _prepare(config: Config, arguments: Sequence[str]) -> None:
 def _observe(config: Config, config_file: str, journal: Journal, steps: StepLimit) -> None:
     """See to it that this process is guarded, and that what it does reaches the journal."""
     root = Path(config.root)
-    guard = Guard(config.original, str(root.parents[1]))
+    guard = Guard(config.original, str(root.parents[1]), lambda what: journal.write("shared", what=what))
     guard.install()
     loading.follow(lambda file: errors.inside(file, root), lambda name: journal.write("loaded", file=name))
     deprecations.observe(

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from .imports import AfterImport
 
@@ -37,16 +37,36 @@ _READ_LATER = frozenset(
 """But these are read when a device is first used, or each time."""
 _PROBE = __name__.partition(".")[0]
 _OUTPUTS = (1, 2)
+_ABSENT = object()
 
 Unlike = Callable[[str], NoReturn]
 """Called with the reason for which a run has to be made again."""
 
 
+class _Attribute(NamedTuple):
+    """An attribute of a module that an import elsewhere changed, such as that of a package for a module in it."""
+
+    owner: ModuleType
+    name: str
+    before: Any
+    after: Any
+
+    def change(self, before: Any, after: Any) -> None:
+        """Have it be `after`, where it is `before`."""
+        if vars(self.owner).get(self.name, _ABSENT) is before:
+            if after is _ABSENT:
+                delattr(self.owner, self.name)
+            else:
+                setattr(self.owner, self.name, after)
+
+
 @dataclass
 class _Group:
-    """The modules that an import added, and what else it did: filters of warnings, variables, and what it printed."""
+    """What an import in a package did: modules, filters of warnings, variables, and what was printed."""
 
+    package: str
     modules: dict[str, ModuleType] = field(default_factory=dict)
+    attributes: list[_Attribute] = field(default_factory=list)
     filters: list[Any] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
     printed: dict[int, bytes] = field(default_factory=dict)
@@ -78,18 +98,21 @@ class Shelf(MetaPathFinder):
         """Import a module as if it belonged to the last one."""
         last, more = self._groups[-1], self._filled(name)
         last.modules |= more.modules
+        last.attributes += more.attributes
         last.filters += more.filters
         last.variables |= more.variables
 
     def _filled(self, name: str) -> _Group:
-        filters, variables = list(warnings.filters), dict(os.environ)
+        filters, variables, attributes = list(warnings.filters), dict(os.environ), _attributes()
         sizes = {descriptor: os.fstat(descriptor).st_size for descriptor in _OUTPUTS}
         importlib.import_module(name)
-        new = {name: module for name, module in sys.modules.items() if name not in self._known}
+        new = {one: module for one, module in sys.modules.items() if one not in self._known}
         self._known |= new.keys()
-        self._of_system |= {name: module for name, module in new.items() if _is_of_system(name) and "." not in name}
+        self._of_system |= {one: module for one, module in new.items() if _is_of_system(one) and "." not in one}
         return _Group(
-            {name: module for name, module in new.items() if not (_is_of_system(name) or _is_ours(name))},
+            _package(name),
+            {one: module for one, module in new.items() if not (_is_of_system(one) or _is_ours(one))},
+            list(_changed(attributes)),
             [one for one in warnings.filters if one not in filters],
             {name: value for name, value in os.environ.items() if variables.get(name) != value},
             {descriptor: _printed(descriptor, size) for descriptor, size in sizes.items()},
@@ -97,9 +120,11 @@ class Shelf(MetaPathFinder):
 
     def hide(self) -> None:
         """Take out of sight what is installed, in a run that has its variables. The standard library stays."""
-        for group in self._groups:
+        for group in reversed(self._groups):
             for name in group.modules:
                 del sys.modules[name]
+            for attribute in group.attributes:
+                attribute.change(attribute.after, attribute.before)
         _filter_warnings(self._filters)
         self._variables = dict(os.environ)
         tempfile.tempdir = None
@@ -126,18 +151,34 @@ class Shelf(MetaPathFinder):
         return spec
 
     def give_back(self, fullname: str) -> None:
-        """Put back what the import of a module brings: its group, and those that were filled before."""
-        count = next((number for number, group in enumerate(self._groups, 1) if fullname in group.modules), 0)
-        groups, self._groups = self._groups[:count], self._groups[count:]
+        """Put back what the import of a module brings.
+
+        That is all that was imported with its package, and before. Of a package that came along with others it is what
+        there is of that one: what it needs comes when it is asked for.
+        """
+        groups = self._taken(fullname)
         for why in self._differences({name: module for group in groups for name, module in group.modules.items()}):
             self._unlike(why)
         for group in groups:
             sys.modules.update(group.modules)
+            for attribute in group.attributes:
+                attribute.change(attribute.before, attribute.after)
             _filter_warnings([*group.filters, *warnings.filters])
             os.environ.update({name: self._moved(value) for name, value in group.variables.items()})
             for descriptor, text in group.printed.items():
                 _print(descriptor, text)
         _act_on([name for group in groups for name in group.modules if name != fullname])
+
+    def _taken(self, fullname: str) -> list[_Group]:
+        number = next(number for number, group in enumerate(self._groups) if fullname in group.modules)
+        package, group = _package(fullname), self._groups[number]
+        if package == group.package:
+            taken, self._groups = self._groups[: number + 1], self._groups[number + 1 :]
+            return taken
+        members = {name: module for name, module in group.modules.items() if _package(name) == package}
+        for name in members:
+            del group.modules[name]
+        return [_Group(package, members)]
 
     def _differences(self, modules: dict[str, ModuleType]) -> Iterator[str]:
         """Why importing these modules now would have done something else."""
@@ -179,12 +220,31 @@ def _nobody_listens(_why: str) -> NoReturn:
 
 def _is_of_system(name: str) -> bool:
     """Whether a module is of the standard library, or of the interpreter."""
-    top = name.partition(".")[0]
-    return top in sys.stdlib_module_names or top in ("__main__", "__mp_main__")
+    return _package(name) in sys.stdlib_module_names or name in ("__main__", "__mp_main__")
 
 
 def _is_ours(name: str) -> bool:
-    return name.partition(".")[0] == _PROBE
+    return _package(name) == _PROBE
+
+
+def _package(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _attributes() -> list[tuple[ModuleType, dict[str, Any]]]:
+    """What is in the modules that are installed."""
+    installed = [module for name, module in sys.modules.items() if not (_is_of_system(name) or _is_ours(name))]
+    return [(module, dict(vars(module))) for module in installed]
+
+
+def _changed(attributes: list[tuple[ModuleType, dict[str, Any]]]) -> Iterator[_Attribute]:
+    """What is otherwise by now."""
+    for module, before in attributes:
+        after = dict(vars(module))
+        for name in before.keys() | after.keys():
+            old, new = before.get(name, _ABSENT), after.get(name, _ABSENT)
+            if old is not new:
+                yield _Attribute(module, name, old, new)
 
 
 def _is_read_at_import(name: str) -> bool:
