@@ -1,12 +1,15 @@
 """Small trees to replay in, and a way to replay one change without asking torch what it sees."""
 
+import importlib.metadata
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from devfix.replay.backends import PlainCpu
+from devfix.replay.backends import PlainCpu, Simulated
 from devfix.replay.changes import Change
+from devfix.replay.device_checks import table_file
 from devfix.replay.options import ReplayOptions
 from devfix.replay.replaying import ReplayResult, replay_on
 
@@ -33,6 +36,28 @@ def replay(tree: Path) -> Callable[..., ReplayResult]:
         path.write_text(before)
         change = Change(path, before.encode(), after.encode())
         return replay_on(PlainCpu(), [change], ReplayOptions(**{"timeout": 90, **options}))[0]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def simulation() -> Simulated:
+    """The simulated accelerator, without asking torch what it sees."""
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    return Simulated(table_file(Path(spec.origin).parent, importlib.metadata.version("torch")))
+
+
+@pytest.fixture
+def simulated(tree: Path, simulation: Simulated) -> Callable[[str, str], ReplayResult]:
+    """Replay `before` → `after` of a script in the tree on the simulated accelerator."""
+
+    def run(before: str, after: str) -> ReplayResult:
+        path = tree / "train.py"
+        path.write_text(before)
+        change = Change(path, before.encode(), after.encode())
+        return replay_on(simulation, [change], ReplayOptions(timeout=90))[0]
 
     return run
 

@@ -225,3 +225,10 @@ def test_the_plain_cpu_hides_accelerators(replay: Replay) -> None:
     outcome = replay(script, script + "x = 1\n").before
     assert isinstance(outcome, Outcome)
     assert outcome.stdout.head == "''\n"
+
+
+def test_a_script_that_first_asks_whether_there_is_torch_is_simulated(simulated: Callable[..., ReplayResult]) -> None:
+    script = "from importlib.util import find_spec\nassert find_spec('torch')\nimport torch\ntorch.ones(2).cuda() + 1\n"
+    outcome = simulated(script, script + "x = 1\n").before
+    assert outcome is not None
+    assert outcome.passed, outcome.stderr.tail

@@ -1,17 +1,12 @@
 """Processes that a script starts: their errors have lines, and what they run counts."""
 
-import importlib.metadata
-import importlib.util
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from devfix.replay import Change, ReplayOptions, ReplayResult
-from devfix.replay.backends import Simulated
-from devfix.replay.device_checks import table_file
+from devfix.replay import ReplayResult
 from devfix.replay.outcomes import Outcome
-from devfix.replay.replaying import replay_on
 from devfix.replay.verdicts import Kind
 
 Replay = Callable[..., ReplayResult]
@@ -92,23 +87,6 @@ if __name__ == "__main__":
     _, after = ends(result)
     assert after.passed
     assert ("train.py", 4) in after.reached
-
-
-@pytest.fixture
-def simulated(tree: Path) -> Callable[[str, str], ReplayResult]:
-    """Replay `before` → `after` of a script on the simulated accelerator."""
-    spec = importlib.util.find_spec("torch")
-    assert spec is not None
-    assert spec.origin is not None
-    backend = Simulated(table_file(Path(spec.origin).parent, importlib.metadata.version("torch")))
-
-    def run(before: str, after: str) -> ReplayResult:
-        path = tree / "train.py"
-        path.write_text(before)
-        change = Change(path, before.encode(), after.encode())
-        return replay_on(backend, [change], ReplayOptions(timeout=60))[0]
-
-    return run
 
 
 SPAWNED = """

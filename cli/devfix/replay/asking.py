@@ -1,14 +1,17 @@
 """Asking an interpreter what it has: a small script is run in it, which prints one line of JSON last."""
 
+import contextlib
 import json
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from devfix.replay.confinement import Confinement, Reach
-from devfix.replay.processes import Command, run
+from devfix.replay.environments import inherited
+from devfix.replay.forkserver import MAIN, Gone
+from devfix.replay.processes import Command, Ended, run
+from devfix.replay.warm import fork_for
 
 SECONDS = 120
 """How long importing torch may take."""
@@ -20,21 +23,20 @@ class AskError(Exception):
 
 
 def ask(
-    python: str, script: Path, variables: Mapping[str, str], confinement: Confinement | None = None
+    python: str, script: Path, variables: Mapping[str, str], confinement: Confinement | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """The facts that `script` prints when `python` runs it with `variables` added to the environment.
+    """The facts that `script` prints when `python` runs it, in the environment of a replay.
 
     Raises:
         AskError: there is no answer.
     """
-    ours = os.environ if confinement is None else confinement.environment()
     with tempfile.TemporaryDirectory(prefix="devfix-ask-") as folder:
         scratch = Path(folder).resolve()
         here = Path.cwd() if confinement is None else scratch
         command = Command(
-            (python, str(script)),
+            (python, str(MAIN), "--alone", str(script)),
             here,
-            {**ours, **variables},
+            {**inherited(python, variables, seed, confinement), "TMPDIR": str(scratch)},
             SECONDS,
             str(scratch),
             scratch,
@@ -42,10 +44,7 @@ def ask(
             confinement,
             Reach(here, (scratch,), (script.parent,), devices=True),
         )
-        try:
-            ended = run(command)
-        except OSError as error:
-            raise AskError(f"{python} could not be started: {error.strerror}") from error
+        ended = _run(command)
     if ended.trouble is not None:
         raise AskError(ended.trouble)
     if ended.timed_out:
@@ -54,6 +53,18 @@ def ask(
     if answer is None:
         raise AskError(f"{python} did not say what it has: {ended.stderr.tail.strip().rpartition(chr(10))[2]}")
     return answer
+
+
+def _run(command: Command) -> Ended:
+    """In a fork of a process that is kept for runs, which are likely to follow, or else in a process of its own."""
+    with contextlib.suppress(Gone):
+        ended = run(command, start=fork_for(command))
+        if _parsed(ended.stdout.tail) is not None:
+            return ended
+    try:
+        return run(command)
+    except OSError as error:
+        raise AskError(f"{command.arguments[0]} could not be started: {error.strerror}") from error
 
 
 def _parsed(text: str) -> dict[str, Any] | None:

@@ -37,7 +37,8 @@ class Backend(Protocol):
     which does not inherit what is None there. `probe_options` are fields of the probe's `Config`, for a run that is
     allowed so many bytes of memory. `can_show_device_bugs` is what verdicts turn on: where it is false, a run that
     passes says nothing about devices. `is_hardware` says that a run opens the devices of the machine, and `files` are
-    what the probe reads for it. `note` is what the user ought to know of the choice.
+    what the probe reads for it. `forks` says that a run can be a fork of a process that has imported torch. `note` is
+    what the user ought to know of the choice.
     """
 
     @property
@@ -52,6 +53,8 @@ class Backend(Protocol):
     def is_hardware(self) -> bool: ...
     @property
     def files(self) -> tuple[Path, ...]: ...
+    @property
+    def forks(self) -> bool: ...
     @property
     def note(self) -> str | None: ...
     def probe_options(self, memory: int) -> Mapping[str, object]: ...
@@ -69,6 +72,11 @@ class Accelerator:
     files: tuple[Path, ...] = ()
     note: str | None = None
 
+    @property
+    def forks(self) -> bool:
+        """That CUDA is not touched by an import is known; of the others it is not."""
+        return self.name == "cuda"
+
     def probe_options(self, memory: int) -> Mapping[str, object]:
         """None: drivers reserve far more memory than they use, so a limit on the process would be none on its use."""
         return {}
@@ -85,6 +93,7 @@ class Simulated:
     environment: Mapping[str, str | None] = field(default_factory=lambda: _SIMULATED)
     can_show_device_bugs: bool = True
     is_hardware: bool = False
+    forks: bool = True
     note: str | None = None
 
     @property
@@ -104,6 +113,7 @@ class PlainCpu:
     environment: Mapping[str, str | None] = field(default_factory=lambda: HIDDEN)
     can_show_device_bugs: bool = False
     is_hardware: bool = False
+    forks: bool = True
     files: tuple[Path, ...] = ()
     note: str | None = None
 
@@ -121,6 +131,7 @@ def select(
     devices: int = 1,
     variables: tuple[tuple[str, str], ...] = (),
     confinement: Confinement | None = None,
+    seed: int = 0,
 ) -> Backend:
     """The backend for `--on`; `devices` is how many a simulation has, `variables` are added to the environment.
 
@@ -136,7 +147,7 @@ def select(
         raise BackendError(f"unknown place {on!r}: choose one of {', '.join(CHOICES)}")
     if on == "cpu":
         return PlainCpu()
-    torch = _ask(python, variables, confinement)
+    torch = _ask(python, variables, confinement, seed)
     if on == "auto":
         return Accelerator(torch.devices[0], torch.devices[0]) if torch.devices else _simulated_or_plain(torch, devices)
     if on == "simulated":
@@ -177,9 +188,9 @@ class _Torch:
 
 
 @cache
-def _ask(python: str, variables: tuple[tuple[str, str], ...], confinement: Confinement | None) -> _Torch:
+def _ask(python: str, variables: tuple[tuple[str, str], ...], confinement: Confinement | None, seed: int) -> _Torch:
     try:
-        answer = ask(python, _ASK_SCRIPT, dict(variables), confinement)
+        answer = ask(python, _ASK_SCRIPT, dict(variables), confinement, seed)
         if answer["torch"] is None:
             raise BackendError(f"{_NO_TORCH}, {_WHICH}")
         return msgspec.convert(answer | {"version": answer["torch"]}, _Torch)

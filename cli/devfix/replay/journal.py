@@ -61,6 +61,18 @@ class Failure(msgspec.Struct, tag_field="event", tag="error"):
     postmortem: Any = None
 
 
+class Shared(msgspec.Struct, tag_field="event", tag="shared"):
+    """Something that other runs can see."""
+
+    what: str
+
+
+class Differs(msgspec.Struct, tag_field="event", tag="unlike"):
+    """The run was a fork, and would have gone otherwise in an interpreter of its own."""
+
+    why: str
+
+
 class Audited(msgspec.Struct, tag_field="event", tag="audit"):
     record: dict[str, Any]
 
@@ -72,7 +84,7 @@ class End(msgspec.Struct, tag_field="event", tag="end"):
     status: int | None = None
 
 
-Event = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Audited | End
+Event = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Shared | Differs | Audited | End
 One = TypeVar("One")
 
 

@@ -38,8 +38,10 @@ class ReplayOptions:
     what is printed, `file_limit` of each file. `steps` ends training after so many steps of an optimizer.
     `program` is what to run in place of the changed scripts; without one `args` follow each script. `env` is added to
     the environment. `cwd` is a folder of the original tree. `keep` leaves the copies of the tree, one for each run.
-    `audit` records what is where, and what is moved. With a `confinement` nothing but the copy can be written to, and
-    what the processes of a run use together is bounded by the `allowance`, where no memory means `memory`.
+    `audit` records what is where, and what is moved. So many `lanes` are the runs that go on at a time: None for as
+    many as there are processors, and one where copies are kept. With a `confinement` nothing but the copy can be
+    written to, and what the processes of a run use together is bounded by the `allowance`, where no memory means
+    `memory`.
     """
 
     on: str = "auto"
@@ -59,4 +61,5 @@ class ReplayOptions:
     file_limit: int = FILE_LIMIT
     audit: bool = False
     confinement: Confinement | None = None
+    lanes: int | None = None
     allowance: Allowance = field(default_factory=Allowance)

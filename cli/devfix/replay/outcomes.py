@@ -64,6 +64,17 @@ class Output:
     size: int = 0
 
 
+_BUSY = 0.5
+"""A run that takes less of a processor than that waits for something else."""
+_OF_ITS_OWN = frozenset(
+    (
+        *("ModuleNotFoundError", "ImportError", "SyntaxError", "IndentationError", "NameError", "AttributeError"),
+        *("TypeError", "KeyError", "FileNotFoundError", "EOFError", "NotSimulated"),
+    )
+)
+"""Errors that a script makes whatever runs beside it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What was seen of one run.
@@ -74,7 +85,8 @@ class Outcome:
     which `backward` was called, in order. `stopped_after` is the number of optimizer steps after which we ended the
     script, None where it ended itself. `warnings` are those of deprecations. `not_simulated` is what the simulated
     accelerator could not do, `notes` what it did in another way. `postmortem` tells what was in reach when the script
-    crashed with a device error, `audit` what an audited run had where: see `auditing`.
+    crashed with a device error, `audit` what an audited run had where: see `auditing`. `processor_seconds` are those of
+    all its processes, and `shared` is something outside of its copy that runs beside it could see.
     """
 
     ending: Ending
@@ -95,6 +107,8 @@ class Outcome:
     notes: tuple[str, ...] = ()
     postmortem: PostMortem | None = None
     audit: Mapping[str, Any] | None = None
+    processor_seconds: float = 0.0
+    shared: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -104,6 +118,17 @@ class Outcome:
     def was_cut(self) -> bool:
         """Whether the run was ended from outside before its end could be seen."""
         return self.ending in (Ending.TIMED_OUT, Ending.OVERRAN)
+
+    @property
+    def may_be_disturbed(self) -> bool:
+        """Whether a run beside it may have to do with how it went."""
+        if self.shared is not None:
+            return True
+        if self.ending is Ending.TIMED_OUT:
+            return self.processor_seconds > self.seconds * _BUSY
+        if self.passed or self.device_error is not None:
+            return False
+        return self.error is None or self.error.type not in _OF_ITS_OWN
 
     @property
     def device_error(self) -> ScriptError | None:

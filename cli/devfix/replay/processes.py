@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Protocol
 
 from devfix.replay.confinement import Confined, Confinement, Reach
 from devfix.replay.limits import Limits
@@ -18,7 +20,8 @@ from devfix.replay.streams import Stream
 _POLL_SECONDS = 0.02
 _KILL_ROUNDS = 100
 _KILL_SECONDS = 10.0
-_MARK = "DEVFIX_REPLAY"
+MARK = "DEVFIX_REPLAY"
+"""The variable that tells the processes of a run from all others."""
 
 Tick = Callable[[], None]
 """Called many times a second while a command runs."""
@@ -32,9 +35,8 @@ def nobody_watches() -> None:
 class Command:
     """What to run, and for how many seconds.
 
-    `mark` is put into the environment, and tells the processes of this run from all others. `scratch` is a folder on
-    the disk that it writes to, and `output_limit` how much it may print, in bytes. `reach` is what it can touch where
-    there is a `confinement`.
+    `mark` is put into the environment. `scratch` is a folder on the disk that it writes to, and `output_limit` how much
+    it may print, in bytes. `reach` is what it can touch where there is a `confinement`.
     """
 
     arguments: Sequence[str]
@@ -52,7 +54,8 @@ class Command:
 class Ended:
     """What was seen from outside. `code` is as `subprocess` gives it: negative for a signal. `limit` is in words.
 
-    `trouble` says why the command was never started.
+    `processor_seconds` are those of all processes that were waited for. `trouble` says why the command was never
+    started.
     """
 
     code: int
@@ -60,23 +63,91 @@ class Ended:
     timed_out: bool
     limit: str | None
     peak_memory: int | None
+    processor_seconds: float
     stdout: Output
     stderr: Output
     trouble: str | None = None
 
 
-def run(command: Command, tick: Tick = nobody_watches) -> Ended:
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a command ended: `code` as in `Ended`, and `own` that of the process that we started for it."""
+
+    code: int
+    peak_memory: int | None
+    processor_seconds: float
+    own: int = 0
+
+
+class Started(Protocol):
+    """A command that was started: the `pipes` of its output and error, and what it is confined by, if anything."""
+
+    @property
+    def pipes(self) -> Sequence[IO[bytes]]: ...
+
+    @property
+    def confined(self) -> Confined | None: ...
+
+    def look(self) -> bool:
+        """Whether it has ended by now."""
+
+    def end(self) -> End:
+        """End it, if it has not, and every process that it started."""
+
+
+Start = Callable[[Command, Tick], AbstractContextManager[Started]]
+
+
+def run(command: Command, tick: Tick = nobody_watches, start: Start | None = None) -> Ended:
     """Run `command`. Every process that it started is gone when this returns, or is left by an exception.
+
+    `start` is how it is started: in an interpreter of its own, unless something else is said.
 
     Raises:
         OSError: it could not be started.
     """
+    with (start or _started)(command, tick) as process:
+        return _observe(process, command, tick)
+
+
+def _observe(process: Started, command: Command, tick: Tick) -> Ended:
+    started = time.monotonic()
+    streams = [Stream(pipe) for pipe in process.pipes]
+    limits = Limits(command.scratch, command.output_limit, streams, process.confined, command.reach)
+    try:
+        has_ended = False
+        while not has_ended and limits.passed is None and time.monotonic() < started + command.timeout:
+            time.sleep(_POLL_SECONDS)
+            tick()
+            limits.look()
+            has_ended = process.look()
+        seconds = time.monotonic() - started
+    finally:
+        end = process.end()
+        stdout, stderr = (stream.finish() for stream in streams)
+    was_cut = not has_ended or limits.passed is not None
+    return Ended(
+        end.code,
+        seconds,
+        not has_ended and limits.passed is None,
+        limits.passed,
+        end.peak_memory,
+        end.processor_seconds,
+        stdout,
+        stderr,
+        None if was_cut or process.confined is None else _trouble(end.own, process.confined, stderr, command),
+    )
+
+
+@contextlib.contextmanager
+def _started(command: Command, _tick: Tick) -> Iterator[Started]:
+    """The command in a process of its own."""
     with _confined(command) as confined:
         try:
             process = subprocess.Popen(
                 command.arguments if confined is None else confined.arguments,
                 cwd=command.folder if confined is None else "/",
-                env={**command.environment, _MARK: command.mark},
+                env={**command.environment, MARK: command.mark},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -85,9 +156,9 @@ def run(command: Command, tick: Tick = nobody_watches) -> Ended:
             )
             if confined is not None:
                 confined.started()
-            return _observe(process, command, confined, tick)
+            yield _Process(process, command.mark, confined)
         except BaseException:  # Ctrl-C may come while Popen still waits to be told that the command runs
-            _kill_marked(command.mark)
+            kill_marked(command.mark)
             raise
 
 
@@ -101,36 +172,43 @@ def _confined(command: Command) -> Iterator[Confined | None]:
         yield confined
 
 
-def _observe(process: subprocess.Popen[bytes], command: Command, confined: Confined | None, tick: Tick) -> Ended:
-    started = time.monotonic()
-    streams = [Stream(pipe) for pipe in (process.stdout, process.stderr) if pipe is not None]
-    limits = Limits(command.scratch, command.output_limit, streams, confined, command.reach)
-    try:
-        peak = None
-        while peak is None and limits.passed is None and time.monotonic() < started + command.timeout:
-            time.sleep(_POLL_SECONDS)
-            tick()
-            limits.look()
-            peak = _reaped(process, os.WNOHANG)
-        seconds = time.monotonic() - started
-    finally:
-        if confined is not None:
-            confined.kill(_KILL_SECONDS)
-        _kill_all(process.pid, command.mark)
-        late_peak = _reaped(process, 0)
-        stdout, stderr = (stream.finish() for stream in streams)
-    timed_out = peak is None and limits.passed is None
-    was_cut = timed_out or limits.passed is not None
-    return Ended(
-        _code(process.returncode, confined),
-        seconds,
-        timed_out,
-        limits.passed,
-        peak or late_peak,
-        stdout,
-        stderr,
-        None if confined is None or was_cut else _trouble(process.returncode, confined, stderr, command),
-    )
+class _Process:
+    """A process that we started. It is in a session of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], mark: str, confined: Confined | None) -> None:
+        self.confined = confined
+        self._process = process
+        self._mark = mark
+        self._peak: int | None = None
+        self._seconds = 0.0
+
+    @property
+    def pipes(self) -> Sequence[IO[bytes]]:
+        return [pipe for pipe in (self._process.stdout, self._process.stderr) if pipe is not None]
+
+    def look(self) -> bool:
+        return self._reaped(os.WNOHANG)
+
+    def end(self) -> End:
+        if self.confined is not None:
+            self.confined.kill(_KILL_SECONDS)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        kill_marked(self._mark)
+        self._reaped(0)
+        own = self._process.returncode
+        return End(_code(own, self.confined), self._peak, self._seconds, own)
+
+    def _reaped(self, options: int) -> bool:
+        """Whether it has ended. `wait4` in place of `Popen.wait`, for the memory of this child and no other."""
+        if self._process.returncode is None:
+            pid, status, usage = os.wait4(self._process.pid, options)
+            if not pid:
+                return False
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+            self._seconds = usage.ru_utime + usage.ru_stime
+            self._peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return True
 
 
 def _code(own: int, confined: Confined | None) -> int:
@@ -152,29 +230,11 @@ def _trouble(own: int, confined: Confined, stderr: Output, command: Command) -> 
     return f"the sandbox could not be made: {last}" if own == 1 else None
 
 
-def _reaped(process: subprocess.Popen[bytes], options: int) -> int | None:
-    """The peak memory in bytes of a process that has ended; None where it has not, or was reaped already.
+def kill_marked(mark: str) -> None:
+    """End the processes with this mark. Those that fork faster than they are found are looked for again, for a while.
 
-    `wait4` in place of `Popen.wait`, for the memory of this child and no other.
+    This goes by the environment that a program was started with, where the system has /proc.
     """
-    if process.returncode is not None:
-        return None
-    pid, status, usage = os.wait4(process.pid, options)
-    if not pid:
-        return None
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-def _kill_all(group: int, mark: str) -> None:
-    """End the process group, and what left it: such processes still carry our mark in their environment."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
-    _kill_marked(mark)
-
-
-def _kill_marked(mark: str) -> None:
-    """End the processes with our mark. Those that fork faster than they are found are looked for again, for a while."""
     for _ in range(_KILL_ROUNDS):
         found = list(_marked(mark))
         for pid in found:
@@ -185,8 +245,7 @@ def _kill_marked(mark: str) -> None:
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """The processes whose environment has the mark of this run, where the system has /proc."""
-    wanted = f"{_MARK}={mark}".encode()
+    wanted = f"{MARK}={mark}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if wanted in (folder / "environ").read_bytes().split(b"\0"):

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -13,15 +13,19 @@ from typing import NoReturn
 
 from devfix_codemods.findings import Finding
 
+from devfix.replay import lanes
 from devfix.replay.backends import Backend, BackendError, select
 from devfix.replay.changes import Change, Part
+from devfix.replay.company import Company, side_by_side
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Outcome
 from devfix.replay.programs import Program
+from devfix.replay.schedule import Schedule
 from devfix.replay.scripts import why_not_runnable
 from devfix.replay.stage import Progress, Stage, silent
-from devfix.replay.trials import Trial, Trials
+from devfix.replay.trials import Trial, Trials, first_run
 from devfix.replay.verdicts import Kind, Verdict, inconclusive
+from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 
 NO_SYSTEM = "replay needs Linux or macOS"
@@ -84,11 +88,12 @@ def run_replays(
     a tree together. Where they refute them, those that hold together are searched for. Results come in the order of
     `changes`.
     """
-    try:
-        backend = choose_backend(options)
-    except BackendError as error:
-        return [_unrun(change, options, str(error)) for change in changes]
-    return replay_on(backend, changes, options, progress)
+    with warm_starts():
+        try:
+            backend = choose_backend(options)
+        except BackendError as error:
+            return [_unrun(change, options, str(error)) for change in changes]
+        return replay_on(backend, changes, options, progress)
 
 
 def choose_backend(options: ReplayOptions) -> Backend:
@@ -99,19 +104,22 @@ def choose_backend(options: ReplayOptions) -> Backend:
     """
     if not hasattr(os, "wait4"):
         raise BackendError(NO_SYSTEM)
-    return select(options.on, options.python, options.devices, options.env, options.confinement)
+    return select(options.on, options.python, options.devices, options.env, options.confinement, options.seed)
 
 
 def replay_on(
     backend: Backend, changes: Sequence[Change], options: ReplayOptions, progress: Progress | None = None
 ) -> list[ReplayResult]:
     """`run_replays` with the backend already chosen."""
-    results: dict[Path, ReplayResult] = {}
-    with stopped_cleanly():
-        for root, members in _by_tree(changes).items():
-            for result in _Tree(root, members, backend, options).replay(progress or silent):
-                results[result.path] = result
-    return [results[change.path] for change in changes]
+    members = _by_tree(changes)
+    count = options.lanes or lanes.usual()
+    each = replace(options, lanes=max(1, count // max(1, len(members))))
+    company = Company()
+    trees = [_Tree(root, changed, backend, each) for root, changed in members.items()]
+    with stopped_cleanly(), warm_starts():
+        results = side_by_side(lambda tree: tree.replay(progress or silent, company), trees, count, company)
+    found = {result.path: result for results_of_tree in results for result in results_of_tree}
+    return [found[change.path] for change in changes]
 
 
 def replay_program(
@@ -130,14 +138,19 @@ def replay_program(
     """
     options = replace(options, program=program)
     root = project_root(program.script)
-    with stopped_cleanly(), Workspace(root, options.limits, options.keep) as workspace:
-        stage = Stage(workspace, options, progress or silent)
-        before = stage.run(program, "before", backend, {})
+    with (
+        stopped_cleanly(),
+        warm_starts(),
+        Workspace(root, options.limits, options.keep) as workspace,
+        Schedule(Stage(workspace, options, progress or silent)) as schedule,
+    ):
+        stage = schedule.stage
+        before = first_run(schedule, program, backend)
         files = _loaded(stage, program, [before])
         changes, results = tuple(fixes(files)), list[ReplayResult]()
         more = changes
         while more:
-            results = _Tree(root, changes, backend, options).judge(stage, [program], {program: before})
+            results = _Tree(root, changes, backend, options).judge(schedule, [program])
             after = _loaded(stage, program, [result.after for result in results if result.after is not None])
             new = [file for file in after if file not in files]
             files = [*files, *new]
@@ -159,7 +172,11 @@ def run_alone(program: Program, backend: Backend, options: ReplayOptions, progre
     Raises:
         WorkspaceError: the tree could not be copied.
     """
-    with stopped_cleanly(), Workspace(project_root(program.script), options.limits, options.keep) as workspace:
+    with (
+        stopped_cleanly(),
+        warm_starts(),
+        Workspace(project_root(program.script), options.limits, options.keep) as workspace,
+    ):
         stage = Stage(workspace, options, progress or silent)
         return _lone(stage, program, backend, stage.run(program, "run", backend, {}))
 
@@ -196,26 +213,27 @@ class _Tree:
         self._options = options
         self._reasons = {change.path: self._why_not_run(change) for change in changes}
 
-    def replay(self, progress: Progress) -> list[ReplayResult]:
+    def replay(self, progress: Progress, company: Company) -> list[ReplayResult]:
         """A result for each change."""
         programs = self._programs()
         if not programs:
             return [_unrun(change, self._options, self._reasons[change.path] or "") for change in self._changes]
         try:
-            with Workspace(self._root, self._options.limits, self._options.keep) as workspace:
-                return self.judge(Stage(workspace, self._options, progress), programs, {})
+            with (
+                Workspace(self._root, self._options.limits, self._options.keep) as workspace,
+                Schedule(Stage(workspace, self._options, progress, company)) as schedule,
+            ):
+                return self.judge(schedule, programs)
         except WorkspaceError as error:
             return [_unrun(change, self._options, str(error)) for change in self._changes]
 
-    def judge(
-        self, stage: Stage, programs: Sequence[Program], originals: Mapping[Program, Outcome]
-    ) -> list[ReplayResult]:
-        """A result for each change. `originals` are the runs of originals that were made already.
+    def judge(self, schedule: Schedule, programs: Sequence[Program]) -> list[ReplayResult]:
+        """A result for each change.
 
         Raises:
             WorkspaceError: the tree could not be copied.
         """
-        trials = Trials(stage, self._changes, self._backend, originals=originals)
+        trials = Trials(schedule, self._changes, self._backend)
         ran = trials.judge(programs)
         return [self._result(change, trials, ran) for change in self._changes]
 

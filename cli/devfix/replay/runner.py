@@ -2,15 +2,17 @@
 
 import json
 import math
-import os
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from devfix.replay.confinement import Allowance, Confinement, Reach
+from devfix.replay.environments import inherited
+from devfix.replay.forkserver import MAIN, Gone
 from devfix.replay.journal import (
     Audited,
+    Differs,
     End,
     Events,
     Failure,
@@ -19,18 +21,15 @@ from devfix.replay.journal import (
     Loss,
     Note,
     NotSimulated,
+    Shared,
     Stopped,
     Warned,
     read_events,
 )
 from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError, not_started
 from devfix.replay.postmortem import decode
-from devfix.replay.processes import Command, Ended, Tick, nobody_watches, run
-
-_PROBE = Path(__file__).parent / "probe" / "main.py"
-
-_DEFAULT_ENVIRONMENT = {"MPLBACKEND": "Agg", "WANDB_MODE": "offline"}
-"""Set unless the user set them: a replay opens no window and uploads nothing."""
+from devfix.replay.processes import Command, Ended, Start, Tick, nobody_watches, run
+from devfix.replay.warm import fork_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,8 @@ class Task:
     `output_limit` and `file_limit` are in bytes: of all that is printed, and of each file that is written.
     `environment` wins over `variables`, which are the user's; what is None there is not inherited. With a `confinement`
     the run reads `readable` and writes to its copy, no more, within its `allowance`; `devices` opens the accelerators.
+    `imported` are modules, beside torch, that a process has imported which the run is to be a fork of; None is for an
+    interpreter of its own.
     """
 
     python: str
@@ -66,22 +67,44 @@ class Task:
     allowance: Allowance = field(default_factory=Allowance)
     readable: tuple[Path, ...] = ()
     devices: bool = False
+    imported: tuple[str, ...] | None = None
+
+
+class Unlike(Exception):  # noqa: N818 - it says what it is
+    """A run in a fork that would not be as in an interpreter of its own: it has to be made there, in a fresh copy."""
 
 
 def execute(task: Task, tick: Tick = nobody_watches) -> Outcome:
     """Run `task` to its end or one of its limits. Never raises for anything that the script does.
 
     Every process that the run started is gone when this returns, or is left by an exception.
+
+    Raises:
+        Unlike: it was to run in a fork, and cannot.
     """
     journal = task.control / "journal"
     journal.touch(0o600)
     config = task.control / "config.json"
     config.write_text(json.dumps(_config(task, journal)), encoding="utf-8")
+    command = _command(task, config, journal)
     try:
-        ended = run(_command(task, config, journal), tick)
+        ended = run(command, tick, _start(task, command))
+    except Gone as error:
+        raise Unlike(str(error)) from error
     except OSError as error:
         return not_started(f"{task.python} could not be started: {error.strerror}")
-    return not_started(ended.trouble) if ended.trouble else _outcome(ended, read_events(journal))
+    events = read_events(journal)
+    for event in events.of(Differs):
+        raise Unlike(event.why)
+    return (
+        not_started(ended.trouble) if ended.trouble else replace(_outcome(ended, events), shared=_shared(task, events))
+    )
+
+
+def _start(task: Task, command: Command) -> Start | None:
+    if task.imported is None:
+        return None
+    return fork_for(command, task.imported, task.probe_options.get("simulate"))
 
 
 def _config(task: Task, journal: Path) -> dict[str, object]:
@@ -105,12 +128,12 @@ def _command(task: Task, config: Path, journal: Path) -> Command:
     reach = Reach(
         task.cwd,
         (task.root, task.temporary, journal),
-        (config, _PROBE.parent, *task.readable),
+        (config, MAIN.parent, *task.readable),
         task.devices,
         task.allowance,
     )
     return Command(
-        (task.python, str(_PROBE), str(config), task.typed, *task.arguments),
+        (task.python, str(MAIN), str(config), task.typed, *task.arguments),
         task.cwd,
         _environment(task),
         task.timeout,
@@ -123,24 +146,12 @@ def _command(task: Task, config: Path, journal: Path) -> Command:
 
 
 def _environment(task: Task) -> dict[str, str]:
-    ours = os.environ if task.confinement is None else _confined_environment(task, task.confinement)
+    without = frozenset(name for name, value in task.environment.items() if value is None)
     return {
-        **_DEFAULT_ENVIRONMENT,
-        **{name: value for name, value in ours.items() if task.environment.get(name, value) is not None},
-        "PYTHONHASHSEED": str(task.seed),
-        **task.variables,
-        "PYTHONUNBUFFERED": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        **inherited(task.python, task.variables, task.seed, task.confinement, task.allowance.network, without),
         "TMPDIR": str(task.temporary),
         **{name: value for name, value in task.environment.items() if value is not None},
     }
-
-
-def _confined_environment(task: Task, confinement: Confinement) -> dict[str, str]:
-    """With the interpreter and what is installed beside it first on the path."""
-    variables = confinement.environment(task.allowance.network)
-    beside = [str(Path(task.python).parent)] if os.sep in task.python else []
-    return {**variables, "PATH": os.pathsep.join((*beside, variables["PATH"]))}
 
 
 def _outcome(ended: Ended, events: Events) -> Outcome:
@@ -168,6 +179,7 @@ def _outcome(ended: Ended, events: Events) -> Outcome:
         notes=_once(event.text for event in events.of(Note)),
         postmortem=next((decode(event.postmortem) for event in events.of(Failure)), None),
         audit=next((event.record for event in reversed(events.of(Audited))), None),
+        processor_seconds=ended.processor_seconds,
     )
 
 
@@ -187,6 +199,13 @@ def _ending(ended: Ended, events: Events) -> Ending:
     if ended.code < 0:
         return Ending.KILLED
     return Ending.PASSED if ended.code == 0 else Ending.FAILED
+
+
+def _shared(task: Task, events: Events) -> str | None:
+    """What other runs could see. In a sandbox they cannot."""
+    if task.confinement is not None and not task.allowance.network:
+        return None
+    return next((event.what for event in events.of(Shared)), None)
 
 
 def _deprecation(event: Warned) -> Deprecation:

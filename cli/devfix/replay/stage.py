@@ -5,14 +5,18 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from devfix.replay import lanes
 from devfix.replay.backends import Backend
+from devfix.replay.company import Company, Stay
+from devfix.replay.lanes import Lanes
 from devfix.replay.options import ReplayOptions, most_memory
 from devfix.replay.outcomes import Outcome
+from devfix.replay.processes import Tick
 from devfix.replay.programs import Program
-from devfix.replay.runner import Task, execute
+from devfix.replay.runner import Task, Unlike, execute
 from devfix.replay.scripts import module_name
 from devfix.replay.workspace import Workspace, WorkspaceError
 
@@ -24,13 +28,37 @@ def silent(_path: Path, _step: str, _seconds: float) -> None:
     """Report no progress."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """The place where programs of one tree run."""
+def always() -> bool:
+    """What is wanted whatever happens."""
+    return True
 
-    workspace: Workspace
-    options: ReplayOptions
-    progress: Progress = silent
+
+class Unwanted(Exception):  # noqa: N818 - it says what it is
+    """A run was given up before its end."""
+
+
+class Stage:
+    """The place where programs of one tree run, `lanes` of them at a time if they are asked for from as many threads.
+
+    Runs of one program on one backend are always in the same folder, so that they print the same paths. Other stages
+    may have runs in the same `company`.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        options: ReplayOptions,
+        progress: Progress = silent,
+        company: Company | None = None,
+    ) -> None:
+        self.workspace = workspace
+        self.options = options
+        self.lanes = 1 if options.keep else options.lanes or lanes.usual()
+        self._places = Lanes(workspace, self.lanes)
+        self._company = company or Company()
+        self._progress = progress
+        self._unlike: set[Program] = set()
+        """Programs whose runs cannot be forks."""
 
     def run(
         self,
@@ -39,48 +67,91 @@ class Stage:
         backend: Backend,
         files: Mapping[Path, bytes | None],
         watch: Mapping[str, Sequence[int]] | None = None,
+        wanted: Callable[[], bool] = always,
     ) -> Outcome:
         """One run, called `step`, with `files` (by path relative to the tree) as they are given, None for absent ones.
 
-        `watch` are the lines, by file, whose running is to be known.
+        `watch` are the lines, by file, whose running is to be known. The run is given up where it is not `wanted` any
+        more. One that others may have disturbed is made again with nothing beside it.
 
         Raises:
             WorkspaceError: the tree could not be copied, or `--cwd` is not in it.
+            Unwanted: it was given up.
         """
-        self.workspace.fresh(files, step)
-        started = time.monotonic()
+        with (
+            self._places.place((program, backend.name)) as workspace,
+            self._company.hardware if backend.is_hardware else contextlib.nullcontext(),
+        ):
+            started = time.monotonic()
 
-        def tick() -> None:
-            self.progress(program.script, step, time.monotonic() - started)
+            def once(stay: Stay) -> Outcome:
+                def tick() -> None:
+                    if self._company.is_over or not wanted():
+                        raise Unwanted
+                    if self._company.is_first(stay):
+                        self._progress(program.script, step, time.monotonic() - started)
 
-        tick()
-        return execute(self._task(program, backend, watch or {}), tick)
+                tick()
+                return self._once(workspace, program, step, backend, files, watch or {}, tick)
+
+            with self._company.together() as stay:
+                outcome = once(stay)
+            if not (stay.had_company and outcome.may_be_disturbed):
+                return outcome
+            with self._company.alone() as stay:
+                return once(stay)
+
+    def _once(
+        self,
+        workspace: Workspace,
+        program: Program,
+        step: str,
+        backend: Backend,
+        files: Mapping[Path, bytes | None],
+        watch: Mapping[str, Sequence[int]],
+        tick: Tick,
+    ) -> Outcome:
+        task = self._task(workspace, program, backend, watch)
+        if backend.forks and program not in self._unlike and self.workspace.mentions(b"torch"):
+            workspace.fresh(files, step)
+            with contextlib.suppress(Unlike):
+                return execute(replace(task, imported=self._imported()), tick)
+            self._unlike.add(program)
+        workspace.fresh(files, step)
+        return execute(task, tick)
+
+    def _imported(self) -> tuple[str, ...]:
+        """What programs of this tree import beside torch, without a word of theirs: their first optimizer does."""
+        return ("torch._dynamo",) if self.workspace.mentions(b"optim") else ()
 
     def command(self, program: Program) -> str:
         """The command line that a run stands for."""
         module = self._module(program)
         script = self.workspace.root / self.relative(program.script)
-        target = ["-m", module.removesuffix(".__main__")] if module else [os.path.relpath(script, self._cwd(script))]
+        cwd = self._cwd(script, self.workspace.root)
+        target = ["-m", module.removesuffix(".__main__")] if module else [os.path.relpath(script, cwd)]
         return shlex.join(["python", *target, *program.arguments])
 
     def relative(self, path: Path) -> str:
         """`path` of the original tree relative to it, with forward slashes."""
         return path.resolve().relative_to(self.workspace.original).as_posix()
 
-    def _task(self, program: Program, backend: Backend, watch: Mapping[str, Sequence[int]]) -> Task:
-        script = self.workspace.root / self.relative(program.script)
-        cwd = self._cwd(script)
+    def _task(
+        self, workspace: Workspace, program: Program, backend: Backend, watch: Mapping[str, Sequence[int]]
+    ) -> Task:
+        script = workspace.root / self.relative(program.script)
+        cwd = self._cwd(script, workspace.root)
         options = self.options
         memory = options.memory or most_memory()
         return Task(
             python=options.python,
-            root=self.workspace.root,
-            original=self.workspace.original,
+            root=workspace.root,
+            original=workspace.original,
             script=script,
             typed=str(script) if program.module else os.path.relpath(script, cwd),
             cwd=cwd,
-            control=self.workspace.control,
-            temporary=self.workspace.temporary,
+            control=workspace.control,
+            temporary=workspace.temporary,
             timeout=options.timeout,
             module=self._module(program),
             arguments=program.arguments,
@@ -103,13 +174,15 @@ class Stage:
         path = program.script.resolve()
         return program.module or module_name(path, path.read_bytes())
 
-    def _cwd(self, script: Path) -> Path:
-        """`--cwd`; else where the user stands, as if the command had been typed there, or the script's own folder."""
-        original, root = self.workspace.original, self.workspace.root
+    def _cwd(self, script: Path, root: Path) -> Path:
+        """`--cwd`; else where the user stands, as if the command had been typed there, or the script's own folder.
+
+        `script` is in the copy `root`.
+        """
         if self.options.cwd is not None:
             return root / self._below(self.options.cwd)
         with contextlib.suppress(ValueError):
-            here = Path.cwd().relative_to(original)
+            here = Path.cwd().relative_to(self.workspace.original)
             if self.workspace.has_folder(here):
                 return root / here
         return script.parent

@@ -1,7 +1,8 @@
 """The runs that judge the changes to one tree, and the search for the fix that breaks a set."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from devfix.replay.backends import Backend, PlainCpu
@@ -9,11 +10,25 @@ from devfix.replay.bisecting import sift
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.outcomes import Outcome
 from devfix.replay.programs import Program
+from devfix.replay.schedule import Run, Schedule
 from devfix.replay.stage import Stage
 from devfix.replay.verdicts import Kind, Runs, Verdict, decide, inconclusive
 
 BISECT_RUNS = 16
 _UNKNOWN = "there were too many fixes to try them all"
+
+
+def first_run(schedule: Schedule, program: Program, backend: Backend) -> Outcome:
+    """The run of the original; that on the plain CPU, with which a bug is compared, begins as well."""
+    before = Run(program, "before", backend, is_original=True)
+    on_cpu = Run(program, _on_cpu("before"), PlainCpu(), is_original=True)
+    if backend.can_show_device_bugs:
+        schedule.ahead(lambda: schedule.outcome(on_cpu, lambda: _may_have_bug(schedule.known(before))))
+    return schedule.outcome(before)
+
+
+def _may_have_bug(original: Outcome | None) -> bool:
+    return original is None or original.device_error is not None
 
 
 @dataclass(frozen=True)
@@ -27,23 +42,22 @@ class Trial:
 
 @dataclass
 class Trials:
-    """Trials of the changes to one tree. `withdrawn` are the parts that did not hold, each with the reason.
+    """Trials of the changes to one tree. `withdrawn` are the parts that did not hold, each with the reason."""
 
-    `originals` are runs of the original on the backend that were made already.
-    """
-
-    stage: Stage
+    schedule: Schedule
     changes: tuple[Change, ...]
     backend: Backend
     withdrawn: dict[Part, str] = field(default_factory=dict)
-    originals: InitVar[Mapping[Program, Outcome] | None] = None
-    _originals: dict[tuple[Program, str, str], Outcome] = field(default_factory=dict)
 
-    def __post_init__(self, originals: Mapping[Program, Outcome] | None) -> None:
-        self._originals |= {(program, self.backend.name, ""): outcome for program, outcome in (originals or {}).items()}
+    @property
+    def stage(self) -> Stage:
+        return self.schedule.stage
 
     def judge(self, programs: Sequence[Program]) -> list[Trial]:
         """For each program the trial of all parts that hold."""
+        for work in (self._run_both, self._run_both_on_cpu):
+            for program in programs:
+                self.schedule.ahead(partial(work, program))
         judged = [(self._judge(program), frozenset(self.withdrawn)) for program in programs]
         return [self._judge_again(trial, known) for trial, known in judged]
 
@@ -141,25 +155,49 @@ class Trials:
         before = self._original(program, cpu)
         if not before.passed and not before.was_cut:
             return trial
-        plain = Runs(before, self._run(program, trial.version, cpu, _on_cpu(step)), effects=trial.version.effects)
+        plain = Runs(before, self._run(program, trial.version, cpu, step), effects=trial.version.effects)
         compared = replace(trial, runs=replace(trial.runs, plain=plain))
         if self._refutation(compared) is None:
             return compared
         plain = replace(plain, again=self._original(program, cpu, " again"))
         return replace(compared, runs=replace(compared.runs, plain=plain))
 
+    # Runs
+
     def _original(self, program: Program, backend: Backend, suffix: str = "") -> Outcome:
-        """The run of the original, which is made once."""
-        key = (program, backend.name, suffix)
-        if key not in self._originals:
-            step = f"before{suffix}" if backend is self.backend else _on_cpu(f"before{suffix}")
-            self._originals[key] = self._run(program, Version(self.changes, frozenset()), backend, step)
-        return self._originals[key]
+        return self.schedule.outcome(self._before(program, backend, suffix))
 
     def _run(self, program: Program, version: Version, backend: Backend, step: str) -> Outcome:
+        return self.schedule.outcome(self._after(program, version, backend, step))
+
+    def _before(self, program: Program, backend: Backend, suffix: str = "") -> Run:
+        run = self._after(program, Version(self.changes, frozenset()), backend, f"before{suffix}")
+        return replace(run, is_original=True, suffix=suffix)
+
+    def _after(self, program: Program, version: Version, backend: Backend, step: str) -> Run:
         files = {Path(self.stage.relative(path)): data for path, data in version.data.items()}
         watch = {self.stage.relative(path): patch.watched for path, patch in version.patches.items()}
-        return self.stage.run(program, step, backend, files, watch)
+        return Run(program, step if backend is self.backend else _on_cpu(step), backend, files, watch)
+
+    def _run_both(self, program: Program) -> None:
+        """The runs of the first trial of a program."""
+        self._original(program, self.backend)
+        self._run(program, Version(self.changes, frozenset(self._remaining())), self.backend, "after")
+
+    def _run_both_on_cpu(self, program: Program) -> None:
+        """The same on the plain CPU, where they are likely to be compared: a bug shows in the original, or may yet."""
+        cpu = PlainCpu()
+        version = Version(self.changes, frozenset(self._remaining()))
+        patched = self._after(program, version, self.backend, "after")
+
+        def is_wanted() -> bool:
+            before, after = self.schedule.known(self._before(program, self.backend)), self.schedule.known(patched)
+            return _may_have_bug(before) and (after is None or after.passed or after.was_cut)
+
+        if self.backend.can_show_device_bugs and is_wanted():
+            before = self.schedule.outcome(self._before(program, cpu), is_wanted)
+            if before.passed or before.was_cut:
+                self.schedule.outcome(self._after(program, version, cpu, "after"), is_wanted)
 
     def _left_out(self, outcome: Outcome) -> Path | None:
         """The file that the workspace left out and that the script then missed."""

@@ -4,6 +4,7 @@ The copy is always at one path, so that a script which prints where it is prints
 """
 
 import contextlib
+import copy
 import os
 import shutil
 import stat
@@ -79,8 +80,12 @@ class Workspace:
             self._plan = _planned(self.original, limits)
         except OSError as error:
             raise WorkspaceError(f"the tree cannot be read: {error.strerror}: {error.filename}") from error
+        self._mentioned: dict[bytes, bool] = {}
+        self._settle(Path(tempfile.mkdtemp(prefix="devfix-replay-", dir=_home(self.original))).resolve())
+
+    def _settle(self, folder: Path) -> None:
         self._run = ""
-        self.folder = Path(tempfile.mkdtemp(prefix="devfix-replay-", dir=_home(self.original))).resolve()
+        self.folder = folder
         self.root = self.folder / "tree" / (self.original.name or "root")
         self.control = self.folder / "control"
         self.temporary = self.folder / "tmp"
@@ -94,9 +99,22 @@ class Workspace:
         """The files that are copied, relative to the tree; those of a folder in the order of their names."""
         return self._plan.files
 
+    def mentions(self, word: bytes) -> bool:
+        """Whether the word stands in the source of any file that is copied."""
+        if word not in self._mentioned:
+            sources = (self.original / file for file in self.files if file.suffix in (".py", ".ipynb"))
+            self._mentioned[word] = any(word in _read(source) for source in sources)
+        return self._mentioned[word]
+
     def has_folder(self, folder: Path) -> bool:
         """Whether copies have this folder, given relative to the tree."""
         return folder == Path() or folder in self._plan.folders
+
+    def beside(self) -> "Workspace":
+        """Another place for copies of the same tree, removed with this one."""
+        other = copy.copy(self)
+        other._settle(Path(tempfile.mkdtemp(prefix="beside-", dir=self.folder)))
+        return other
 
     def __enter__(self) -> Self:
         return self
@@ -170,6 +188,13 @@ def _can_clone(folder: Path) -> bool:
         source = Path(scratch, "source")
         source.write_bytes(b"blocks")
         return _cloned(source, Path(scratch, "target"))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
 def _put(path: Path, data: bytes | None) -> None:

@@ -19,10 +19,13 @@ CATEGORIES = (FutureWarning, DeprecationWarning, PendingDeprecationWarning)
 LIMIT = 1000
 MESSAGE_LIMIT = 500
 
+_Note = Callable[[type, str, "FrameType | None"], None]
+_notes: list[_Note] = []
+_is_installed = False
+
 
 def observe(place: Callable[[str], str | None], report: Report) -> None:
     """Report each such warning once for each line. `place` is the name of a file of the script's tree, else None."""
-    original: Any = warnings.warn
     seen: set[tuple[str, str, str, int]] = set()
 
     def note(category: type, text: str, frame: FrameType | None) -> None:
@@ -33,11 +36,24 @@ def observe(place: Callable[[str], str | None], report: Report) -> None:
                 seen.add(record)
                 report(*record)
 
+    install()
+    _notes.append(note)
+
+
+def install() -> None:
+    """Replace `warnings.warn`, before modules are imported that take it by its name."""
+    global _is_installed
+    if _is_installed:
+        return
+    _is_installed = True
+    original: Any = warnings.warn
+
     @functools.wraps(original)
     def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **kwargs: Any) -> None:
         kind = type(message) if isinstance(message, Warning) else category
         if isinstance(kind, type) and issubclass(kind, CATEGORIES):
-            note(kind, str(message), sys._getframe(1))
+            for note in _notes:
+                note(kind, str(message), sys._getframe(1))
         # This frame is one more on the way up, but for who counts only the frames outside of some files.
         level = stacklevel if kwargs.get("skip_file_prefixes") else max(stacklevel, 1) + 1
         original(message, category, level, source, **kwargs)

@@ -16,6 +16,8 @@ from typing import Any
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NO_FOLDER = -1
+_OF_THE_PROCESS = ("/dev/", "/proc/")
+"""Where what is written is no file, or has a name that no other run chooses."""
 _PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.chmod": ((0, 2),),
     "os.chown": ((0, 3),),
@@ -32,11 +34,16 @@ _PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
 
 
 class Guard:
-    """Refuses to change anything below the folder `original`, but for what is below `copies`."""
+    """Refuses to change anything below the folder `original`, but for what is below `copies`.
 
-    def __init__(self, original: str, copies: str) -> None:
+    `share` is told, once, of something outside of both that other runs could see: a file that is written, or a port.
+    """
+
+    def __init__(self, original: str, copies: str, share: Callable[[str], None]) -> None:
         self._original = f"{Path(original).resolve()}{os.sep}"
         self._copies = f"{Path(copies).resolve()}{os.sep}"
+        self._share = share
+        self._has_shared = False
 
     def install(self) -> None:
         sys.addaudithook(self._audit)
@@ -56,8 +63,17 @@ class Guard:
             return
         named = _start(folder) / os.fsdecode(path)
         whole = str(named.parent.resolve() / named.name)
-        if whole.startswith(self._original) and not whole.startswith(self._copies):
+        if whole.startswith(self._copies):
+            return
+        if whole.startswith(self._original):
             raise PermissionError(errno.EACCES, "a replay may not write to the original tree", str(named))
+        if not whole.startswith(_OF_THE_PROCESS):
+            self._tell(whole)
+
+    def _tell(self, what: str) -> None:
+        if not self._has_shared:
+            self._has_shared = True
+            self._share(what)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
@@ -67,6 +83,10 @@ class Guard:
         elif event in _PATHS:
             for path, folder in _PATHS[event]:
                 self.refuse(arguments[path], _NO_FOLDER if folder is None else arguments[folder])
+        elif event == "socket.bind":
+            _, address = arguments
+            if isinstance(address, tuple) and len(address) > 1 and address[1]:
+                self._tell(f"port {address[1]}")
 
     def _asking(self, save: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(save)

@@ -12,7 +12,7 @@ class Journal:
     compute is the script's business.
     """
 
-    FROM_WORKERS = frozenset({"line", "loaded", "not simulated"})
+    FROM_WORKERS = frozenset({"line", "loaded", "not simulated", "shared", "unlike"})
 
     def __init__(self, path: str, is_worker: bool = False) -> None:
         self._owner = None if is_worker else os.getpid()

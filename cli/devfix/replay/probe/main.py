@@ -1,7 +1,14 @@
-"""The file that a replay starts: `python main.py CONFIG SCRIPT [ARGUMENTS]`."""
+"""The file that a replay starts.
+
+    python main.py CONFIG SCRIPT [ARGUMENTS]
+
+runs a script that is watched, `python main.py --alone SCRIPT` one that is not, and `python main.py --serve DESCRIPTOR`
+forks for each run that is asked for at that socket.
+"""
 
 import importlib
 import importlib.util
+import runpy
 import sys
 from pathlib import Path
 
@@ -24,4 +31,10 @@ if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
     load_package(here)
-    importlib.import_module(f"{PACKAGE}.session").run(sys.argv[1], sys.argv[2:])
+    arguments, shelf = sys.argv[1:], None
+    if arguments[0] == "--serve":
+        arguments, shelf = importlib.import_module(f"{PACKAGE}.forkserver").serve(int(arguments[1]))
+    if arguments[0] == "--alone":
+        runpy.run_path(arguments[1], run_name="__main__")
+    else:
+        importlib.import_module(f"{PACKAGE}.session").run(arguments[0], arguments[1:], shelf)

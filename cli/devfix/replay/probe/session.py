@@ -6,6 +6,7 @@ import builtins
 import importlib
 import importlib.util
 import json
+import os
 import random
 import resource
 import sys
@@ -15,9 +16,10 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from . import audit, deprecations, errors, imports, lines, loading, postmortem, spawning, training
+from . import audit, deprecations, errors, imports, lines, loading, postmortem, simulating, spawning, training
 from .guarding import Guard
 from .journal import Journal
+from .shelf import Shelf
 from .stopping import StepLimit
 
 
@@ -47,13 +49,18 @@ class Config:
     audit: bool = False
 
 
-def run(config_file: str, arguments: Sequence[str]) -> NoReturn:
-    """Run the script with `arguments` as its `sys.argv` and leave the interpreter by its exit status."""
+def run(config_file: str, arguments: Sequence[str], shelf: Shelf | None = None) -> NoReturn:
+    """Run the script with `arguments` as its `sys.argv` and leave the interpreter by its exit status.
+
+    `shelf` has what was imported for the run already.
+    """
     config = Config(**json.loads(Path(config_file).read_text(encoding="utf-8")))
     journal = Journal(config.journal)
     steps = StepLimit(config.steps, journal)
     _limit(config)
     _prepare(config, arguments)
+    if shelf is not None:
+        shelf.begin(lambda why: _begin_again(why, journal))
     _observe(config, config_file, journal, steps)
     try:
         _execute(config, journal)
@@ -94,6 +101,12 @@ def _limit(config: Config) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+def _begin_again(why: str, journal: Journal) -> NoReturn:
+    """Have the script run in an interpreter of its own."""
+    journal.write("unlike", why=why)
+    os._exit(1)
+
+
 def _prepare(config: Config, arguments: Sequence[str]) -> None:
     sys.argv[:] = arguments
     sys.path[:] = [_in_copy(entry, config) for entry in sys.path]
@@ -103,7 +116,7 @@ def _prepare(config: Config, arguments: Sequence[str]) -> None:
 def _observe(config: Config, config_file: str, journal: Journal, steps: StepLimit) -> None:
     """See to it that this process is guarded, and that what it does reaches the journal."""
     root = Path(config.root)
-    guard = Guard(config.original, str(root.parents[1]))
+    guard = Guard(config.original, str(root.parents[1]), lambda what: journal.write("shared", what=what))
     guard.install()
     loading.follow(lambda file: errors.inside(file, root), lambda name: journal.write("loaded", file=name))
     deprecations.observe(
@@ -139,18 +152,11 @@ def _torch_is_here(torch: ModuleType, config: Config, journal: Journal, guard: G
 
 
 def _simulate(config: Config, options: dict[str, Any], journal: Journal) -> None:
-    # Only now: these modules import torch.
-    from . import simulated
-    from .simulated.state import Simulation
-
     root = Path(config.root)
-    simulation = Simulation(
-        devices=options["devices"],
-        inside=lambda file: errors.inside(file, root) is not None,
-        report=lambda what: journal.write("not simulated", what=what),
-        note=lambda text: journal.write("note", text=text),
-    )
-    simulated.install(simulation, json.loads(Path(options["checks"]).read_text(encoding="utf-8")))
+    simulation = simulating.simulation(options)
+    simulation.inside = lambda file: errors.inside(file, root) is not None
+    simulation.report = lambda what: journal.write("not simulated", what=what)
+    simulation.note = lambda text: journal.write("note", text=text)
 
 
 def _in_copy(entry: str, config: Config) -> str:
@@ -172,6 +178,8 @@ def _execute(config: Config, journal: Journal) -> None:
     module = _main_module(config)
     code = compile(Path(config.script).read_bytes(), config.script, "exec", dont_inherit=True)
     sys.modules["__main__"] = module
+    if "__mp_main__" in sys.modules:  # another name for it, since something imported multiprocessing
+        sys.modules["__mp_main__"] = module
     exec(code, module.__dict__)
 
 
