@@ -1,6 +1,8 @@
 """What is copied, what is not, and that the original cannot be reached from the copy."""
 
+import mmap
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +58,87 @@ def test_each_copy_is_fresh_and_in_the_same_place(tree: Path, copies: Callable[[
         assert not (root / "left").exists()
     assert (tree / "a.py").read_text() == "original"
     assert copies() == []
+
+
+def content(root: Path) -> dict[str, object]:
+    """All that is below a folder, with modes."""
+    found: dict[str, object] = {}
+    for path in root.rglob("*"):
+        what = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[path.relative_to(root).as_posix()] = (stat.S_IMODE(path.lstat().st_mode), what)
+    return found
+
+
+def written_in_secret(file: Path) -> None:
+    """Other bytes, as many, with the times of the old ones."""
+    status = file.stat()
+    file.write_bytes(b"CHANGED!")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def written_through_memory(file: Path) -> None:
+    with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as memory:
+        memory[0:3] = b"new"
+
+
+def written_under_another_name(file: Path) -> None:
+    os.link(file, file.parent / "other")
+    (file.parent / "other").write_bytes(b"CHANGED!")
+    (file.parent / "other").unlink()
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a file is written to": lambda root: (root / "src" / "data").write_bytes(b"other"),
+    "a file is written to in secret": lambda root: written_in_secret(root / "src" / "data"),
+    "a file is written to through memory": lambda root: written_through_memory(root / "src" / "data"),
+    "a file is written to under another name": lambda root: written_under_another_name(root / "src" / "data"),
+    "a file is removed": lambda root: (root / "src" / "data").unlink(),
+    "a file is closed": lambda root: (root / "src" / "data").chmod(0),
+    "a file is moved": lambda root: (root / "src" / "data").rename(root / "data"),
+    "a file becomes a folder": lambda root: [(root / "src" / "data").unlink(), (root / "src" / "data").mkdir()],
+    "a file becomes a link": lambda root: [
+        (root / "src" / "data").unlink(),
+        (root / "src" / "data").symlink_to("/etc"),
+    ],
+    "a file becomes a pipe": lambda root: [(root / "src" / "data").unlink(), os.mkfifo(root / "src" / "data")],
+    "a file comes": lambda root: (root / "src" / "new").touch(),
+    "a file is patched": lambda root: None,
+    "a folder comes": lambda root: (root / "new" / "deep").mkdir(parents=True),
+    "a folder is removed": lambda root: shutil.rmtree(root / "src"),
+    "a folder is closed": lambda root: (root / "src").chmod(0),
+    "a folder becomes a link": lambda root: [(root / "src").rename(root / "old"), (root / "src").symlink_to("old")],
+    "a link leads elsewhere": lambda root: [(root / "link").unlink(), (root / "link").symlink_to("/etc/passwd")],
+    "a link is removed": lambda root: (root / "link").unlink(),
+    "the root is moved": lambda root: [root.rename(root.parent / "old"), root.symlink_to("/etc")],
+    "something comes beside the root": lambda root: (root.parent / "beside").touch(),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_a_run_changes_is_put_right_for_the_next(tree: Path, what: str) -> None:
+    (tree / "src" / "pkg").mkdir(parents=True)
+    (tree / "src" / "data").write_bytes(b"original")
+    (tree / "src" / "pkg" / "script.sh").write_text("echo")
+    (tree / "src" / "pkg" / "script.sh").chmod(0o755)
+    (tree / "link").symlink_to("src/data")
+    with Workspace(tree) as workspace:
+        workspace.fresh({})
+        before = content(workspace.root.parent)
+        workspace.fresh({Path("src/data"): b"patched", Path("src/pkg/more.py"): b"", Path("pyproject.toml"): None})
+        CHANGES[what](workspace.root)
+        workspace.fresh({})
+        assert content(workspace.root.parent) == before
+    assert (tree / "src" / "data").read_bytes() == b"original"
+
+
+def test_files_that_no_run_changed_are_not_copied_again(tree: Path) -> None:
+    (tree / "data").write_bytes(b"original")
+    with Workspace(tree) as workspace:
+        workspace.fresh({})
+        number = (workspace.root / "data").stat().st_ino
+        (workspace.root / "new").touch()
+        workspace.fresh({})
+        assert (workspace.root / "data").stat().st_ino == number
 
 
 def test_files_are_not_shared_with_the_original(tree: Path) -> None:

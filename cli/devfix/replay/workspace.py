@@ -1,4 +1,4 @@
-"""A copy of a script's tree in a folder of its own, made afresh for each run and removed at the end.
+"""A copy of a script's tree in a folder of its own, fresh for each run and removed at the end.
 
 The copy is always at one path, so that a script which prints where it is prints the same before and after.
 """
@@ -6,18 +6,17 @@ The copy is always at one path, so that a script which prints where it is prints
 import contextlib
 import copy
 import os
-import shutil
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import platformdirs
+
+from devfix.replay.copies import Copy, Plan, can_clone, remove
 
 _GIT = ".git"
 ROOT_MARKS = (_GIT, ".hg", "pyproject.toml", "setup.py", "setup.cfg")
@@ -28,7 +27,6 @@ SKIPPED_FOLDERS = frozenset(
     )
 )
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
-_FICLONE = 0x40049409  # linux/fs.h: share the blocks of another file until one of the two is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +49,6 @@ def project_root(script: Path) -> Path:
         if any((candidate / mark).exists() for mark in ROOT_MARKS):
             return candidate
     return folder
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What to copy, relative to the root: folders, files, and symbolic links with their targets."""
-
-    folders: list[Path] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
-    links: list[tuple[Path, Path]] = field(default_factory=list)
-    left_out: dict[Path, str] = field(default_factory=dict)
 
 
 class Workspace:
@@ -87,6 +75,7 @@ class Workspace:
         self._run = ""
         self.folder = folder
         self.root = self.folder / "tree" / (self.original.name or "root")
+        self._copy = Copy(self.original, self._plan, self.root)
         self.control = self.folder / "control"
         self.temporary = self.folder / "tmp"
 
@@ -125,10 +114,10 @@ class Workspace:
         if self._keep:
             self._set_aside()
         else:
-            _remove(self.folder)
+            remove(self.folder)
 
     def fresh(self, files: Mapping[Path, bytes | None], run: str = "run") -> None:
-        """Copy the tree anew for the run called `run`.
+        """Have a fresh copy of the tree for the run called `run`.
 
         `files`, by path relative to the tree, have these contents in place of the original's; None is no file.
 
@@ -137,21 +126,20 @@ class Workspace:
         """
         self._set_aside()
         self._run = run
-        for folder in (self.control, self.temporary, self.root):
+        for folder in (self.control, self.temporary):
             folder.mkdir(parents=True)
         try:
-            self._copy()
-            for path, data in files.items():
-                _put(self.root / path, data)
+            self._copy.restore(files)
         except OSError as error:
             raise WorkspaceError(f"the tree could not be copied: {error.strerror}: {error.filename}") from error
 
     def _set_aside(self) -> None:
-        """Clear the place of the copy: keep what the last run left there, or remove it."""
-        _remove(self.control, self.temporary)
+        """Clear what the last run left beside the copy, and where copies are kept the copy too."""
+        remove(self.control, self.temporary)
         if self._keep and self.root.exists():
             self.root.parent.rename(self._free_name())
-        _remove(self.root.parent)
+        with contextlib.suppress(FileNotFoundError):
+            remove(*(path for path in self.root.parent.iterdir() if path != self.root))
 
     def _free_name(self) -> Path:
         """A folder for what the last run left: with a number where a run of that name was kept before."""
@@ -160,14 +148,6 @@ class Workspace:
             number += 1
             place = self.folder / f"{self._run} {number}"
         return place
-
-    def _copy(self) -> None:
-        for folder in self._plan.folders:
-            (self.root / folder).mkdir()
-        for file in self._plan.files:
-            _copy_file(self.original / file, self.root / file)
-        for link, target in self._plan.links:
-            (self.root / link).symlink_to(os.path.relpath(target, link.parent))
 
 
 def _home(original: Path) -> str | None:
@@ -178,16 +158,9 @@ def _home(original: Path) -> str | None:
         return None
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        return str(cache) if cache.stat().st_dev == device and _can_clone(cache) else None
+        return str(cache) if cache.stat().st_dev == device and can_clone(cache) else None
     except OSError:
         return None
-
-
-def _can_clone(folder: Path) -> bool:
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        source = Path(scratch, "source")
-        source.write_bytes(b"blocks")
-        return _cloned(source, Path(scratch, "target"))
 
 
 def _read(file: Path) -> bytes:
@@ -197,16 +170,8 @@ def _read(file: Path) -> bytes:
         return b""
 
 
-def _put(path: Path, data: bytes | None) -> None:
-    if data is None:
-        path.unlink(missing_ok=True)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-
-
-def _planned(root: Path, limits: Limits) -> _Plan:
-    plan, total = _Plan(), 0
+def _planned(root: Path, limits: Limits) -> Plan:
+    plan, total = Plan(), 0
     for entry in _walk(root, plan):
         relative = Path(entry.path).relative_to(root)
         if entry.is_symlink():
@@ -224,7 +189,7 @@ def _planned(root: Path, limits: Limits) -> _Plan:
     return plan
 
 
-def _walk(folder: Path, plan: _Plan) -> Iterator[os.DirEntry[str]]:
+def _walk(folder: Path, plan: Plan) -> Iterator[os.DirEntry[str]]:
     """Every entry below `folder`, parents first. A folder that cannot be read is left out."""
     pending = [folder]
     while pending:
@@ -250,7 +215,7 @@ def _skipped(entry: os.DirEntry[str]) -> bool:
     return any(Path(entry.path, mark).exists() for mark in _ENVIRONMENT_MARKS)
 
 
-def _plan_link(entry: os.DirEntry[str], relative: Path, root: Path, plan: _Plan) -> None:
+def _plan_link(entry: os.DirEntry[str], relative: Path, root: Path, plan: Plan) -> None:
     """Keep a link that stays in the tree. One that leaves it would let the script write to what it points at."""
     target = Path(os.path.realpath(entry.path))
     if target.is_relative_to(root):
@@ -264,37 +229,6 @@ def _refuse_large(root: Path, total: int, count: int, limits: Limits) -> None:
         raise WorkspaceError(f"the tree {root} is larger than {readable(limits.total)} (--copy-limit)")
     if count > limits.files:
         raise WorkspaceError(f"the tree {root} has more than {limits.files} files")
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    if not _cloned(source, target):
-        shutil.copyfile(source, target)
-    # Writable, whatever the original is: the script may replace its own files, and the copy must be removable.
-    target.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IRUSR | stat.S_IWUSR)
-
-
-def _cloned(source: Path, target: Path) -> bool:
-    """Copy by sharing blocks, where the file system can."""
-    if sys.platform != "linux":
-        return False
-    import fcntl
-
-    with source.open("rb") as reader, target.open("wb") as writer:
-        try:
-            fcntl.ioctl(writer.fileno(), _FICLONE, reader.fileno())
-        except OSError:
-            return False
-    return True
-
-
-def _remove(*paths: Path) -> None:
-    for path in paths:
-        with contextlib.suppress(RecursionError):
-            shutil.rmtree(path, ignore_errors=True)
-        if path.exists():
-            # A script may have closed its folders, or nested them deeper than Python's own functions go.
-            for command in (("chmod", "-R", "u+rwX"), ("rm", "-rf")):
-                subprocess.run([*command, "--", path], stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
 def readable(size: int) -> str:
