@@ -39,7 +39,7 @@ class Dimensions:
             return 0 if item.extra is ... else 1 if item.extra is None else -1
         added = 0
         for one in indices(item):
-            if one.op in {Op.COMPREHENSION, Op.SEQUENCE} or self._kinds.of(one) is Kind.TENSOR:
+            if one.op in {Op.COMPREHENSION, Op.SEQUENCE} or self._kinds.of(one) in _OF_SEVERAL:
                 return None
             constant = one.extra if one.op is Op.CONST else 0
             added += 0 if one.extra == "slice" or constant is ... else 1 if constant is None else -1
@@ -111,3 +111,7 @@ _SHAPING = frozenset({"view", "reshape", "unsqueeze", "expand", "repeat", "tile"
 _ROWS = frozenset({"arange", "linspace", "logspace", "randperm", "hann_window", "hamming_window", "kaiser_window"})
 _SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
 _KEEPING = frozenset({"float", "long", "double", "half", "int", "bool", "detach", "clone", "contiguous", "to", "cuda"})
+
+
+_OF_SEVERAL = frozenset({Kind.TENSOR, Kind.ARRAY, Kind.SEQUENCE})
+"""Indices that pick several elements."""

@@ -214,9 +214,25 @@ def _speaks_of_type(text: str) -> bool:
 def _text(node: Node) -> str:
     if node.op in {Op.PARAM, Op.GLOBAL, Op.REF, Op.FIELD}:
         return str(node.extra)
+    if isinstance(node.syntax, ast.Call):
+        return _of_call(node.syntax)
     if isinstance(node.syntax, ast.expr):
         return node.syntax.id if isinstance(node.syntax, ast.Name) else ast.unparse(node.syntax)
     return next(iter(names(node)), "")
+
+
+def _of_call(call: ast.Call) -> str:
+    """What is called, and by which words: `options.get("device")`; what else a call is given says nothing of it."""
+    function = call.func
+    receiver = function.value if isinstance(function, ast.Attribute) else None
+    called = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
+    before = ast.unparse(receiver) if receiver is not None and not _calls(receiver) else ""
+    words = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return ".".join([*filter(None, [before]), called, *words])
+
+
+def _calls(expression: ast.expr) -> bool:
+    return any(isinstance(one, ast.Call) for one in ast.walk(expression))
 
 
 _HANDLERS = {Op.CONST: _const, Op.CALL: _call, Op.PARAM: _param, Op.PHI: _phi, Op.ATTR: _attr, Op.UNKNOWN: _unknown}

@@ -117,12 +117,16 @@ def moved_callables(kinds: "Kinds") -> None:
 
 
 def asked_for_both(kinds: "Kinds") -> None:
-    """What is asked for its shape and for its device is a tensor: arrays have no place, and modules no shape."""
+    """What is asked for its shape and for its device is a tensor: arrays have no place, and modules no shape.
+
+    An object of a class of the file may have both for purposes of its own.
+    """
     asked: dict[Node, set[object]] = {}
     for node in kinds.module.of(Op.ATTR):
         asked.setdefault(kinds.find(node.args[0]), set()).add(node.extra)
     for node, words in asked.items():
-        if "device" in words and not words.isdisjoint(_SHAPE) and kinds.of(node) is None:
+        own = kinds.object_class(node) is not None
+        if "device" in words and not words.isdisjoint(_SHAPE) and kinds.of(node) is None and not own:
             kinds.say(node, Kind.TENSOR, 1)
 
 
