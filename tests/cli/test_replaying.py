@@ -99,7 +99,8 @@ def test_many_files_that_the_run_did_not_reach_are_counted(project: Path, devfix
 def test_a_script_that_is_no_python_is_told_by_its_line(project: Path, devfix: Devfix) -> None:
     (project / "run.py").write_text("import sys\ndef (\n")
     ran = devfix("replay", "run.py", "--on", "cpu")
-    assert (ran.code, ran.out.startswith("replay run.py on cpu: SyntaxError at run.py:2 after ")) == (1, True)
+    assert (ran.code, ran.out.startswith("replay run.py on cpu: SyntaxError at run.py:2 after ")) == (2, True)
+    assert ran.err == "error: run.py: syntax error: invalid syntax (line 2)\n"
 
 
 def test_a_patch_is_judged(project: Path, devfix: Devfix) -> None:

@@ -31,7 +31,7 @@ class Net(torch.nn.Module):
     def forward(self, x):
         return self.layers(x)
 """
-WEIGHTS = (CORPUS / "DVF101-batch-not-moved" / "trainer-class" / "before.py").read_text()
+MASKS = (CORPUS / "DVF104-factory-without-device" / "masks-made-anew" / "before.py").read_text()
 LOOP = "def train(model, loader, device):\n    for x, y in loader:\n        model(x.to(device))\n"
 MAIN = """\
 import torch
@@ -276,9 +276,9 @@ def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit: 
         editor.change(uri, applied(BUGGY, silence.edit), 2)
         assert await editor.diagnostics(uri, lambda one: one.version == 2) == []
 
-        uri = editor.open(tree / "weights.py", WEIGHTS)
+        uri = editor.open(tree / "masks.py", MASKS)
         unsafe, *_ = await editor.actions(uri, EVERYWHERE, "quickfix")
-        assert unsafe.title == "Move `weights` to `self.device`, as `targets` is (unsafe)"
+        assert unsafe.title == "Make it on `device` (unsafe)"
         assert not unsafe.is_preferred
         assert [one.kind for one in await editor.actions(uri, EVERYWHERE)] == ["quickfix"] * 2
 
