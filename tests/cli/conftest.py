@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -228,12 +229,18 @@ def commit(folder: Path) -> None:
 
 def _import_everything() -> None:
     """What is imported late may lie in a folder that only root can read."""
-    for name in ("libcst.metadata", "libcst.native"):
+    for name in ("libcst.metadata", "libcst.native", "multiprocessing.popen_fork"):
         importlib.import_module(name)
-    for package in map(importlib.import_module, ("devfix", "devfix_codemods")):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.startswith(("devfix.replay.probe", "devfix.__main__")):
-                importlib.import_module(found.name)
+    for name in ("devfix", "devfix_codemods"):
+        _import_all_of(importlib.import_module(name))
+
+
+def _import_all_of(package: ModuleType) -> None:
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if not found.name.startswith(("devfix.replay.probe", "devfix.__main__")):
+            module = importlib.import_module(found.name)
+            if found.ispkg:
+                _import_all_of(module)
 
 
 @contextlib.contextmanager

@@ -1,10 +1,12 @@
 """The engine of a cluster, on a real one of several nodes on this machine, some of which are lost."""
 
+import importlib
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from devfix.errors import UsageError
 
 from .conftest import STAND_IN, JobMaker, are_gone, drive, lives, noted
 
-ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'devfix[ray]'")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'devfix[ray]'")
 
 STORE = 80 << 20
 NODES = 3
@@ -137,7 +139,7 @@ def test_closing_ends_all_work(engine: RayMaker, job: JobMaker, folder: Path) ->
         pids = noted(folder)
         assert all(map(lives, pids))
     assert are_gone(pids)
-    assert not ray.is_initialized()
+    assert not importlib.import_module("ray").is_initialized()
 
 
 def test_jobs_are_taken_as_there_is_room(engine: RayMaker, job: JobMaker) -> None:
