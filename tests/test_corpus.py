@@ -60,7 +60,7 @@ class Case:
 CASES = [Case(path.parent) for path in sorted(CORPUS.glob("*/*/case.toml"))]
 GROUPS = sorted({case.folder.parent.name for case in CASES})
 CLEAN = sorted((CORPUS / "clean").glob("*.py"))
-PARTS = 3
+PARTS = 2
 """In how many interpreters the programs are run, each of which imports torch once."""
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -233,25 +233,25 @@ def test_what_is_forgotten_holds_no_cycles() -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_cases_run_on_the_host(part: int) -> None:
+def test_programs_run_on_the_host(part: int) -> None:
     cases = [case for case in CASES[part::PARTS] if installed(case.about.get("needs", ""))]
-    results = run([path for case in cases for path in (case.before, case.after)], 120 + 10 * len(cases))
+    clean = [path for path in CLEAN[part::PARTS] if installed(needs(path))]
+    results = run([path for case in cases for path in (case.before, case.after)] + clean, 120 + 10 * len(cases))
     for case in cases:
-        before, after = results[case.before.resolve()], results[case.after.resolve()]
-        assert after["error"] is None, f"{case.after}: {after['error']}"
-        assert re.search(r"^loss -?\d", after["output"].splitlines()[-1]), case
-        if case.about.get("cpu_fails", False) or "on" in case.about:
-            assert before["error"] is not None, f"{case.before} runs without an accelerator"
-            assert any(text in before["error"] for text in errors_of(case)), (case, before["error"])
-            assert before["line"] == case.about["line"], case
-        else:
-            assert before["error"] is None, f"{case.before}: {before['error']}"
-            assert before["output"] == after["output"], case
-
-
-@pytest.mark.parametrize("part", range(PARTS))
-def test_clean_programs_run_on_the_host(part: int) -> None:
-    paths = [path for path in CLEAN[part::PARTS] if installed(needs(path))]
-    for path, result in run(paths, 60 + 2 * len(paths)).items():
+        check_case(case, results[case.before.resolve()], results[case.after.resolve()])
+    for path in clean:
+        result = results[path.resolve()]
         assert result["error"] is None, f"{path}: {result['error']}"
         assert re.search(r"loss -?\d", result["output"].splitlines()[-1]), path
+
+
+def check_case(case: Case, before: dict[str, Any], after: dict[str, Any]) -> None:
+    assert after["error"] is None, f"{case.after}: {after['error']}"
+    assert re.search(r"^loss -?\d", after["output"].splitlines()[-1]), case
+    if case.about.get("cpu_fails", False) or "on" in case.about:
+        assert before["error"] is not None, f"{case.before} runs without an accelerator"
+        assert any(text in before["error"] for text in errors_of(case)), (case, before["error"])
+        assert before["line"] == case.about["line"], case
+    else:
+        assert before["error"] is None, f"{case.before}: {before['error']}"
+        assert before["output"] == after["output"], case

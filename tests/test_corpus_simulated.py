@@ -25,7 +25,7 @@ from devfix_codemods.source import Source
 CORPUS = Path(__file__).parents[1] / "corpus"
 PROBE = Path(errors.__file__).parent
 CASES = sorted(path.parent for path in CORPUS.glob("*/*/case.toml"))
-PARTS = 4
+PARTS = 2
 """Each imports torch once."""
 SEEDS = sorted(path.parent for path in CORPUS.glob("seeds/*/case.toml"))
 
