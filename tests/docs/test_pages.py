@@ -68,13 +68,19 @@ def test_the_keys_of_a_review_are_those_that_it_has() -> None:
         assert f"```text\n{text.strip()}\n```" in page("review.md")
 
 
-@pytest.mark.parametrize("page", ["docs/architecture.md"])
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md", "README.md"])
 def test_every_file_that_a_page_names_is_there(page: str) -> None:
     named = re.findall(
         r"`((?:cli|codemods|corpus|bench|tests|docs)/[\w./-]*)`", (ROOT / page).read_text(encoding="utf-8")
     )
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_table_of_rules_has_each_of_them() -> None:
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What it repairs\n")[2]
+    named = re.findall(r"^\| (DVF\d+) ([\w-]+) \|", table, re.MULTILINE)
+    assert named == sorted((rule.code, rule.name) for rule in own_rules())
 
 
 def test_the_first_screen_says_what_is_measured() -> None:
