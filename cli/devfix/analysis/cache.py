@@ -188,7 +188,8 @@ def _stamps(place: str) -> list[str]:
     found: list[str] = []
     folders = [place]
     while folders:
-        with os.scandir(folders.pop()) as entries:
+        # An editable installation names a hook beside the folders, which is no folder; one may vanish meanwhile.
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
             for entry in entries:
                 if entry.name.endswith(".py"):
                     found.append(_stamp(entry.path, entry.stat()))
