@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 from devfix_codemods.assumptions.index import Index
@@ -88,12 +88,12 @@ class Program:
         """What another file says of its functions and its calls."""
         if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_PLACES.search(home.source.data):
             return NOTHING
-        return self.project.summary(home, "calls", self._summed_up, NOTHING)
+        return self.project.summary(home, "calls", partial(self._summed_up, self.project), NOTHING)
 
-    def _summed_up(self, unit: Unit) -> Summary:
+    def _summed_up(self, project: Project, unit: Unit) -> Summary:
         other = self.beside(unit)
         try:
-            return summarize(other.placement)
+            return summarize(other.placement, lambda callee: project.is_of_project(unit, callee))
         finally:
             other.forget()
 

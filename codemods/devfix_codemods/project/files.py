@@ -128,6 +128,12 @@ class Project:
         other = self.unit(path)
         return self._member(other, rest[0], chain) if other is not None else None
 
+    def is_of_project(self, unit: Unit, dotted: str) -> bool:
+        """Whether `dotted`, imported in `unit`, leads to another file of the project, whatever that defines."""
+        unit.asked = True
+        place = self._place(unit.path, dotted)
+        return place is not None and place[0] != unit.path
+
     def _place(self, path: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:
         """As `imports.find`, which asks for nothing but the folder."""
         key = (posixpath.dirname(path), dotted)
