@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from devfix_codemods.assumptions.index import Index
+from devfix_codemods.ir import Module
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.summaries import NOTHING, Call, Plain, Summary
@@ -70,6 +71,7 @@ class Program:
             self._summary,
             self._called,
             self._plainly_called,
+            self._lowered,
         )
         return Analysis(self.tree, imported, self.source)
 
@@ -83,6 +85,10 @@ class Program:
         found = self.placement.without(calls)
         self._readings.append(found)
         return found
+
+    def _lowered(self, home: Hashable) -> Module | None:
+        """Another file in SSA form, which the files of the project share."""
+        return self.project.lowered(home) if self.project is not None and isinstance(home, Unit) else None
 
     def _summary(self, home: Hashable) -> Summary:
         """What another file says of its functions and its calls."""

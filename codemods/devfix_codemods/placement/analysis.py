@@ -151,7 +151,7 @@ class Analysis:
     def forget(self) -> None:
         """Let go of all values, which hold one another. Nothing may be asked any more."""
         births = self.constraints.births
-        for module in (self.module, *births.imported.modules) if not self._shared else ():
+        for module in (self.module, *births.imported.own_modules) if not self._shared else ():
             forget(module)
         parts = [*vars(births).values(), births, self.constraints]
         for part in (*parts, self.kinds, self.graph):
