@@ -289,6 +289,7 @@ def test_a_lost_worker_is_replaced_once(
     assert rows()["buggy"].attempt == 2
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_ends_the_same(manifest: Path, batch: Batch) -> None:
     """The driver is killed again and again, at random moments; it goes on each time, to the undisturbed result."""
     names = [f"many/{number}" for number in range(6)]

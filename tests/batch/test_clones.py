@@ -386,6 +386,7 @@ def start(run: Path, source: Path, number: int, seconds: float) -> "subprocess.C
     return subprocess.run([*command, str(seconds)], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_killed_anywhere_and_begun_again(source: Path, run: Path, tmp_path: Path) -> None:
     committed(source, {f"data/{number}.bin": os.urandom(20_000) for number in range(40)})
     undisturbed = start(tmp_path / "quiet", source, 0, 0)

@@ -289,6 +289,7 @@ def in_memory() -> Iterator[str]:
         yield folder
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_statement_goes_on_to_the_same_end(in_memory: str) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, in_memory], capture_output=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr.decode()

@@ -129,6 +129,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 def test_training_ends_after_so_many_steps_of_each_optimizer(run: Run) -> None:
     outcome = run(TRAINING.replace("HERE", "pass"), steps=2)
     assert outcome.passed
@@ -137,12 +138,14 @@ def test_training_ends_after_so_many_steps_of_each_optimizer(run: Run) -> None:
     assert outcome.error is None
 
 
+@pytest.mark.slow
 def test_training_that_makes_fewer_steps_ends_by_itself(run: Run) -> None:
     outcome = run(TRAINING.replace("HERE", "if step == 2: sys.exit(3)"), steps=5)
     assert outcome.stopped_after is None
     assert outcome.status == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "handler",
     [
