@@ -334,6 +334,19 @@ def test_two_entries_of_one_source_at_once(source: Path, run: Path) -> None:
     assert [git(clone, "rev-parse", there.branch) for there in (first, second)] == [commit.sha for commit in made]
 
 
+def test_a_worker_that_outlives_its_driver_is_waited_for(
+    source: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would remove the files of the one that begins anew, and move its branch."""
+    monkeypatch.setattr("devfix.batch.git.filelocks.SECONDS", 0)
+    with checkout(plan(run), repository(source), Git()) as first:
+        with pytest.raises(RepositoryError, match="was in use"), checkout(plan(run), repository(source), Git()):
+            pytest.fail("there are two")
+        first.commit_files({"train.py": b"fixed\n"}, "devfix: one")
+    with checkout(plan(run), repository(source), Git()) as second:
+        assert (second.folder / "train.py").read_bytes() == b"new\n"
+
+
 def test_a_clone_that_is_not_kept_goes_with_its_last_worktree(source: Path, run: Path) -> None:
     one, two = repository(source), repository(source, name="other", revision="v1")
     with checkout(plan(run, keep_clones=False), one, Git()):
