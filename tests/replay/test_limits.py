@@ -162,6 +162,7 @@ def test_handlers_do_not_turn_the_end_into_a_failure(run: Run, handler: str) -> 
     assert "caught" not in outcome.stdout.head
 
 
+@pytest.mark.slow
 def test_a_script_that_catches_everything_and_goes_on_is_ended_all_the_same(run: Run) -> None:
     script = """
 import torch
