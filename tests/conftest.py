@@ -3,7 +3,8 @@
 import gc
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from typing import Any
 
 import pytest
 from devfix.replay.confinement import Bubblewrap, find_confinement
@@ -24,6 +25,33 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+_slow_left_out = pytest.StashKey[bool]()
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("slow") is not None:
+            item.config.stash[_slow_left_out] = True
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker tells whoever started it, who collects nothing."""
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["slow left out"] = session.config.stash.get(_slow_left_out, False)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if getattr(node, "workeroutput", {}).get("slow left out", False):
+        node.config.stash[_slow_left_out] = True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if terminalreporter.config.stash.get(_slow_left_out, False):
+        terminalreporter.write_line("Slow tests were left out: -m slow runs them, -m '' runs everything.")
 
 
 @pytest.fixture(scope="session")

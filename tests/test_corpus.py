@@ -213,6 +213,7 @@ def errors_of(case: Case) -> tuple[str, ...]:
     return (case.about["error"], *(("No CUDA GPUs are available", "Found no NVIDIA driver") if built_for_cuda else ()))
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_holds_no_cycles() -> None:
     """Workers do not collect them: each would keep its files in memory for thousands of others."""
     project = Project(DiskFiles(str(CORPUS)), room=0)
@@ -232,6 +233,7 @@ def test_what_is_forgotten_holds_no_cycles() -> None:
     assert not {name: times for name, times in kept.items() if name.startswith(("ast.", "devfix"))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs_run_on_the_host(part: int) -> None:
     cases = [case for case in CASES[part::PARTS] if installed(case.about.get("needs", ""))]

@@ -29,7 +29,7 @@ PARTS = 2
 """Each imports torch once."""
 SEEDS = sorted(path.parent for path in CORPUS.glob("seeds/*/case.toml"))
 
-pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 
 
 def about(case: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The entry point: `devfix`, or `python -m devfix`."""
 
+import atexit
 import gc
 import io
 import os
@@ -17,6 +18,8 @@ INTERRUPTED = 130
 BROKEN_PIPE = 1  # as typer answers it
 _CommandLineError: Any = typer.BadParameter.__mro__[2]
 """`ClickException`. Some releases of typer carry their own copy of click, so it has no one name to import it by."""
+
+atexit.register(gc.freeze)  # or the interpreter looks for garbage again and again at its end, a quarter of a short run
 
 
 def main(argv: Sequence[str] | None = None) -> int:

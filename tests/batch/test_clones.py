@@ -334,6 +334,19 @@ def test_two_entries_of_one_source_at_once(source: Path, run: Path) -> None:
     assert [git(clone, "rev-parse", there.branch) for there in (first, second)] == [commit.sha for commit in made]
 
 
+def test_a_worker_that_outlives_its_driver_is_waited_for(
+    source: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would remove the files of the one that begins anew, and move its branch."""
+    monkeypatch.setattr("devfix.batch.git.filelocks.SECONDS", 0)
+    with checkout(plan(run), repository(source), Git()) as first:
+        with pytest.raises(RepositoryError, match="was in use"), checkout(plan(run), repository(source), Git()):
+            pytest.fail("there are two")
+        first.commit_files({"train.py": b"fixed\n"}, "devfix: one")
+    with checkout(plan(run), repository(source), Git()) as second:
+        assert (second.folder / "train.py").read_bytes() == b"new\n"
+
+
 def test_a_clone_that_is_not_kept_goes_with_its_last_worktree(source: Path, run: Path) -> None:
     one, two = repository(source), repository(source, name="other", revision="v1")
     with checkout(plan(run, keep_clones=False), one, Git()):
@@ -386,6 +399,7 @@ def start(run: Path, source: Path, number: int, seconds: float) -> "subprocess.C
     return subprocess.run([*command, str(seconds)], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_killed_anywhere_and_begun_again(source: Path, run: Path, tmp_path: Path) -> None:
     committed(source, {f"data/{number}.bin": os.urandom(20_000) for number in range(40)})
     undisturbed = start(tmp_path / "quiet", source, 0, 0)

@@ -1,5 +1,6 @@
 """The ledger: what it refuses, what a killed run leaves in it, and what it tells."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -142,6 +143,19 @@ def test_a_second_driver_is_refused_until_the_first_is_dead(tmp_path: Path) -> N
         other.send_signal(signal.SIGKILL)
     with Ledger.open(tmp_path) as ledger:
         assert refusal(lambda: Ledger.open(tmp_path)).endswith(f"(process {os.getpid()})")
+        assert states(ledger) == {"r0": "queued"}
+
+
+def test_a_lock_that_only_an_orphan_of_a_dead_driver_has_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(tmp_path, repositories(1)).close()
+    with subprocess.Popen([sys.executable, "-c", ""]) as driver:
+        (tmp_path / "lock").write_text(str(driver.pid))
+    orphan = os.open(tmp_path / "lock", os.O_RDWR)
+    fcntl.flock(orphan, fcntl.LOCK_EX)
+    monkeypatch.setattr("devfix.batch.ledger.locking.time.sleep", lambda _seconds: os.close(orphan))
+    with Ledger.open(tmp_path) as ledger:
         assert states(ledger) == {"r0": "queued"}
 
 
@@ -289,6 +303,7 @@ def in_memory() -> Iterator[str]:
         yield folder
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_statement_goes_on_to_the_same_end(in_memory: str) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, in_memory], capture_output=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr.decode()

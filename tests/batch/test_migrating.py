@@ -181,6 +181,7 @@ def test_files_that_are_no_python_are_told(tmp_path: Path) -> None:
     assert [path for path, _ in outcome.unhandled] == ["old.py"]
 
 
+@pytest.mark.slow
 @sandbox
 @torch
 def test_a_replay_in_the_sandbox_confirms(tmp_path: Path) -> None:
@@ -218,6 +219,7 @@ def test_a_replay_command_that_names_no_script_is_told(tmp_path: Path) -> None:
     assert (outcome.error.kind, outcome.state) == ("replay command", State.FAILED)
 
 
+@pytest.mark.slow
 @sandbox
 def test_set_up_and_checks_see_a_copy_with_an_environment_of_its_own(tmp_path: Path) -> None:
     """What set-up leaves, checks find; the tree that is committed has nothing of it, nor of git."""
@@ -237,6 +239,7 @@ def test_set_up_and_checks_see_a_copy_with_an_environment_of_its_own(tmp_path: P
     assert b"made" not in outcome.diff
 
 
+@pytest.mark.slow
 def test_without_a_sandbox_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("devfix.batch.migration.proving.find_confinement", lambda *_: "bubblewrap is not installed")
     canary = tmp_path / "canary"

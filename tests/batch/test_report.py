@@ -251,6 +251,7 @@ class TestWriting:
             write_index(folder, _Broken(view))
         assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
+    @pytest.mark.slow
     def test_memory_does_not_grow_with_the_repositories(self, tmp_path: Path) -> None:
         peaks = []
         for number in (100, 1000, 1000):

@@ -15,6 +15,8 @@ from ..cli.reporting.hostile import PAYLOADS
 from .runs import changed, failed, fix, made
 from .test_report import hostile
 
+pytestmark = pytest.mark.slow
+
 
 def write(folder: Path) -> Path:
     with View.view(folder) as view:

@@ -42,6 +42,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 def test_rows_are_judged_by_place(tmp_path: Path) -> None:
     rows = [ROW, replace(ROW, id="far", lines_before=(2,)), replace(ROW, id="noise"), replace(ROW, id="missing")]
     ROW.write_files(tmp_path, WRONG.encode(), RIGHT.encode())

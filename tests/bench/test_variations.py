@@ -66,6 +66,7 @@ def test_draws_cover_all_values_evenly() -> None:
         assert min(counts) >= 90 / len(values) / 2, axis
 
 
+@pytest.mark.slow
 @needs_torch
 def test_programs_fail_as_promised_and_their_twins_pass(drawn: list[Program], tmp_path: Path) -> None:
     some = [

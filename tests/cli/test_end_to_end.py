@@ -66,6 +66,7 @@ def test_every_rule_has_a_page(devfix: Devfix) -> None:
         assert ran.out.startswith(f"{rule['code']} {rule['name']}\n\n{rule['summary']}\n")
 
 
+@pytest.mark.slow
 def test_replay_judges_each_changed_script(tree: Path, devfix: Devfix) -> None:
     (tree / "train.py").write_text(BEFORE)
     ran = devfix("rewrite", "--replay", "--on", "cpu", "--output-format", "json")
@@ -74,6 +75,7 @@ def test_replay_judges_each_changed_script(tree: Path, devfix: Devfix) -> None:
     assert "y = y.to(device)" in (tree / "train.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_patch_that_breaks_its_script_is_not_written(
     tree: Path, devfix: Devfix, library: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FILES = 120
 BEFORE = "import torch\n\nwith torch.cuda.amp.autocast():\n    pass\n" + "# padding\n" * 200
 

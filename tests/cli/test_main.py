@@ -39,6 +39,15 @@ def test_check_imports_no_libcst_and_the_cache_spares_the_engine(tree: Path) -> 
     assert not imported_by("check") & spared
 
 
+def test_a_finding_that_is_remembered_is_shown_without_what_notebooks_and_documents_need(tree: Path) -> None:
+    (tree / "a.py").write_text("import torch\nx = torch.zeros(3)\nx.cuda()\nprint(x)\n")
+    os.utime(tree / "a.py", (1, 1))
+    assert "devfix_codemods.engine" in imported_by("check")
+    shown = imported_by("check")
+    assert "devfix.reporting.frame" in shown
+    assert not shown & {"devfix_codemods.engine", "devfix_codemods.notebooks", "devfix.reporting.report"}
+
+
 def test_the_version_is_that_of_the_package(devfix: Devfix) -> None:
     declared = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
     assert package.__version__ == declared

@@ -15,6 +15,8 @@ import yaml
 
 from .conftest import commit, git
 
+pytestmark = pytest.mark.slow
+
 TOP = Path(__file__).parents[2]
 CORPUS = TOP / "corpus" / "DVF101-batch-not-moved" / "classifier-labels"
 BUGGY, FIXED = (CORPUS / "before.py").read_text(), (CORPUS / "after.py").read_text()

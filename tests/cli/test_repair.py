@@ -229,6 +229,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_model_that_a_configuration_names_is_moved(devfix: Devfix, tree: Path) -> None:
     (tree / "pyproject.toml").touch()
     (tree / "zoo.py").write_text(REGISTRY)

@@ -6,6 +6,8 @@ import console
 import pytest
 
 DOCS = Path(console.__file__).parent
+REPLAYS = {"README", "replay"}
+"""What runs programs takes long."""
 PAGES = [page for page in [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"] if "```console" in page.read_text()]
 
 
@@ -13,7 +15,9 @@ def test_there_are_commands_to_check() -> None:
     assert {"index.md", "replay.md", "review.md", "README.md"} <= {page.name for page in PAGES}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem in REPLAYS)) for page in PAGES]
+)
 def test_the_commands_of_a_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     shown, actual = console.commands(text), console.outputs(text)

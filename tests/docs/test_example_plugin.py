@@ -27,6 +27,7 @@ def run(environment: dict[str, str], folder: Path, *arguments: str) -> subproces
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_its_own_tests_pass(installed: dict[str, str], tmp_path: Path) -> None:
     shutil.copy(EXAMPLE / "tests" / "test_device_by_number.py", tmp_path)
     done = run(installed, tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".")

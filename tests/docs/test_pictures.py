@@ -6,7 +6,13 @@ import pictures
 import pytest
 
 
-@pytest.mark.parametrize("picture", pictures.TERMINAL, ids=lambda picture: picture.name)
+@pytest.mark.parametrize(
+    "picture",
+    [
+        pytest.param(picture, id=picture.name, marks=[pytest.mark.slow] * (picture.name == "replay"))
+        for picture in pictures.TERMINAL
+    ],
+)
 def test_a_picture_is_not_stale(picture: pictures.Picture) -> None:
     kept = pictures.words(picture.path.read_text(encoding="utf-8"))
     assert kept == pictures.words(picture.draw()), "`python docs/pictures.py` draws it anew"

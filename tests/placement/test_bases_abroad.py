@@ -54,4 +54,4 @@ def test_what_the_base_computes_without_it_or_moves(tmp_path: Path, body: str) -
     "body", ["return x - self.shift", "return (2 * x + 1) / self.shift", "return x[0] * self.shift"]
 )
 def test_what_the_base_computes_with_its_input(tmp_path: Path, body: str) -> None:
-    assert titles(tmp_path, body) == ["Register `shift` as a buffer that no checkpoint holds"]
+    assert titles(tmp_path, body) == ["Register `shift` as a buffer that is not saved (`persistent=False`)"]

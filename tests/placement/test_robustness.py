@@ -172,6 +172,7 @@ def _nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 PROGRAMS = st.lists(st.recursive(SIMPLE, _nested, max_leaves=8), min_size=1, max_size=6).map("\n".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(PROGRAMS)
 def test_random_programs(program: str) -> None:

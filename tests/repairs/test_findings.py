@@ -168,7 +168,7 @@ class TestWords:
                     return Net().to(device)(x.to(device))
                 """,
                 "the parameters of `self.one`",
-                "the module's own tensors are wherever it was moved",
+                "the module's own tensors are where the module was moved",
             ),
         ],
     )

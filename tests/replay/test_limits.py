@@ -129,6 +129,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 def test_training_ends_after_so_many_steps_of_each_optimizer(run: Run) -> None:
     outcome = run(TRAINING.replace("HERE", "pass"), steps=2)
     assert outcome.passed
@@ -137,12 +138,14 @@ def test_training_ends_after_so_many_steps_of_each_optimizer(run: Run) -> None:
     assert outcome.error is None
 
 
+@pytest.mark.slow
 def test_training_that_makes_fewer_steps_ends_by_itself(run: Run) -> None:
     outcome = run(TRAINING.replace("HERE", "if step == 2: sys.exit(3)"), steps=5)
     assert outcome.stopped_after is None
     assert outcome.status == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "handler",
     [
@@ -159,6 +162,7 @@ def test_handlers_do_not_turn_the_end_into_a_failure(run: Run, handler: str) -> 
     assert "caught" not in outcome.stdout.head
 
 
+@pytest.mark.slow
 def test_a_script_that_catches_everything_and_goes_on_is_ended_all_the_same(run: Run) -> None:
     script = """
 import torch

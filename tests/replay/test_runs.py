@@ -211,6 +211,7 @@ if __name__ == "__main__":
     assert ends(replay(script, script + "x = 1\n"))[0].stdout.head == "__mp_main__\n"
 
 
+@pytest.mark.slow
 def test_huge_output_is_cut_and_does_not_block(replay: Replay) -> None:
     script = "for i in range(200_000): print('line', i, '.' * 20)\nprint('end')\n"
     before, _ = ends(replay(script, script + "x = 1\n"))

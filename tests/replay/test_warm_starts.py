@@ -17,7 +17,7 @@ from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.programs import Program
 from devfix.replay.replaying import run_alone
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")]
 
 Run = Callable[..., Outcome]
 

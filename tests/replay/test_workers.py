@@ -114,6 +114,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_spawned_processes_believe_in_the_simulated_accelerator(simulated: Callable[[str, str], ReplayResult]) -> None:
     result = simulated(SPAWNED, SPAWNED.replace("torch.ones(2)\n", "torch.ones(2).cuda()\n"))
     before, after = ends(result)
@@ -142,6 +143,7 @@ for batch in DataLoader(Data(), num_workers=1):
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_touches_the_device_is_confirmed_once_it_does_not(
     simulated: Callable[[str, str], ReplayResult],
 ) -> None:

@@ -390,7 +390,7 @@ def test_the_finding_names_part_use_and_move(rule) -> None:
     assert finding.message == "`nn.Linear(3, 2)` is put into a module that was moved to `device` before"
     assert [one.span.line for one in finding.trail] == [8, 10, 7]
     assert finding.fix.safety is Safety.SAFE
-    assert finding.fix.title == "Move `model` to `device` once more, with its new part"
+    assert finding.fix.title == "Move `model` to `device` again, with its new part"
 
 
 def test_tabs_and_line_ends_stay(rule) -> None:

@@ -11,12 +11,11 @@ from devfix.operations.inputs import Ask, Outcome, gather
 from devfix.reporting import text
 from devfix.reporting.destination import destination
 from devfix.reporting.progress import progress
-from devfix.reporting.rendering import rendered
-from devfix.reporting.report import Report, Verdict
 from devfix.reporting.terminal import Printer, err, one_line, out
 
 if TYPE_CHECKING:
     from devfix.operations.baselines import Entry
+    from devfix.reporting.report import Report, Verdict
 
 STALE_SHOWN = 5
 
@@ -38,13 +37,17 @@ def check(ask: Ask, only_count: bool = False) -> int:
         elif ask.output_format is ReportFormat.TEXT:
             _report(ask, outcome, Printer(stream))
         else:
+            from devfix.reporting.rendering import rendered
+
             stream.write(rendered(report_of(outcome), ask.output_format))
     text.report_errors(outcome.errors, err())
     return outcome.exit_code(outcome.tally.problems > 0)
 
 
-def report_of(outcome: Outcome, verdicts: tuple[Verdict, ...] = ()) -> Report:
+def report_of(outcome: Outcome, verdicts: "tuple[Verdict, ...]" = ()) -> "Report":
     """What the documents tell of what was found."""
+    from devfix.reporting.report import Report
+
     choices = outcome.found.choices
     return Report(outcome.results, outcome.errors, outcome.unsafe, verdicts, choices=choices, known=outcome.known)
 

@@ -59,7 +59,7 @@ def changed(gone: Sequence[str], come: Sequence[str], before: int, after: int) -
 
 
 class _Matcher(difflib.SequenceMatcher[str]):
-    """Compares only what lies between the lines that both begin and end with: those are most of a file."""
+    """Compares only what lies between the lines or words that both begin and end with: those are most of them."""
 
     def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
         first = _alike(before, after)
@@ -101,10 +101,11 @@ def _rows(
 def _marks(before: str, after: str) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
     """What is not the same in two lines, word by word."""
     old, new = _WORD.findall(before), _WORD.findall(after)
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    if matcher.ratio() < _ALIKE:
+    codes = _Matcher(old, new).get_opcodes()
+    same = sum(end - start for tag, start, end, _, _ in codes if tag == "equal")
+    if 2 * same < _ALIKE * (len(old) + len(new)):
         return (), ()
-    changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    changes = [code for code in codes if code[0] != "equal"]
     return (
         tuple(_range(old, start, end) for _, start, end, _, _ in changes if start < end),
         tuple(_range(new, start, end) for _, _, _, start, end in changes if start < end),

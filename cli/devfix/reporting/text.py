@@ -107,13 +107,20 @@ def report_errors(errors: Sequence[Failed], printer: Printer) -> None:
 
 def text_of(target: Target) -> str | None:
     """The text of a file for its code frames, or None where it cannot be had any more. Of a notebook, its program's."""
-    from devfix_codemods.notebooks.cells import ForeignNotebookError
-    from devfix_codemods.notebooks.notebook import is_notebook, read
-
     try:
         source = Source(target.label, target.read())
-        return read(source.path, source.data).source.text if is_notebook(source.path) else source.text
-    except (OSError, SourceError, ForeignNotebookError):
+        return _text_of_program(source) if source.path.endswith(".ipynb") else source.text
+    except (OSError, SourceError):
+        return None
+
+
+def _text_of_program(notebook: Source) -> str | None:
+    from devfix_codemods.notebooks.cells import ForeignNotebookError
+    from devfix_codemods.notebooks.notebook import read
+
+    try:
+        return read(notebook.path, notebook.data).source.text
+    except ForeignNotebookError:
         return None
 
 

@@ -29,7 +29,7 @@ def constants(index: Index, policy: Policy) -> Iterator[Answer]:
         host = "'cpu'" if index.text(inner).startswith("'") else '"cpu"'
         code = f"__node__ if torch.cuda.is_available() else {host}"
         fix = Fix(Safety.UNSAFE, TITLE, (ReplaceExpression(index.source.span(inner), code),))
-        yield Answer(value, "the device is CUDA, whether it is there or not", fix)
+        yield Answer(value, "the device is CUDA, even where CUDA is not available", fix)
 
 
 def later_cards(index: Index) -> Iterator[Answer]:

@@ -45,8 +45,8 @@ def omissions(index: Index, chosen: Chosen) -> Iterator[Answer]:
             plain = [Argument(at) for at in range(len(syntax.args))]
             named = [Argument(at, one.arg) for at, one in enumerate(syntax.keywords, len(syntax.args))]
             edit = RewriteCall(index.source.span(syntax), None, (*plain, Argument(text, device), *named))
-            fix = Fix(Safety.UNSAFE, f"Say that the device is `{text}`", (edit,))
-        message = f"`{function.name}` takes CUDA here, by the default of its `{device}`"
+            fix = Fix(Safety.UNSAFE, f"Pass the device `{text}`", (edit,))
+        message = f"`{function.name}` runs on CUDA here: that is the default of its `{device}`"
         yield Answer(syntax, message, fix, f"give it `{device}={text or '…'}`")
 
 
@@ -101,7 +101,7 @@ def options(index: Index, chosen: Chosen) -> Iterator[Answer]:
             if device is not None:
                 edit = ReplaceExpression(index.source.span(literal.syntax), device)
                 fix = Fix(Safety.UNSAFE, f"Follow `{shared or device}`", (edit,))
-                yield Answer(literal.syntax, "CUDA is spelled out among options, wherever the rest is", fix)
+                yield Answer(literal.syntax, "an option is hard-coded to CUDA, whatever device the rest is on", fix)
 
 
 def _is_given_elsewhere(index: Index, call: Node, word: str) -> bool:
@@ -215,4 +215,4 @@ def spelled_message(index: Index, site: SpelledCuda) -> str:
         written = written.value
     text = index.text(written)
     short = text if len(text) <= 40 else f"{text[:37]}..."
-    return f"CUDA is spelled out for `{short}`, wherever the rest is"
+    return f"`{short}` is hard-coded to CUDA, whatever device the rest is on"

@@ -20,7 +20,7 @@ _NEEDS_CUDA = re.compile(
 """What code for the host does not do: processes on several cards, half precision, trainers of cards, choices made for
 the process."""
 _OF_MODULES = frozenset({"eval", "train", "load_state_dict", "parameters", "requires_grad_", "state_dict"})
-TITLE = "Take CUDA only where it is there"
+TITLE = "Use CUDA only where it is available"
 
 
 class Policy:

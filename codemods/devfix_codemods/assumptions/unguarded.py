@@ -54,7 +54,7 @@ def _found(index: Index, call: Node, api: str) -> Answer | None:
         guard = _guard(index, call)
         if guard is None or not _runs_elsewhere(index, call):
             return None
-        return _told(call, Fix(Safety.SAFE, "Ask whether CUDA is there first", (_wrapped(index, statement, guard),)))
+        return _told(call, Fix(Safety.SAFE, "Check first that CUDA is available", (_wrapped(index, statement, guard),)))
     if api == "get_rng_state" and whole and isinstance(statement, ast.Assign):
         return _state(index, call, statement)
     if api == "current_device" and whole and isinstance(statement, ast.Assign):
@@ -166,7 +166,7 @@ def _state(index: Index, call: Node, statement: ast.Assign) -> Answer | None:
     if len(reads) > len(back) or len(plain) < len(back):
         return _told(call, None)
     edits = tuple(_wrapped(index, one, guard) for one in (statement, *plain))
-    return _told(call, Fix(Safety.SAFE, "Save and restore it only where CUDA is there", edits))
+    return _told(call, Fix(Safety.SAFE, "Save and restore it only where CUDA is available", edits))
 
 
 def _gives(call: Node, target: str) -> bool:
@@ -180,7 +180,7 @@ def _current_device(index: Index, call: Node, statement: ast.Assign) -> Answer |
     if guard is None or call.function.parent is not None or "device" not in ast.unparse(statement.targets[0]):
         return None
     edit = ReplaceExpression(index.source.span(statement.value), f'__node__ if {guard} else "cpu"')
-    return _told(call, Fix(Safety.UNSAFE, "Fall back on the host where CUDA is not there", (edit,)))
+    return _told(call, Fix(Safety.UNSAFE, "Fall back to the host where CUDA is not available", (edit,)))
 
 
 def _device_of(index: Index, call: Node) -> Answer | None:
@@ -209,5 +209,5 @@ def _device_of(index: Index, call: Node) -> Answer | None:
 def _told(call: Node, fix: Fix | None) -> Answer:
     assert isinstance(call.syntax, ast.Call)
     text = ast.unparse(call.syntax.func)
-    message = f"`{text}(…)` needs CUDA, but nothing here asks whether it is there"
+    message = f"`{text}(…)` needs CUDA, but nothing here checks that CUDA is available"
     return Answer(call.syntax, message, fix, None if fix else "ask `torch.cuda.is_available()` first")

@@ -69,7 +69,7 @@ class Mismatches:
         assert isinstance(made.syntax, ast.expr)
         return Answer(
             draw.syntax,
-            f"a generator {made_at} draws {filled}",
+            f"the generator is {made_at}, but it draws {filled}",
             fix,
             None if fix else _IN_MODULE if kept else _BY_DEFAULT if draw.samples else _ITS_OWN,
             made.syntax,

@@ -27,7 +27,7 @@ _MACHINE = re.compile(r"cuda|available|device|gpu|pin")
 _ARGUMENT_DEPRECATED = (2, 5)
 """Before, `pin_memory()` pinned for CUDA alone (https://github.com/pytorch/pytorch/pull/126376)."""
 _WARNS = "the loader pins memory without an accelerator too: torch warns and pins nothing"
-_RAISES = "memory is pinned on machines without an accelerator too"
+_RAISES = "memory is pinned even where there is no accelerator"
 
 
 class Pins:
@@ -89,7 +89,7 @@ class Pins:
                 code = f"(__node__ if {self._is_available} else {text})"
                 fix = self._fix("Pin only where CUDA is available", syntax, code, safe=True)
             advice = None if fix else "pin only where `torch.cuda.is_available()`"
-            yield Answer(syntax, f"{_RAISES}, where pinning raises", fix, advice)
+            yield Answer(syntax, f"{_RAISES}, and pinning raises there", fix, advice)
 
     def _goes_to_host(self, call: Node) -> bool:
         """Whether what is pinned is moved at once to what the program itself says may be the host."""

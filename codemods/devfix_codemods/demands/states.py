@@ -39,7 +39,7 @@ def restored_states(index: Index) -> Iterator[Answer]:
                 f"`{text}` may have been restored on a device; the state of the host's generator must be on the host"
             )
             assert isinstance(call.syntax, ast.Call)
-            yield Answer(call.syntax, message, Fix(Safety.SAFE, f"Take `{text}` to the host", (edit,)))
+            yield Answer(call.syntax, message, Fix(Safety.SAFE, f"Move `{text}` to the host", (edit,)))
 
 
 def _may_be_elsewhere(index: Index, call: Node, state: Node, origin: Node) -> bool:

@@ -96,7 +96,7 @@ class Places:
         """Where the place cannot matter to what comes after."""
         if uses.moved and uses.only(Use.MOVED, *LOOKS) and not any(_is_network(one, uses) for one in uses.moved):
             place = self._moved_to(load, uses)
-            reason = "what is loaded is moved at once"
+            reason = "what is loaded is moved there at once"
             return Choice(place, Safety.SAFE, reason) if place is not None else self._host(Safety.SAFE, reason)
         if Use.FEEDS in uses and uses.only(Use.FEEDS, *_PLAIN):
             return self._host(Safety.SAFE, "`load_state_dict` copies into the parameters wherever they are")

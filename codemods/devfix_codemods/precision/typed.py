@@ -17,8 +17,8 @@ from devfix_codemods.precision import api
 from devfix_codemods.precision.conditions import Wired, decorates_forward
 from devfix_codemods.precision.devices import Devices, Kind
 
-_TEXT = "`{name}` takes the text of a device's type, and `{value}` is a `torch.device`"
-_INDEX = "`{name}` takes a device's type without an index, and `{value}` {may} have one"
+_TEXT = "`{name}` takes a device type as a string, but `{value}` is a `torch.device`"
+_INDEX = "`{name}` takes a device type without an index, but `{value}` {may} have one"
 _WIRED = "`{name}` is for CUDA alone: it does nothing for data on another device"
 _DECORATOR = "take the device type from the data: `with torch.autocast(x.device.type, …)` inside the method"
 _KEYWORD = "`{name}` has no parameter `{wrong}`; it is called `{right}`"

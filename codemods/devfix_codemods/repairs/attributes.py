@@ -69,7 +69,7 @@ def _is_of(analysis: Analysis, store: Store, field: Node) -> bool:
 
 
 def as_buffer(analysis: Analysis, source: Source, attribute: Kept) -> Buffer | None:
-    """The attribute as a buffer that no checkpoint holds; None where it cannot be one, or may become another thing."""
+    """The attribute as a buffer that is not saved; None where it cannot be one, or may become another thing."""
     owner = attribute.owner
     if not is_surely_module(analysis, owner) or _is_taken(analysis, owner, attribute.name):
         return None

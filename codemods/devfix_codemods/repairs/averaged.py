@@ -21,7 +21,7 @@ def taken_along(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
         live, text = operand_syntax(found.live, found.update), _spelled(analysis, found.update.syntax)
         if live is not None and text is not None:
             edit = ReplaceExpression(source.span(live), f"__node__.to({text}.device)")
-            yield Cut((edit,), f"Take the weight to the device of `{text}`", harmless=True, copies=True)
+            yield Cut((edit,), f"Move the weight to the device of `{text}`", harmless=True, copies=True)
         return
 
 

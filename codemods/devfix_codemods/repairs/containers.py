@@ -27,7 +27,7 @@ def registered(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
         if isinstance(one.syntax, ast.expr):
             edits.append(ReplaceExpression(source.span(one.syntax), f"{spelled(analysis, inner)[0]}(__node__)"))
     kept = f"self.{holder.attribute}"
-    title = f"Keep `{kept}` in `nn.{holder.container}`: parameters() and state_dict() gain what it holds"
+    title = f"Keep `{kept}` in `nn.{holder.container}`: parameters() and state_dict() then include its modules"
     effect = f"the parameters in `{kept}` are trained and saved with their module from now on"
     yield Cut(tuple(edits), title, sure=False, effect=effect)
 

@@ -120,7 +120,7 @@ def _attribute(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
         return
     buffer = as_buffer(analysis, source, found)
     if buffer is not None:
-        title = f"Register `{buffer.name}` as a buffer that no checkpoint holds"
+        title = f"Register `{buffer.name}` as a buffer that is not saved (`persistent=False`)"
         harmless = buffer.whole and conflict.confidence >= UNSAFE
         yield Cut(buffer.edits, title, sure=buffer.whole, harmless=harmless, since=BUFFERS)
         return

@@ -34,7 +34,7 @@ def moved_again(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
         code = move if suffix.test is None else f"if {suffix.test}:\n    {move}"
         edit = InsertStatement(source.span(last), "after", code)
         device = point.binds(suffix.device) if suffix.device is not None else None
-        title = f"{suffix.title(str(name))} once more, with its new part"
+        title = f"{suffix.title(str(name))} again, with its new part"
         yield Cut((edit, *suffix.edits), title, with_whole=device is not None and _says_where(one.whole, device))
 
 

@@ -22,7 +22,7 @@ def added_anew(source: Source, conflict: Conflict) -> Iterator[Cut]:
     ]
     if all(isinstance(one.op, ast.Add) and one.lineno == one.end_lineno for one in sums):
         edits = tuple(ReplaceStatement(source.span(one), _new_sum(source, name, one.value)) for one in sums)
-        yield Cut(edits, "Add to a new sum each time, which is where the addends are", sure=False, harmless=True)
+        yield Cut(edits, "Add to a new sum each time: it is where the addends are", sure=False, harmless=True)
 
 
 def _new_sum(source: Source, name: str, added: ast.expr) -> str:

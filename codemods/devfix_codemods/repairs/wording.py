@@ -162,7 +162,7 @@ def _end(conflict: Conflict) -> str:
         case Where.CALLER:
             return f"`{text(end)}` lives where the caller put it"
         case Where.MODULE:
-            return "the module's own tensors are wherever it was moved"
+            return "the module's own tensors are where the module was moved"
     moved = end.args[0] if end.op is Op.AFTER else _moved(end)
     if moved is not None:
         return f"`{text(moved)}` is moved here"
@@ -187,7 +187,7 @@ _BORN = {
     Birth.FACTORY: "is made here, on the host",
     Birth.ARRAY: "is made here, on the host",
     Birth.LOADER: "comes from the loader here, on the host",
-    Birth.SIBLING: "comes beside what is moved, and stays on the host",
+    Birth.SIBLING: "comes together with what is moved, but stays on the host",
     Birth.ENCODING: "is made here, on the host",
     Birth.MODULE: "is made here, on the host",
     Birth.READER: "is read by numpy, which needs the host",

@@ -102,7 +102,7 @@ def _finding(program: Program, average: Average) -> Finding | None:
         span=span,
         trail=(Step(span, f"`{shadow}` is placed by itself; `{live}` lives where the trained model does"),),
         fix=_fix(program, average, shadow, live) if _is_plain(written) else None,
-        advice=f"take `{live}` to the device of `{shadow}` first",
+        advice=f"move `{live}` to the device of `{shadow}` first",
     )
 
 
@@ -133,7 +133,7 @@ def _fix(program: Program, average: Average, shadow: str, live: str) -> Fix:
         for given in map(_given, updates)
         if given is not None
     ]
-    return Fix(Safety.SAFE, f"Take `{live}` to the device of `{shadow}`", tuple(dict.fromkeys(edits)))
+    return Fix(Safety.SAFE, f"Move `{live}` to the device of `{shadow}`", tuple(dict.fromkeys(edits)))
 
 
 def _is_plain(node: ast.expr) -> bool:

@@ -73,7 +73,7 @@ def _summed(program: Program, one: Sum) -> Finding:
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"`{text}` is added to an accumulator on `self._device` from wherever the output is",
+        message=f"`{text}` is where the model's output is, but is added to an accumulator on `self._device`",
         span=added,
         origin=made,
         trail=(

@@ -72,7 +72,7 @@ def _early(program: Program, early: Early) -> Finding:
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"the optimizer {early.why} while `{early.model}` is on the host, and the move leaves that there",
+        message=f"the optimizer {early.why} while `{early.model}` is on the host, and a later move leaves that behind",
         span=program.source.span(early.state),
         origin=program.source.span(early.built),
         trail=(
@@ -107,7 +107,7 @@ def _saved(index: Index, saved: TakenAway) -> Finding:
     return Finding(
         code=RULE.code,
         name=RULE.name,
-        message=f"`{saved.model}.cpu()` takes the model itself to the host, and the loop goes on with it",
+        message=f"`{saved.model}.cpu()` moves the model itself to the host, and the loop goes on there",
         span=span,
         origin=moved,
         trail=(Step(moved, f"`{saved.model}` was moved here, once"),),

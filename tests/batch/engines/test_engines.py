@@ -122,6 +122,7 @@ def test_a_time_limit_is_a_failure_and_no_loss(engine: EngineMaker, job: JobMake
     assert outcomes["a"].error.kind == "time limit"
 
 
+@pytest.mark.slow
 def test_each_of_many_is_answered_once(program: Program, job: JobMaker) -> None:
     jobs = [job("fine", f"r{number}") for number in range(60)]
     taken = []

@@ -19,7 +19,10 @@ from devfix.errors import UsageError
 
 from .conftest import STAND_IN, JobMaker, are_gone, drive, lives, noted
 
-pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'devfix[ray]'")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'devfix[ray]'"),
+]
 
 STORE = 80 << 20
 NODES = 3

@@ -12,6 +12,8 @@ from ..conftest import BUGGY, Devfix
 from ..test_notebooks import small
 from .hostile import NAMES, PAYLOADS
 
+pytestmark = pytest.mark.slow
+
 BUG = (
     "import torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n"
     "device = torch.device('cuda')\nmodel = nn.Linear(2, 2).to(device)\ncriterion = nn.MSELoss()\n"

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from .conftest import Simulate
 from .tables import PRELUDE, assert_texts
 
@@ -365,6 +367,7 @@ def test_fake_tensors_and_subclasses_with_a_dispatch_of_their_own(simulate: Simu
     assert result.first_line == two().removeprefix("RuntimeError: ")
 
 
+@pytest.mark.slow
 def test_agreement_with_recorded_outcomes() -> None:
     script = Path(__file__).parents[3] / "bench" / "agreement.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
+pytestmark = pytest.mark.slow
 
 RUN = Path(__file__).parents[3] / "bench" / "probes" / "run.py"
 SECONDS = 300

@@ -4,23 +4,21 @@ It holds no more history than it must. Whoever runs git in it holds its lock, an
 that one which outlives a killed run is waited for.
 """
 
-import fcntl
 import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from devfix.batch.errors import RepositoryError
+from devfix.batch.git.filelocks import locked
 from devfix.batch.git.identity import digest
-from devfix.batch.git.process import SECONDS, Git, upload_pack
+from devfix.batch.git.process import Git, upload_pack
 from devfix.batch.git.remotes import Wanted, url_of
 from devfix.batch.git.sources import shown
 
-_POLL_SECONDS = 0.05
 _NEEDS_HISTORY = ("revision not found", "git failed")
 """How servers fail that give no single commits: https://git-scm.com/docs/git-config, uploadpack.allowAnySHA1InWant."""
 _FETCH = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
@@ -47,16 +45,13 @@ class Clone:
         Raises:
             RepositoryError: another one keeps it for too long.
         """
-        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            _wait_for(handle, self.folder)
-            self._held = handle
-            for left in [*self.folder.glob("*.lock"), *self.folder.glob("refs/**/*.lock")]:
-                left.unlink(missing_ok=True)
-            yield
-        finally:
-            self._held = None
-            os.close(handle)
+        with locked(self._lock, self.folder) as self._held:
+            try:
+                for left in [*self.folder.glob("*.lock"), *self.folder.glob("refs/**/*.lock")]:
+                    left.unlink(missing_ok=True)
+                yield
+            finally:
+                self._held = None
 
     def run(self, *arguments: str, data: bytes = b"", at: Path | None = None, tree: Path | None = None) -> bytes:
         """git on the clone, or on the repository `at` with its worktree `tree`, as `Git.run`.
@@ -179,17 +174,6 @@ def remove(path: Path) -> None:
         subprocess.run([*command, str(path)], capture_output=True, check=False)
     if os.path.lexists(path):
         raise RepositoryError("left-overs", f"{path} cannot be removed")
-
-
-def _wait_for(handle: int, folder: Path) -> None:
-    until = time.monotonic() + SECONDS
-    while True:
-        with suppress(BlockingIOError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        if time.monotonic() > until:
-            raise RepositoryError("time limit", f"{folder} was in use for {SECONDS:g} s")
-        time.sleep(_POLL_SECONDS)
 
 
 def _readable(source: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from devfix.batch.choices import Existing, Publish
 from devfix.batch.errors import BranchTakenError, RepositoryError
 from devfix.batch.git.bare import Clone, remove
+from devfix.batch.git.filelocks import locked
 from devfix.batch.git.identity import Identity, branch_of, digest, identity_of
 from devfix.batch.git.process import Git
 from devfix.batch.git.remotes import Wanted, look_up
@@ -22,13 +23,23 @@ def checkout(plan: Plan, repository: Repository, git: Git) -> Iterator[Checkout]
     `work/<name>` is made anew, and is removed with all that is in it on leaving. The branch stays in the clone; where
     the plan keeps no clones, the clone goes with the last worktree that it has at that moment.
 
+    A worker whose driver was killed still tidies up when the next driver begins: it is waited for, or it would remove
+    the files of its successor.
+
     Raises:
         BranchTakenError: the source has the branch already, the plan would publish there, and it is not to be replaced.
-        RepositoryError: the source, the revision or the subfolder cannot be had.
+        RepositoryError: the source, the revision or the subfolder cannot be had, or another process works on it.
     """
-    branch, identity = branch_of(plan, repository), identity_of(plan, repository)
     clone = Clone(Path(plan.folder, "clones"), repository.source, git)
     work = Path(plan.folder, "work", repository.name)
+    lock = clone.folder.parent / f"{digest(repository.name)}.work.lock"
+    with locked(lock, work), _checkout(plan, repository, git, clone, work) as found:
+        yield found
+
+
+@contextmanager
+def _checkout(plan: Plan, repository: Repository, git: Git, clone: Clone, work: Path) -> Iterator[Checkout]:
+    branch, identity = branch_of(plan, repository), identity_of(plan, repository)
     wanted = look_up(repository, branch, git, clone.folder.parent)
     own = f"refs/devfix/{digest(repository.name)}"
     try:

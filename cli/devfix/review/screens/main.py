@@ -1,8 +1,7 @@
 """The screen of the review: the tree, the change, the reason, and what each key does."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from devfix.errors import UsageError
 from devfix.results import Failed
@@ -11,6 +10,7 @@ from devfix.review.deciding import Decision, as_safe_as, left_over
 from devfix.review.documents import Item
 from devfix.review.editor import EditorError, edit
 from devfix.review.filtering import Filter, choices
+from devfix.review.screens.background import Progress, put_together, replay
 from devfix.review.screens.code import harmless
 from devfix.review.screens.dialogs import Choices, Confirm, Page
 from devfix.review.screens.keys import BINDINGS, HELP
@@ -22,25 +22,14 @@ from devfix.rules.pages import page_named
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
-from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, Tree
-from textual.worker import Worker, WorkerState, get_current_worker
+from textual.worker import Worker, WorkerState
 
 if TYPE_CHECKING:
     from devfix.replay import ReplayOptions
 
-
-class _LeftError(Exception):
-    """The user has left."""
-
-
-class Told(Message):
-    """What a thread has to say. It does not wait until that is shown: the screen may be an editor's for long."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
+_T = TypeVar("_T")
 
 
 class MainScreen(Screen[None]):
@@ -95,7 +84,7 @@ class MainScreen(Screen[None]):
         """Put one line where the user reads what a key did."""
         self.query_one("#status", Static).update(harmless(self._session.trouble or text))
 
-    def on_told(self, message: Told) -> None:
+    def on_progress(self, message: Progress) -> None:
         if any(worker.is_running for worker in (self._planning, self._replaying) if worker is not None):
             self.say(message.text)
 
@@ -338,17 +327,7 @@ class MainScreen(Screen[None]):
             self.say("nothing to replay: no fix is accepted")
         else:
             self.say("replay begins …")
-            self._replaying = self.run_worker(self._replay, thread=True, group="replay", exit_on_error=False)
-
-    def _replay(self) -> list[str]:
-        worker = get_current_worker()
-
-        def tell(path: Path, step: str, seconds: float) -> None:
-            if worker.is_cancelled:
-                raise _LeftError
-            self.post_message(Told(f"replay {path.name}: {step}, {seconds:.0f} s"))
-
-        return self._session.replay(self._replay_options(), tell)
+            self._replaying = self._in_background(lambda: replay(self, self._session, self._replay_options))
 
     def _replayed(self, worker: Worker[list[str]]) -> None:
         if worker.state is WorkerState.SUCCESS:
@@ -367,18 +346,7 @@ class MainScreen(Screen[None]):
             return
         self.say("putting together …")
         self._planned_for = self._review.decisions
-        self._planning = self.run_worker(self._plan, thread=True, group="plan", exit_on_error=False)
-
-    def _plan(self) -> Plan:
-        worker = get_current_worker()
-
-        def advance(done: int, total: int) -> None:
-            if worker.is_cancelled:
-                raise _LeftError
-            if total > 1:
-                self.post_message(Told(f"putting together: {done} of {total} files"))
-
-        return self._session.plan(advance)
+        self._planning = self._in_background(lambda: put_together(self, self._session))
 
     def _planned(self, worker: Worker[Plan]) -> None:
         plan = worker.result
@@ -410,6 +378,9 @@ class MainScreen(Screen[None]):
                 self.app.exit(plan)
 
         self.app.push_screen(confirm, answered)
+
+    def _in_background(self, work: Callable[[], _T]) -> Worker[_T]:
+        return self.run_worker(work, thread=True, exit_on_error=False)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         if event.state not in (WorkerState.SUCCESS, WorkerState.ERROR):
