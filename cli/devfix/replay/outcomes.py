@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from devfix.replay.postmortem import PostMortem
+
+if TYPE_CHECKING:
+    from devfix.replay.suites.results import SuiteRun
 
 
 class Ending(StrEnum):
@@ -87,6 +90,7 @@ class Outcome:
     accelerator could not do, `notes` what it did in another way. `postmortem` tells what was in reach when the script
     crashed with a device error, `audit` what an audited run had where: see `auditing`. `processor_seconds` are those of
     all its processes, and `shared` is something outside of its copy that runs beside it could see.
+    `suite` tells of each test, where pytest was what ran; the error is then the first device error of the library.
     """
 
     ending: Ending
@@ -109,6 +113,7 @@ class Outcome:
     audit: Mapping[str, Any] | None = None
     processor_seconds: float = 0.0
     shared: str | None = None
+    suite: "SuiteRun | None" = None
 
     @property
     def passed(self) -> bool:
@@ -122,6 +127,8 @@ class Outcome:
     @property
     def may_be_disturbed(self) -> bool:
         """Whether a run beside it may have to do with how it went."""
+        if self.suite is not None and self.ending is Ending.FAILED:
+            return self.shared is not None
         if self.shared is not None:
             return True
         if self.ending is Ending.TIMED_OUT:

@@ -1,0 +1,105 @@
+"""A suite on the simulation against the same suite on the plain CPU: which tests reveal device errors of the library."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from devfix.replay.outcomes import ScriptError
+from devfix.replay.postmortem import PostMortem
+from devfix.replay.suites.results import SKIPPED, SuiteRun, TestResult, is_of
+
+
+class Sort(StrEnum):
+    """What the two runs of a test say together. A closed set.
+
+    A test that does not pass on the plain CPU counts for nothing, unless it is skipped there for want of a device.
+    """
+
+    ALIKE = "as on the CPU"
+    REVEALS = "device error in the library"
+    OF_TESTS = "device error in the tests"
+    OTHERWISE = "fails otherwise"
+    NOT_SIMULATED = "not simulated"
+    SKIPPED = "skipped"
+    FAILS_ANYWAY = "fails on the CPU too"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A device error of the library, by its place in there, and the tests that fail with it."""
+
+    error: ScriptError
+    tests: tuple[str, ...]
+    postmortem: PostMortem | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Each test's sort, and the bugs that they reveal. `ends` says why not all tests ran, where they did not."""
+
+    sorts: dict[str, Sort]
+    bugs: tuple[Bug, ...]
+    results: dict[str, TestResult]
+    ends: str | None = None
+
+    def count(self, sort: Sort) -> int:
+        """How many tests are of that sort."""
+        return sum(one is sort for one in self.sorts.values())
+
+    def of(self, sort: Sort) -> list[str]:
+        """The tests of that sort."""
+        return [test for test, one in self.sorts.items() if one is sort]
+
+
+def compare(plain: SuiteRun, simulated: SuiteRun, ends: str | None = None) -> Comparison:
+    """What the run on the plain CPU and that on the simulation say of each test."""
+    sorts = {test: _sort(plain.find(test), simulated.find(test)) for test in _all(plain, simulated)}
+    results = {test: found for test in sorts if (found := simulated.find(test)) is not None}
+    revealing = [results[test] for test, sort in sorts.items() if sort is Sort.REVEALS]
+    return Comparison(sorts, tuple(_bugs(revealing, sorts, simulated)), results, ends)
+
+
+def _all(plain: SuiteRun, simulated: SuiteRun) -> dict[str, None]:
+    return dict.fromkeys((*plain.tests, *simulated.tests))
+
+
+def _sort(plain: TestResult | None, simulated: TestResult | None) -> Sort:
+    if plain is not None and plain.failed:
+        return Sort.FAILS_ANYWAY
+    if simulated is None:
+        return Sort.SKIPPED if plain is not None and plain.outcome == SKIPPED else Sort.NOT_RUN
+    if simulated.gap is not None and not simulated.passed:
+        return Sort.NOT_SIMULATED
+    if simulated.failed:
+        return _failed(simulated)
+    if simulated.outcome == SKIPPED:
+        return Sort.SKIPPED
+    return Sort.ALIKE
+
+
+def _failed(simulated: TestResult) -> Sort:
+    if simulated.reveals is not None:
+        return Sort.REVEALS
+    is_device = simulated.error is not None and simulated.error.is_device_error
+    return Sort.OF_TESTS if is_device else Sort.OTHERWISE
+
+
+def _bugs(revealing: Sequence[TestResult], sorts: dict[str, Sort], simulated: SuiteRun) -> Iterator[Bug]:
+    """One for each line of the library at which tests fail; those that most tests fail with come first."""
+    places: dict[tuple[str | None, int | None], list[TestResult]] = {}
+    for one in {one.id: one for one in revealing}.values():
+        assert one.error is not None
+        places.setdefault((one.error.file, one.error.line), []).append(one)
+    for found in sorted(places.values(), key=lambda each: -len(each)):
+        told = next((one for one in found if one.postmortem is not None), found[0])
+        assert told.error is not None
+        tests = [test for one in found for test in _tests(one, sorts, simulated)]
+        yield Bug(told.error, tuple(tests), told.postmortem)
+
+
+def _tests(result: TestResult, sorts: dict[str, Sort], simulated: SuiteRun) -> list[str]:
+    """The tests that a result stands for: all of a file's, where that could not be imported."""
+    if result.id in simulated.uncollected:
+        return [test for test in sorts if is_of(test, result.id)]
+    return [result.id]
