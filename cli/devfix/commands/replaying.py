@@ -133,6 +133,20 @@ def replay_options(
     )
 
 
+def chosen(given: RunOptions, overrides: "Overrides", command: str | None, tests: bool) -> "ReplayOptions":
+    """How to judge changes: by the changed scripts, by what `command` runs, or by the tests of their projects.
+
+    Raises:
+        UsageError: an option or a setting makes no sense.
+    """
+    if not tests:
+        program = None if command is None else program_of(command, given)
+        return replay_options(given, overrides, Path.cwd(), program)
+    if command is not None:
+        raise UsageError("--replay-command and --replay-tests contradict each other")
+    return dataclasses.replace(replay_options(on_simulation(given), overrides, Path.cwd(), None), suite=())
+
+
 def on_simulation(given: Given) -> Given:
     """The same options, where the tests of a project run: nothing else can put what they make on a device.
 

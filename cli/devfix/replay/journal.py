@@ -119,21 +119,8 @@ class End(msgspec.Struct, tag_field="event", tag="end"):
 
 
 _OfTests = NoPytest | Collected | TestBegins | Test | Uncollected
-Event = (
-    Line
-    | Loaded
-    | Loss
-    | Stopped
-    | Warned
-    | NotSimulated
-    | Note
-    | Failure
-    | Shared
-    | Differs
-    | Audited
-    | End
-    | _OfTests
-)
+_OfScripts = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Shared | Differs | Audited | End
+Event = _OfScripts | _OfTests
 One = TypeVar("One")
 
 

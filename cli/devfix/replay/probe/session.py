@@ -32,8 +32,8 @@ class Config:
     script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers. `memory` is a
     limit in bytes, `file_size` one on each file that is written, and `steps` one on the steps of each optimizer.
     `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
-    file `checks`. `audit` asks for what lives where and what is moved. `tests` asks for pytest in the place of a script.
-    Fields with a default are for the backend to set.
+    file `checks`. `audit` asks for what lives where and what is moved. `tests` asks for pytest in the place of a
+    script. Fields with a default are for the backend to set.
     """
 
     journal: str

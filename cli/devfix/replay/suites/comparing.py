@@ -1,4 +1,4 @@
-"""A suite on the simulation against the same suite on the plain CPU: which tests reveal device errors of the library."""
+"""A suite on the simulation against the same on the plain CPU: which tests reveal device errors of the library."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -41,8 +41,7 @@ def trouble(outcome: Outcome) -> str | None:
         return outcome.reason or "could not start"
     if outcome.suite is None or outcome.suite.collected is None:
         last = (outcome.stderr.tail or outcome.stdout.tail).strip().rpartition("\n")[2]
-        how = outcome.failure if not last else last
-        return f"pytest could not run the tests: {how}"
+        return f"pytest could not run the tests: {last or outcome.failure}"
     if not outcome.suite.collected and not outcome.suite.uncollected:
         return "pytest found no tests"
     return None
