@@ -111,11 +111,13 @@ def execute(task: Task, tick: Tick = nobody_watches) -> Outcome:
 
 
 def _of_suite(outcome: Outcome, suite: SuiteRun) -> Outcome:
-    """The outcome of a run of pytest: its error is the first device error of the library."""
-    revealing = next((one for one in suite.all if one.reveals is not None), None)
-    if revealing is None:
-        return replace(outcome, suite=suite)
-    return replace(outcome, suite=suite, error=revealing.reveals, postmortem=revealing.postmortem)
+    """The outcome of a run of pytest: its error is the first device error of the library, else that of any test."""
+    failed = [one for one in suite.all if one.failed]
+    told = next((one for one in failed if one.reveals is not None), None)
+    if told is not None:
+        return replace(outcome, suite=suite, error=told.reveals, postmortem=told.postmortem)
+    error = next((one.error for one in failed if one.error is not None), None)
+    return replace(outcome, suite=suite, error=None if error is None else replace(error, is_device_error=False))
 
 
 def _start(task: Task, command: Command) -> Start | None:
