@@ -12,7 +12,7 @@ from devfix.replay.suites.results import SKIPPED, SuiteRun, TestResult, is_of
 class Sort(StrEnum):
     """What the two runs of a test say together. A closed set.
 
-    A test that does not pass on the plain CPU counts for nothing, unless it is skipped there for want of a device.
+    A test that does not pass on the plain CPU counts for nothing, unless that is for want of a device.
     """
 
     ALIKE = "as on the CPU"
@@ -65,10 +65,10 @@ def _all(plain: SuiteRun, simulated: SuiteRun) -> dict[str, None]:
 
 
 def _sort(plain: TestResult | None, simulated: TestResult | None) -> Sort:
-    if plain is not None and plain.failed:
+    if plain is not None and plain.failed and not plain.wants_device:
         return Sort.FAILS_ANYWAY
     if simulated is None:
-        return Sort.SKIPPED if plain is not None and plain.outcome == SKIPPED else Sort.NOT_RUN
+        return Sort.SKIPPED if plain is not None and plain.wants_device else Sort.NOT_RUN
     if simulated.gap is not None and not simulated.passed:
         return Sort.NOT_SIMULATED
     if simulated.failed:

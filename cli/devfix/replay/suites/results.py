@@ -36,6 +36,13 @@ class TestResult:
         return self.outcome == FAILED
 
     @property
+    def wants_device(self) -> bool:
+        """Whether it could not be seen on the plain CPU: it was skipped, or asked for a device that is not there."""
+        if self.failed:
+            return self.error is not None and self.error.is_device_error
+        return self.outcome == SKIPPED
+
+    @property
     def reveals(self) -> ScriptError | None:
         """The device error of the library with which it failed."""
         is_of_library = self.failed and self.gap is None and self.cause == LIBRARY

@@ -115,7 +115,7 @@ class _Judgement:
         """The result of a test that failed with a device error of the library, and not on the plain CPU."""
         found = before.find(test)
         on_cpu = _suite(self.plain.before).find(test)
-        counts = on_cpu is None or not on_cpu.failed
+        counts = on_cpu is None or not on_cpu.failed or on_cpu.wants_device
         return found if counts and found is not None and found.reveals is not None else None
 
     def _ran(self, test: TestResult) -> bool:
