@@ -127,8 +127,8 @@ class Outcome:
     @property
     def may_be_disturbed(self) -> bool:
         """Whether a run beside it may have to do with how it went."""
-        if self.suite is not None and self.ending is Ending.FAILED:
-            return self.shared is not None
+        if self.suite is not None and not self.passed:
+            return self.shared is not None and self.ending is Ending.FAILED  # of one that was cut the first tests count
         if self.shared is not None:
             return True
         if self.ending is Ending.TIMED_OUT:

@@ -23,7 +23,7 @@ from devfix.replay.programs import Program, suite_of
 from devfix.replay.schedule import Schedule
 from devfix.replay.scripts import why_not_runnable
 from devfix.replay.stage import Progress, Stage, silent
-from devfix.replay.suites.verdicts import trouble
+from devfix.replay.suites.verdicts import as_seen_by_patch, trouble
 from devfix.replay.trials import Trial, Trials, first_run, plain_run
 from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
 from devfix.replay.warm import warm_starts
@@ -299,7 +299,8 @@ class _Tree:
         trial = self._telling(change, trials, ran)
         if trial is None:
             return _unrun(change, self._options, self._reasons[change.path] or "")
-        before, after = trial.runs.before, trial.runs.after
+        after, patch = trial.runs.after, trial.version.patches.get(change.path)
+        before = as_seen_by_patch(trial.runs.before, after, patch, trials.stage.relative(change.path))
         broken = {part: why for part, why in trials.withdrawn.items() if part in change.parts}
         verdict = _verdict(change, trials, trial, broken)
         return ReplayResult(

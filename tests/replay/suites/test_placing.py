@@ -40,6 +40,15 @@ class Sampler:
         return x * self.weights
 
 
+class ToldModule(nn.Module):
+    def __init__(self, size, device="cpu"):
+        super().__init__()
+        self.weights = torch.ones(size, device=device)
+
+    def forward(self, x):
+        return x * self.weights
+
+
 class Told:
     def __init__(self, size, device="cpu"):
         self.weights = torch.ones(size, device=device)
@@ -104,7 +113,7 @@ def applied(function, x):
 def masked(x, device="cpu"):
     return x * torch.ones(x.shape[-1], device=device)
 '''
-SAME = '''
+SAME = """
 import copy
 import pickle
 import unittest
@@ -195,6 +204,7 @@ def test_what_knows_of_no_device(x):
 
 def test_left_out_device(x):
     lib.Told(4)(x)
+    lib.ToldModule(4)(x)
     lib.masked(x)
 
 
@@ -255,8 +265,8 @@ class OfUnittest(unittest.TestCase):
 
     def test_method(self):
         self.model(torch.ones(4))
-'''
-BUGS = '''
+"""
+BUGS = """
 import lib
 import torch
 
@@ -289,8 +299,8 @@ def test_result_on_the_host():
 def test_built_beside_a_tensor():
     x = torch.ones(4)
     lib.build(4, x)(x)
-'''
-OTHERS = '''
+"""
+OTHERS = """
 import lib
 import pytest
 import torch
@@ -316,7 +326,7 @@ def test_place():
 
 def test_of_its_own():
     torch.ones(4).requires_grad_().grad = torch.ones(4, device="cpu")
-'''
+"""
 FILES = {
     "lib/__init__.py": LIBRARY,
     "tests/__init__.py": "",

@@ -87,6 +87,8 @@ def join(config_file: str, has_torch: bool) -> None:
     if has_torch:
         # It is about to unpickle tensors, and what rebuilds them is part of the simulation.
         importlib.import_module("torch")
+        if config.tests:
+            running.join(config, journal)
 
 
 def _limit(config: Config) -> None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from devfix.replay.outcomes import ScriptError
 from devfix.replay.postmortem import PostMortem
-from devfix.replay.suites.results import SKIPPED, SuiteRun, TestResult, is_of
+from devfix.replay.suites.results import SKIPPED, SuiteRun, SuiteTest, is_of
 
 
 class Sort(StrEnum):
@@ -40,7 +40,7 @@ class Comparison:
 
     sorts: dict[str, Sort]
     bugs: tuple[Bug, ...]
-    results: dict[str, TestResult]
+    results: dict[str, SuiteTest]
     ends: str | None = None
 
     def count(self, sort: Sort) -> int:
@@ -64,7 +64,7 @@ def _all(plain: SuiteRun, simulated: SuiteRun) -> dict[str, None]:
     return dict.fromkeys((*plain.tests, *simulated.tests))
 
 
-def _sort(plain: TestResult | None, simulated: TestResult | None) -> Sort:
+def _sort(plain: SuiteTest | None, simulated: SuiteTest | None) -> Sort:
     if plain is not None and plain.failed and not plain.wants_device:
         return Sort.FAILS_ANYWAY
     if simulated is None:
@@ -78,16 +78,16 @@ def _sort(plain: TestResult | None, simulated: TestResult | None) -> Sort:
     return Sort.ALIKE
 
 
-def _failed(simulated: TestResult) -> Sort:
+def _failed(simulated: SuiteTest) -> Sort:
     if simulated.reveals is not None:
         return Sort.REVEALS
     is_device = simulated.error is not None and simulated.error.is_device_error
     return Sort.OF_TESTS if is_device else Sort.OTHERWISE
 
 
-def _bugs(revealing: Sequence[TestResult], sorts: dict[str, Sort], simulated: SuiteRun) -> Iterator[Bug]:
+def _bugs(revealing: Sequence[SuiteTest], sorts: dict[str, Sort], simulated: SuiteRun) -> Iterator[Bug]:
     """One for each line of the library at which tests fail; those that most tests fail with come first."""
-    places: dict[tuple[str | None, int | None], list[TestResult]] = {}
+    places: dict[tuple[str | None, int | None], list[SuiteTest]] = {}
     for one in {one.id: one for one in revealing}.values():
         assert one.error is not None
         places.setdefault((one.error.file, one.error.line), []).append(one)
@@ -98,7 +98,7 @@ def _bugs(revealing: Sequence[TestResult], sorts: dict[str, Sort], simulated: Su
         yield Bug(told.error, tuple(tests), told.postmortem)
 
 
-def _tests(result: TestResult, sorts: dict[str, Sort], simulated: SuiteRun) -> list[str]:
+def _tests(result: SuiteTest, sorts: dict[str, Sort], simulated: SuiteRun) -> list[str]:
     """The tests that a result stands for: all of a file's, where that could not be imported."""
     if result.id in simulated.uncollected:
         return [test for test in sorts if is_of(test, result.id)]

@@ -5,7 +5,7 @@ from typing import Any
 from devfix.replay.journal import Collected, Events, Test, TestBegins, Uncollected
 from devfix.replay.outcomes import ScriptError
 from devfix.replay.postmortem import decode
-from devfix.replay.suites.results import FAILED, SuiteRun, TestResult
+from devfix.replay.suites.results import FAILED, SuiteRun, SuiteTest
 
 
 def suite_run(events: Events) -> SuiteRun:
@@ -20,8 +20,8 @@ def suite_run(events: Events) -> SuiteRun:
     )
 
 
-def _result(event: Test) -> TestResult:
-    return TestResult(
+def _result(event: Test) -> SuiteTest:
+    return SuiteTest(
         event.id,
         event.outcome,
         event.seconds,
@@ -33,8 +33,8 @@ def _result(event: Test) -> TestResult:
     )
 
 
-def _uncollected(event: Uncollected) -> TestResult:
-    return TestResult(
+def _uncollected(event: Uncollected) -> SuiteTest:
+    return SuiteTest(
         event.id, FAILED, error=_error(event.error), cause=event.cause, postmortem=decode(event.postmortem)
     )
 

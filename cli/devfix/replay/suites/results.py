@@ -11,7 +11,7 @@ LIBRARY = "library"
 
 
 @dataclass(frozen=True, slots=True)
-class TestResult:
+class SuiteTest:
     """How a test ended: `outcome` is one of the three above.
 
     `cause` is whose the code is that failed, the `library`'s or the `tests`'; None where it is neither's. `gap` is what
@@ -57,18 +57,18 @@ class SuiteRun:
     be imported, as tests that failed. `interrupted` is the test in which the run ended.
     """
 
-    tests: Mapping[str, TestResult] = field(default_factory=dict)
+    tests: Mapping[str, SuiteTest] = field(default_factory=dict)
     collected: int | None = None
-    uncollected: Mapping[str, TestResult] = field(default_factory=dict)
+    uncollected: Mapping[str, SuiteTest] = field(default_factory=dict)
     interrupted: str | None = None
 
     @property
-    def all(self) -> Iterator[TestResult]:
+    def all(self) -> Iterator[SuiteTest]:
         """Every result, those of files that could not be imported first."""
         yield from self.uncollected.values()
         yield from self.tests.values()
 
-    def find(self, test: str) -> TestResult | None:
+    def find(self, test: str) -> SuiteTest | None:
         """How a test ended: where its file could not be imported, as that did."""
         found = self.tests.get(test)
         if found is not None:

@@ -5,11 +5,12 @@ test that passed fails, neither on the simulation nor on the plain CPU.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.patches import Coverage, Patch
-from devfix.replay.suites.results import SuiteRun, TestResult
+from devfix.replay.postmortem import PostMortem
+from devfix.replay.suites.results import SuiteRun, SuiteTest
 from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive, numbered
 
 _NAMED = 3
@@ -33,6 +34,30 @@ def decide_suite(
     `can_show` says that the first runs were made where device errors show.
     """
     return _Judgement(simulated, plain, can_show, patches, path).verdict()
+
+
+def as_seen_by_patch(before: Outcome, after: Outcome, patch: Patch | None, path: str) -> Outcome:
+    """`before` with the device error of the first test that came to run the patch of the file `path`, if there is one.
+
+    Without a suite it is left alone.
+    """
+    if before.suite is None or after.suite is None:
+        return before
+    ran = (test for test in after.suite.tests.values() if patch is not None and _ran(test, patch, path))
+    found = next((old for test in ran if (old := before.suite.find(test.id)) is not None and old.reveals), None)
+    if found is None:
+        return replace(before, error=None, postmortem=None)
+    return replace(before, error=found.error, postmortem=_postmortem(before.suite, found))
+
+
+def _postmortem(suite: SuiteRun, test: SuiteTest) -> PostMortem | None:
+    """That of the test, or of another one that failed in the same way: of each error few are told."""
+    alike = (one for one in suite.all if one.error == test.error and one.postmortem is not None)
+    return test.postmortem or next((one.postmortem for one in alike), None)
+
+
+def _ran(test: SuiteTest, patch: Patch, path: str) -> bool:
+    return bool(patch.coverage({line for file, line in test.lines if file == path}).reached)
 
 
 def trouble(outcome: Outcome) -> str | None:
@@ -81,17 +106,15 @@ class _Judgement:
         if fixed:
             error = fixed[0][1].error
             assert error is not None
-            what = f"{error.told} is gone: {error.message}"
-            return self._positive(
-                Kind.CONFIRMED, f"{_told([new.id for new, _ in fixed], 'passes', 'pass')} now; {what}"
-            )
+            tests = _told([new.id for new, _ in fixed], "passes", "pass")
+            return self._positive(Kind.CONFIRMED, f"{tests} now: {error.told} is gone: {error.message}")
         still = [new for new, _ in failed if self._fails_in_patch(new)]
         if still and len(still) == len(failed):
             assert still[0].error is not None
             return Verdict(Kind.REFUTED, f"still fails there: {still[0].error.told}: {still[0].error.message}")
         return self._of_unchanged(reached, failed)
 
-    def _of_unchanged(self, reached: Sequence[TestResult], failed: Sequence[tuple[TestResult, TestResult]]) -> Verdict:
+    def _of_unchanged(self, reached: Sequence[SuiteTest], failed: Sequence[tuple[SuiteTest, SuiteTest]]) -> Verdict:
         passing = [one.id for one in reached if one.passed]
         if failed:
             error = failed[0][0].error
@@ -111,18 +134,17 @@ class _Judgement:
 
     # Tests
 
-    def _revealing(self, before: SuiteRun, test: str) -> TestResult | None:
+    def _revealing(self, before: SuiteRun, test: str) -> SuiteTest | None:
         """The result of a test that failed with a device error of the library, and not on the plain CPU."""
         found = before.find(test)
         on_cpu = _suite(self.plain.before).find(test)
         counts = on_cpu is None or not on_cpu.failed or on_cpu.wants_device
         return found if counts and found is not None and found.reveals is not None else None
 
-    def _ran(self, test: TestResult) -> bool:
-        lines = {line for file, line in test.lines if file == self.path}
-        return bool(self._patch.coverage(lines).reached)
+    def _ran(self, test: SuiteTest) -> bool:
+        return _ran(test, self._patch, self.path)
 
-    def _fails_in_patch(self, test: TestResult) -> bool:
+    def _fails_in_patch(self, test: SuiteTest) -> bool:
         error = test.error
         return error is not None and error.line is not None and self._is_patched(error.file, error.line)
 
@@ -135,7 +157,7 @@ class _Judgement:
         for runs, where in ((self.plain, " on the plain CPU"), (self.simulated, "")):
             lost = [test for test in _lost(runs) if not _is_unsteady(runs, test)]
             if lost:
-                error = (_suite(runs.after).find(lost[0]) or TestResult(lost[0], "")).error
+                error = (_suite(runs.after).find(lost[0]) or SuiteTest(lost[0], "")).error
                 why = f": {error.told}: {error.message}" if error is not None else ""
                 return f"{_told(lost, 'fails', 'fail')}{where} where the original did not{why}"
             if runs.after.signal is not None and runs.before.signal is None:

@@ -78,11 +78,11 @@ class SuitePolicy(PlacementPolicy):
         if standing.owner == TESTS:
             return OwedClaim
         entry = standing.entry
-        if entry is None or self._thread.constructing:
+        if entry is None:
             return Claim
         if any(map(_is_of_tests_host, devices_and_tensors(arguments(entry)))):
             return OwedClaim
-        return Claim if self.knows_device(entry) else KeptClaim
+        return Claim if self._thread.constructing or self.knows_device(entry) else KeptClaim
 
     def excuses(self, arguments_: Sequence[tuple[str, Any]]) -> bool:
         """In tests always: what they compare is theirs. In the library where what is on the host is the tests' to move.

@@ -56,6 +56,12 @@ def run(config: Config, journal: Journal, arguments: Sequence[str]) -> int:
     return int(pytest.main([*arguments], plugins=[reporter]))
 
 
+def join(config: Config, journal: Journal) -> None:
+    """Have what tests make live on the device in a process that they spawned, which has torch."""
+    if config.simulate:
+        _place(Path(config.root), lambda what: journal.write("not simulated", what=what), lambda: files.PATTERNS)
+
+
 def _gap(config: Config) -> Callable[[BaseException], str | None]:
     if not config.simulate:
         return lambda error: None
