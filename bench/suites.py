@@ -2,8 +2,8 @@
 
     python bench/suites.py --python VENV/bin/python CHECKOUT [CHECKOUT::PATH,PATH...] ...
 
-The interpreter has pytest and what the libraries need. After `::` stand the tests to run where not all are. Bugs are listed
-below the table, to be read.
+The interpreter has pytest and what the libraries need. After `::` stand the tests to run where not all are. Bugs are
+listed below the table, to be read.
 """
 
 from __future__ import annotations
