@@ -7,6 +7,7 @@ from devfix.replay.backends import Simulated
 from devfix.replay.outcomes import Ending, Outcome, Output, ScriptError
 from devfix.replay.patches import Patch
 from devfix.replay.suites.results import FAILED, PASSED, SKIPPED, SuiteRun, SuiteTest
+from devfix.replay.suites.verdicts import trouble
 from devfix.replay.verdicts import Kind, Runs, Verdict, decide
 
 BEFORE = b"import torch\n\ndef f(x):\n    y = torch.ones(3)\n    return x + y\n"
@@ -136,3 +137,13 @@ def test_a_run_that_was_cut_loses_no_test() -> None:
 def test_a_suite_that_dies_refutes() -> None:
     dead = replace(ran(passed("a"), ending=Ending.KILLED), signal="SIGSEGV")
     assert judged((FAILS, dead)).kind is Kind.REFUTED
+
+
+def test_why_no_test_ran_is_told() -> None:
+    missing = ScriptError("ModuleNotFoundError", "No module named 'helper'", "tests/test_lib.py", 1)
+    unread = SuiteTest("tests/test_lib.py", FAILED, error=missing, cause="tests")
+    none = Outcome(Ending.FAILED, 1.0, 2, suite=SuiteRun({}, 0, {unread.id: unread}))
+    assert trouble(none) == (
+        "pytest found no tests that it could import: ModuleNotFoundError at tests/test_lib.py:1: No module named 'helper'"
+    )
+    assert trouble(PASSES) is None

@@ -36,12 +36,16 @@ class Bug:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Each test's sort, and the bugs that they reveal. `ends` says why not all tests ran, where they did not."""
+    """Each test's sort, and the bugs that they reveal. `ends` says why not all tests ran, where they did not.
+
+    `uncollected` are the files that cannot be imported on the plain CPU either, which count for nothing.
+    """
 
     sorts: dict[str, Sort]
     bugs: tuple[Bug, ...]
     results: dict[str, SuiteTest]
     ends: str | None = None
+    uncollected: tuple[SuiteTest, ...] = ()
 
     def count(self, sort: Sort) -> int:
         """How many tests are of that sort."""
@@ -57,7 +61,8 @@ def compare(plain: SuiteRun, simulated: SuiteRun, ends: str | None = None) -> Co
     sorts = {test: _sort(plain.find(test), simulated.find(test)) for test in _all(plain, simulated)}
     results = {test: found for test in sorts if (found := simulated.find(test)) is not None}
     revealing = [results[test] for test, sort in sorts.items() if sort is Sort.REVEALS]
-    return Comparison(sorts, tuple(_bugs(revealing, sorts, simulated)), results, ends)
+    unread = tuple(plain.uncollected.values())
+    return Comparison(sorts, tuple(_bugs(revealing, sorts, simulated)), results, ends, unread)
 
 
 def _all(plain: SuiteRun, simulated: SuiteRun) -> dict[str, None]:

@@ -7,7 +7,7 @@ from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import story
 from devfix.replay.report import error_as_json
 from devfix.replay.suites.comparing import Bug, Comparison, Sort, compare
-from devfix.replay.suites.results import SuiteRun
+from devfix.replay.suites.results import SuiteRun, SuiteTest
 
 _INDENT = " " * 8
 _NAMED = 3
@@ -40,6 +40,7 @@ def render_suite(found: Comparison, command: str, on: str) -> list[str]:
         lines.append(f"{_INDENT}the suite {found.ends}; what it ran until then counts")
     for bug in found.bugs:
         lines += _bug(bug)
+    lines += _unread(found)
     for sort in (Sort.OF_TESTS, Sort.OTHERWISE, Sort.NOT_SIMULATED):
         lines += _listed(found, sort)
     return lines
@@ -68,6 +69,13 @@ def _bug(bug: Bug) -> list[str]:
     return [*lines, f"{_INDENT}revealed by {', '.join(bug.tests[:_NAMED])}{more}"]
 
 
+def _unread(found: Comparison) -> list[str]:
+    """The files of tests that cannot be imported."""
+    lines = [f"{_INDENT}{one.id}: {_reason(one)}" for one in found.uncollected[:_LISTED]]
+    more = [f"{_INDENT}and {len(found.uncollected) - _LISTED} more"] if len(found.uncollected) > _LISTED else []
+    return ["not imported:", *lines, *more] if lines else []
+
+
 def _listed(found: Comparison, sort: Sort) -> list[str]:
     """The tests of a sort with their errors, the first few."""
     tests = found.of(sort)
@@ -77,7 +85,10 @@ def _listed(found: Comparison, sort: Sort) -> list[str]:
 
 
 def _why(found: Comparison, test: str) -> str:
-    result = found.results[test]
+    return _reason(found.results[test])
+
+
+def _reason(result: SuiteTest) -> str:
     if result.gap is not None:
         return result.gap
     return "no reason told" if result.error is None else f"{result.error.told}: {result.error.message}"
@@ -90,6 +101,7 @@ def suite_as_json(found: Comparison, command: str, on: str) -> dict[str, Any]:
         "on": on,
         "ends": found.ends,
         "counts": {sort.name.lower(): found.count(sort) for sort in Sort},
+        "uncollected": [{"id": one.id, "error": error_as_json(one.error)} for one in found.uncollected],
         "bugs": [_bug_as_json(bug) for bug in found.bugs],
         "tests": [
             {"id": test, "sort": sort.name.lower(), **_result_as_json(found, test)}

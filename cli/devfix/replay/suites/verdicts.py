@@ -67,8 +67,10 @@ def trouble(outcome: Outcome) -> str | None:
     if outcome.suite is None or outcome.suite.collected is None:
         last = (outcome.stderr.tail or outcome.stdout.tail).strip().rpartition("\n")[2]
         return f"pytest could not run the tests: {last or outcome.failure}"
-    if not outcome.suite.collected and not outcome.suite.uncollected:
-        return "pytest found no tests"
+    if not outcome.suite.collected and not any(one.reveals for one in outcome.suite.uncollected.values()):
+        error = next((one.error for one in outcome.suite.uncollected.values() if one.error is not None), None)
+        why = "" if error is None else f" that it could import: {error.told}: {error.message}"
+        return f"pytest found no tests{why}"
     return None
 
 

@@ -12,6 +12,7 @@ _INSTEAD: dict[str, Any] = {
     "looponfail": False,
     # Every test is run, each once, to its end, and in the order in which they are written.
     "maxfail": 0,
+    "continue_on_collection_errors": True,
     "usepdb": False,
     "lf": False,
     "failedfirst": False,
