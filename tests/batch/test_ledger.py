@@ -150,6 +150,7 @@ def test_a_second_driver_is_refused_until_the_first_is_dead(tmp_path: Path) -> N
     [
         ({"publish": Publish.PR}, "all", "--publish patch"),
         ({"commits": Commits.ALL, "execute": True}, "all", "--commits rule and no --replay"),
+        ({"tests": True}, "all", "no --replay-tests"),
         ({}, "dvf1", "the rules all"),
     ],
 )

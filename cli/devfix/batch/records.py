@@ -51,7 +51,6 @@ class Replay(msgspec.Struct, frozen=True):
     """
 
     command: str | None = None
-    tests: bool = False
     on: str = "auto"
     devices: int = 1
     steps: int | None = None
@@ -63,6 +62,7 @@ class Replay(msgspec.Struct, frozen=True):
     network: bool = False
     env: tuple[tuple[str, str], ...] = ()
     python: str | None = None
+    tests: bool = False
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -105,9 +105,9 @@ class Plan(msgspec.Struct, frozen=True):
     commits: Commits = Commits.RULE
     execute: bool = False
     trust_code: bool = False
-    tests: bool = False
     keep_clones: bool = True
     git_config: tuple[tuple[str, str], ...] = ()
+    tests: bool = False
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -140,10 +140,10 @@ def test_a_suite_that_dies_refutes() -> None:
 
 
 def test_why_no_test_ran_is_told() -> None:
-    missing = ScriptError("ModuleNotFoundError", "No module named 'helper'", "tests/test_lib.py", 1)
+    missing = ScriptError("ModuleNotFoundError", "No module named 'a'", "tests/test_lib.py", 1)
     unread = SuiteTest("tests/test_lib.py", FAILED, error=missing, cause="tests")
     none = Outcome(Ending.FAILED, 1.0, 2, suite=SuiteRun({}, 0, {unread.id: unread}))
     assert trouble(none) == (
-        "pytest found no tests that it could import: ModuleNotFoundError at tests/test_lib.py:1: No module named 'helper'"
+        "pytest found no tests that it could import: ModuleNotFoundError at tests/test_lib.py:1: No module named 'a'"
     )
     assert trouble(PASSES) is None

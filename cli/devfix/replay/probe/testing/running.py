@@ -67,7 +67,8 @@ def _gap(config: Config) -> Callable[[BaseException], str | None]:
         return lambda error: None
     importlib.import_module("torch")
     gaps: Any = importlib.import_module("..simulated.gaps", __package__)
-    return lambda error: gaps.gap(error)  # type: ignore[no-any-return]
+    gap: Callable[[BaseException], str | None] = gaps.gap
+    return gap
 
 
 def _place(root: Path, not_simulated: Callable[[str], None], patterns: Callable[[], Sequence[str]]) -> str:
