@@ -37,7 +37,7 @@ def main():
 if __name__ == "__main__":
     main()
 """
-KEEPS_A_TENSOR = """import torch
+KEEPS_A_TENSOR = b"""import torch
 from torch import nn
 
 
@@ -50,7 +50,7 @@ class Scale(nn.Module):
     def forward(self, x):
         return self.layer(x) * self.scale
 """
-TESTS_IT = """import importlib
+TESTS_IT = b"""import importlib
 
 import torch
 
@@ -219,6 +219,7 @@ def test_the_own_tests_of_a_repository_confirm(tmp_path: Path, said: dict[str, A
     files: dict[str, bytes | str] = {"lib.py": KEEPS_A_TENSOR, "test_lib.py": TESTS_IT}
     job = {"execute": True, **said.pop("job", {})}
     outcome = done(tmp_path, files, job, rules=Rules(select=("DVF203",), unsafe=True), **said)
+    assert outcome.error is None
     assert [(fix.path, fix.verdict, fix.dropped) for fix in outcome.fixes] == [("lib.py", "confirmed", None)]
     assert outcome.verdicts[0].command == "python -m pytest"
 
