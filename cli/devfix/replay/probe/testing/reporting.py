@@ -119,7 +119,10 @@ class Reporter:
     def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
         """A file that could not be collected. Of tests the reports tell."""
         if isinstance(node, pytest.Collector) and call.excinfo is not None:
-            self._journal.write("uncollected", id=node.nodeid, **self._why(call.excinfo.value))
+            error = call.excinfo.value
+            if isinstance(error, pytest.Collector.CollectError):
+                error = error.__cause__ or error.__context__ or error
+            self._journal.write("uncollected", id=node.nodeid, **self._why(error))
 
     def _why(self, error: BaseException) -> dict[str, Any]:
         """The error, in whose code it arose, and where it is a device error of the library what was in reach."""
