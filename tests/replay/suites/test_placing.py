@@ -110,6 +110,19 @@ def applied(function, x):
     return function(x) + x
 
 
+class Wrapped(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x) * SCALE
+
+
+def solved(function, x):
+    return Wrapped(function)(x)
+
+
 def masked(x, device="cpu"):
     return x * torch.ones(x.shape[-1], device=device)
 '''
@@ -139,6 +152,10 @@ class Mine(nn.Module):
 
     def forward(self, x):
         return self.good(x) + self.plain
+
+
+def added(rows):
+    return sum(row.sum().item() for (row,) in rows)
 
 
 @pytest.fixture
@@ -211,6 +228,7 @@ def test_left_out_device(x):
 def test_said_host():
     lib.multiplied(torch.ones(4), torch.ones(4, device="cpu"))
     lib.shifted_there(torch.ones(4).cpu())
+    lib.solved(lib.Good().cpu(), torch.ones(4, device="cpu"))
 
 
 def test_loaded(x, tmp_path):
@@ -223,8 +241,10 @@ def test_loaded(x, tmp_path):
 def test_batches():
     for row, index in DataLoader(lib.Rows(4), batch_size=2):
         lib.Good()(row) * index.sum()
-    for (row,) in DataLoader(TensorDataset(torch.ones(4, 4)), batch_size=2, pin_memory=True, num_workers=1):
+    rows = TensorDataset(torch.ones(4, 4))
+    for (row,) in DataLoader(rows, batch_size=2, pin_memory=True):
         lib.Good()(row)
+    assert list(DataLoader(rows, num_workers=1, collate_fn=added)) == [4.0] * 4
 
 
 def test_training(x):

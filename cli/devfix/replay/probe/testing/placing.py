@@ -55,7 +55,7 @@ class SuitePolicy(PlacementPolicy):
         if standing.owner == TESTS:
             return True
         entry = standing.entry
-        if entry is None or self._thread.constructing or self.knows_device(entry):
+        if entry is None or self._thread.constructing or self.knows_device(entry) or _knows_host(entry):
             return False
         made = constructed(entry)
         return made is None or _can_be_told(made, entry)
@@ -80,7 +80,7 @@ class SuitePolicy(PlacementPolicy):
         entry = standing.entry
         if entry is None:
             return Claim
-        if any(map(_is_of_tests_host, devices_and_tensors(arguments(entry)))):
+        if _knows_host(entry):
             return OwedClaim
         return Claim if self._thread.constructing or self.knows_device(entry) else KeptClaim
 
@@ -146,6 +146,11 @@ def _handed(entry: FrameType) -> Iterator[torch.Tensor]:
             elif isinstance(value, dict):
                 deeper.extend(dict.values(value))
         level = deeper
+
+
+def _knows_host(entry: FrameType) -> bool:
+    """Whether the tests gave something of the host to the library's function `entry`, which then works there."""
+    return any(map(_is_of_tests_host, devices_and_tensors(arguments(entry))))
 
 
 def _is_of_tests_host(value: Any) -> bool:
