@@ -36,7 +36,8 @@ from devfix.replay import (
 )
 from devfix.replay.outcomes import Ending
 from devfix.replay.probe.testing import files as test_files
-from devfix.replay.suites.report import compared, render_suite, suite_as_json
+from devfix.replay.suite_report import render_suite, suite_as_json
+from devfix.replay.suites.comparing import compared
 from devfix.replay.suites.verdicts import trouble
 from devfix.replay.unified import PatchError, changes_of
 from devfix.reporting import json, text

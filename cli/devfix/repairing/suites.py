@@ -8,12 +8,10 @@ from dataclasses import replace
 from devfix.repairing.session import Limits, Loop, Session, State
 from devfix.repairing.trials import Bench
 from devfix.replay.backends import Backend, PlainCpu
-from devfix.replay.outcomes import Outcome
+from devfix.replay.outcomes import Outcome, SuiteRun
 from devfix.replay.programs import Program, suite_of
 from devfix.replay.stage import Stage
-from devfix.replay.suites.comparing import Bug, Comparison
-from devfix.replay.suites.report import compared
-from devfix.replay.suites.results import SuiteRun
+from devfix.replay.suites.comparing import Bug, Comparison, compared
 from devfix.replay.suites.verdicts import trouble
 
 

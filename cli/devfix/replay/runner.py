@@ -27,11 +27,10 @@ from devfix.replay.journal import (
     Warned,
     read_events,
 )
-from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError, not_started
+from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError, SuiteRun, not_started
 from devfix.replay.postmortem import decode
 from devfix.replay.processes import Command, Ended, Start, Tick, nobody_watches, run
 from devfix.replay.suites.reading import suite_run
-from devfix.replay.suites.results import SuiteRun
 from devfix.replay.warm import fork_for
 
 

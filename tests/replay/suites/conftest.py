@@ -9,8 +9,7 @@ from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
 from devfix.replay.programs import suite_of
 from devfix.replay.replaying import SuiteReplay, replay_suite
-from devfix.replay.suites.comparing import Comparison
-from devfix.replay.suites.report import compared
+from devfix.replay.suites.comparing import Comparison, compared
 
 Suite = Callable[..., SuiteReplay]
 

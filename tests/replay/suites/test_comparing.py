@@ -1,9 +1,8 @@
 """A test counts where it passes on the plain CPU, or cannot be seen there."""
 
 import pytest
-from devfix.replay.outcomes import ScriptError
+from devfix.replay.outcomes import FAILED, PASSED, SKIPPED, ScriptError, SuiteRun, SuiteTest
 from devfix.replay.suites.comparing import Sort, compare
-from devfix.replay.suites.results import FAILED, PASSED, SKIPPED, SuiteRun, SuiteTest
 
 DEVICE = ScriptError("RuntimeError", "Expected all tensors to be on the same device", "lib.py", 5, True)
 NO_CUDA = ScriptError("AssertionError", "Torch not compiled with CUDA enabled", "tests/test_lib.py", 3, True)

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 from devfix.replay.backends import Simulated
-from devfix.replay.outcomes import Ending, Outcome, Output, ScriptError
+from devfix.replay.outcomes import FAILED, PASSED, SKIPPED, Ending, Outcome, Output, ScriptError, SuiteRun, SuiteTest
 from devfix.replay.patches import Patch
-from devfix.replay.suites.results import FAILED, PASSED, SKIPPED, SuiteRun, SuiteTest
 from devfix.replay.suites.verdicts import trouble
 from devfix.replay.verdicts import Kind, Runs, Verdict, decide
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from devfix.replay.outcomes import ScriptError
+from devfix.replay.outcomes import SKIPPED, Ending, Outcome, ScriptError, SuiteRun, SuiteTest, is_of
 from devfix.replay.postmortem import PostMortem
-from devfix.replay.suites.results import SKIPPED, SuiteRun, SuiteTest, is_of
 
 
 class Sort(StrEnum):
@@ -54,6 +53,24 @@ class Comparison:
     def of(self, sort: Sort) -> list[str]:
         """The tests of that sort."""
         return [test for test, one in self.sorts.items() if one is sort]
+
+
+def compared(plain: Outcome, simulated: Outcome) -> Comparison:
+    """What two runs of a suite say of each test."""
+    return compare(plain.suite or SuiteRun(), simulated.suite or SuiteRun(), _cut(plain) or _cut(simulated))
+
+
+def _cut(outcome: Outcome) -> str | None:
+    """Why the run did not come to its end, in words that follow "the suite"."""
+    suite = outcome.suite or SuiteRun()
+    last = f" in {suite.interrupted}" if suite.interrupted is not None else ""
+    if outcome.ending is Ending.TIMED_OUT:
+        return f"ran into the time limit of {outcome.seconds:.0f} s{last} (--timeout)"
+    if outcome.ending is Ending.OVERRAN:
+        return f"{outcome.reason}{last}"
+    if outcome.ending is Ending.KILLED:
+        return f"was ended by {outcome.signal}{last}"
+    return f"ended{last}" if last else None
 
 
 def compare(plain: SuiteRun, simulated: SuiteRun, ends: str | None = None) -> Comparison:

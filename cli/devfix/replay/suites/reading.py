@@ -3,9 +3,8 @@
 from typing import Any
 
 from devfix.replay.journal import Collected, Events, Test, TestBegins, Uncollected
-from devfix.replay.outcomes import ScriptError
+from devfix.replay.outcomes import FAILED, ScriptError, SuiteRun, SuiteTest
 from devfix.replay.postmortem import decode
-from devfix.replay.suites.results import FAILED, SuiteRun, SuiteTest
 
 
 def suite_run(events: Events) -> SuiteRun:

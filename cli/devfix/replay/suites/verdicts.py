@@ -7,10 +7,9 @@ test that passed fails, neither on the simulation nor on the plain CPU.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from devfix.replay.outcomes import Ending, Outcome
+from devfix.replay.outcomes import Ending, Outcome, SuiteRun, SuiteTest
 from devfix.replay.patches import Coverage, Patch
 from devfix.replay.postmortem import PostMortem
-from devfix.replay.suites.results import SuiteRun, SuiteTest
 from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive, numbered
 
 _NAMED = 3

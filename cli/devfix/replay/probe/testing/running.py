@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from .. import errors, lines
 from ..journal import Journal
@@ -67,8 +67,7 @@ def _gap(config: Config) -> Callable[[BaseException], str | None]:
         return lambda error: None
     importlib.import_module("torch")
     gaps: Any = importlib.import_module("..simulated.gaps", __package__)
-    gap: Callable[[BaseException], str | None] = gaps.gap
-    return gap
+    return cast("Callable[[BaseException], str | None]", gaps.gap)
 
 
 def _place(root: Path, not_simulated: Callable[[str], None], patterns: Callable[[], Sequence[str]]) -> str:

@@ -2,35 +2,16 @@
 
 from typing import Any
 
-from devfix.replay.outcomes import Ending, Outcome
+from devfix.replay.outcomes import SuiteTest
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import story
 from devfix.replay.report import error_as_json
-from devfix.replay.suites.comparing import Bug, Comparison, Sort, compare
-from devfix.replay.suites.results import SuiteRun, SuiteTest
+from devfix.replay.suites.comparing import Bug, Comparison, Sort
 
 _INDENT = " " * 8
 _NAMED = 3
 _LISTED = 10
 """How many tests a line names, and how many lines list tests of a sort."""
-
-
-def compared(plain: Outcome, simulated: Outcome) -> Comparison:
-    """What two runs of a suite say of each test."""
-    return compare(plain.suite or SuiteRun(), simulated.suite or SuiteRun(), _cut(plain) or _cut(simulated))
-
-
-def _cut(outcome: Outcome) -> str | None:
-    """Why the run did not come to its end, in words that follow "the suite"."""
-    suite = outcome.suite or SuiteRun()
-    last = f" in {suite.interrupted}" if suite.interrupted is not None else ""
-    if outcome.ending is Ending.TIMED_OUT:
-        return f"ran into the time limit of {outcome.seconds:.0f} s{last} (--timeout)"
-    if outcome.ending is Ending.OVERRAN:
-        return f"{outcome.reason}{last}"
-    if outcome.ending is Ending.KILLED:
-        return f"was ended by {outcome.signal}{last}"
-    return f"ended{last}" if last else None
 
 
 def render_suite(found: Comparison, command: str, on: str) -> list[str]:
