@@ -164,6 +164,7 @@ def test_a_lock_that_only_an_orphan_of_a_dead_driver_has_is_waited_for(
     [
         ({"publish": Publish.PR}, "all", "--publish patch"),
         ({"commits": Commits.ALL, "execute": True}, "all", "--commits rule and no --replay"),
+        ({"tests": True}, "all", "no --replay-tests"),
         ({}, "dvf1", "the rules all"),
     ],
 )

@@ -348,6 +348,7 @@ setup = "make venv"
 setup-network = true
 checks = ["make test", "make lint"]
 labels = ["vision"]
+replay.tests = true
 """.replace("bin/python", "/bin/sh")
     )
     assert (found.publish, found.existing, found.commits) == (Publish.PR, Existing.REPLACE, Commits.ALL)
@@ -362,7 +363,7 @@ labels = ["vision"]
     )  # fmt: skip
     assert second == Repository(
         "second", str(folder / "one"), None, "a/b", Rules((), ("dvf102",), True, (2, 4), True, 0.8),
-        Replay(memory=8 << 30, env=(("A", "1"), ("B", "2"))), "make venv", True, ("make test", "make lint"),
+        Replay(memory=8 << 30, env=(("A", "1"), ("B", "2")), tests=True), "make venv", True, ("make test", "make lint"),
         ("vision",), 60.0,
     )  # fmt: skip
 

@@ -37,6 +37,27 @@ def main():
 if __name__ == "__main__":
     main()
 """
+KEEPS_A_TENSOR = b"""import torch
+from torch import nn
+
+
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.scale = torch.arange(4).float()
+
+    def forward(self, x):
+        return self.layer(x) * self.scale
+"""
+TESTS_IT = b"""import importlib
+
+import torch
+
+
+def test_scale():
+    importlib.import_module("lib").Scale()(torch.ones(4))
+"""
 UNSAFE = Rules(unsafe=True)
 
 sandbox = pytest.mark.usefixtures("bubblewrap")
@@ -190,6 +211,18 @@ def test_a_replay_in_the_sandbox_confirms(tmp_path: Path) -> None:
     assert [(fix.code, fix.verdict, fix.dropped) for fix in outcome.fixes] == [("DVF201", "confirmed", None)]
     assert [(verdict.path, verdict.kind) for verdict in outcome.verdicts] == [("train.py", "confirmed")]
     assert "replay" in outcome.seconds
+
+
+@sandbox
+@torch
+@pytest.mark.parametrize("said", [{"job": {"tests": True}}, {"replay": Replay(tests=True)}], ids=["all", "one"])
+def test_the_own_tests_of_a_repository_confirm(tmp_path: Path, said: dict[str, Any]) -> None:
+    files: dict[str, bytes | str] = {"lib.py": KEEPS_A_TENSOR, "test_lib.py": TESTS_IT}
+    job = {"execute": True, **said.pop("job", {})}
+    outcome = done(tmp_path, files, job, rules=Rules(select=("DVF203",), unsafe=True), **said)
+    assert outcome.error is None
+    assert [(fix.path, fix.verdict, fix.dropped) for fix in outcome.fixes] == [("lib.py", "confirmed", None)]
+    assert outcome.verdicts[0].command == "python -m pytest"
 
 
 @sandbox

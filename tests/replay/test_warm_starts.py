@@ -110,6 +110,12 @@ def test_a_script_finds_the_same_in_a_fork(both: Callable[[str], tuple[str, str]
     assert "torch._dynamo" not in own["then"]
 
 
+def test_a_package_that_came_along_with_another_is_whole(both: Callable[[str], tuple[str, str]], tree: Path) -> None:
+    (tree / "training.py").write_text("import torch.optim\n")  # what that needs is imported for the fork as well
+    script = "import torch, numpy, numpy.random\nprint(numpy.fft.fft([1.0]).real[0], numpy.random.rand() < 1)\n"
+    assert both(script) == ("1.0 True\n", "1.0 True\n")
+
+
 OF_DEVICES = """
 import sys, torch
 optimizer = torch.optim.Adam(torch.nn.Linear(2, 2).cuda().parameters())

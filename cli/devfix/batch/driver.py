@@ -52,6 +52,7 @@ class Wishes:
     execute: bool = False
     trust_code: bool = False
     drop_clones: bool = False
+    replay_tests: bool = False
 
 
 def run(manifest: str, folder: str, wishes: Wishes, rules: Rules, engine: Engine, quiet: bool) -> int:
@@ -115,6 +116,7 @@ def _plan(manifest: Manifest, repositories: Sequence[Repository], folder: Path, 
         commits=wishes.commits or manifest.commits or Commits.RULE,
         execute=wishes.execute,
         trust_code=wishes.trust_code,
+        tests=wishes.replay_tests,
         keep_clones=not wishes.drop_clones,
         git_config=manifest.git_config,
     )

@@ -44,9 +44,10 @@ class Rules(msgspec.Struct, frozen=True):
 class Replay(msgspec.Struct, frozen=True):
     """How a repository's code is run, and what it may use.
 
-    `command` is typed in the subfolder; without one each changed script is run. `timeout` and `memory` hold for each
-    run and each process; `processes` is how many may live at once, `disk` what a run may write. `python` is the
-    interpreter, None for the one that runs devfix, or for that of the environment that a set-up command fills.
+    `command` is typed in the subfolder; without one each changed script is run, or with `tests` the project's own
+    tests. `timeout` and `memory` hold for each run and each process; `processes` is how many may live at once, `disk`
+    what a run may write. `python` is the interpreter, None for the one that runs devfix, or for that of the environment
+    that a set-up command fills.
     """
 
     command: str | None = None
@@ -61,6 +62,7 @@ class Replay(msgspec.Struct, frozen=True):
     network: bool = False
     env: tuple[tuple[str, str], ...] = ()
     python: str | None = None
+    tests: bool = False
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -90,7 +92,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     `folder` is the run's, absolute: nothing is written outside it. `branch` and `date` (ISO 8601 with its offset) are
     chosen when the run first starts and kept when it goes on, so that the same commits come out. `execute` allows the
-    replay, the checks and the set-up; `trust_code` allows them without a sandbox. `git_config` are the settings that
+    replay, the checks and the set-up; `trust_code` allows them without a sandbox. With `tests` the replay runs the
+    tests of each repository that has no command. `git_config` are the settings that
     git is given beside our own.
     """
 
@@ -104,6 +107,7 @@ class Plan(msgspec.Struct, frozen=True):
     trust_code: bool = False
     keep_clones: bool = True
     git_config: tuple[tuple[str, str], ...] = ()
+    tests: bool = False
 
 
 class Job(msgspec.Struct, frozen=True):

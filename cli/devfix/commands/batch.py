@@ -52,6 +52,10 @@ Branch = Annotated[str | None, typer.Option("--branch", metavar="NAME", help="Th
 Replay = Annotated[
     bool, typer.Option("--replay", help="Run their code: the set-up, the checks and the replay. In a sandbox.")
 ]
+ReplayTests = Annotated[
+    bool,
+    typer.Option("--replay-tests", help="Like --replay, with the tests of each repository that names no command."),
+]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Where there is no sandbox, run their code without one.")]
 DropClones = Annotated[
     bool, typer.Option("--drop-clones", help="Remove the clone of each repository when it is finished.")
@@ -137,6 +141,7 @@ def run(
     commits: HowToCommit = None,
     branch: Branch = None,
     replay: Replay = False,
+    replay_tests: ReplayTests = False,
     trust_code: TrustCode = False,
     drop_clones: DropClones = False,
     quiet: options.Quiet = False,
@@ -146,7 +151,8 @@ def run(
     """Migrate the repositories of a manifest. Stopped at any point, the same command goes on."""
     from devfix.batch import driver
 
-    wishes = driver.Wishes(publish, existing, commits, branch, replay, trust_code, drop_clones)
+    execute = replay or replay_tests
+    wishes = driver.Wishes(publish, existing, commits, branch, execute, trust_code, drop_clones, replay_tests)
     return driver.run(manifest, out, wishes, chosen.rules(), where.chosen(), quiet)
 
 

@@ -6,8 +6,9 @@ import typer
 
 from devfix.commands import options, replaying
 from devfix.commands.grouping import grouped
-from devfix.commands.replay import Arguments, Script
+from devfix.commands.replay import Arguments, OptionalScript, Tests
 from devfix.commands.rewrite import AllowDirty
+from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 
 Write = Annotated[bool, typer.Option("--write", help="Write the patch; `devfix undo` takes it back.")]
@@ -19,9 +20,10 @@ MaxFixes = Annotated[int, typer.Option("--max-fixes", metavar="N", min=1, help="
 
 @grouped
 def repair(
-    script: Script,
+    script: OptionalScript = None,
     arguments: Arguments = None,
     *,
+    tests: Tests = False,
     write: Write = False,
     allow_dirty: AllowDirty = False,
     max_seconds: Seconds = 1800.0,
@@ -33,7 +35,13 @@ def repair(
     """Run a script, diagnose its device error, patch a copy and run again, until it passes. Shows the patch."""
     from devfix import repairing
 
-    chosen = replaying.options_for(run, script, arguments or ())
+    if script is None and not tests:
+        raise UsageError("name a script; --tests repairs what the tests of the project here reveal")
+    given = tuple(arguments or ())
+    if tests:
+        given, script = (given if script is None else (script, *given)), None
+        run = replaying.on_simulation(run)
+    chosen = replaying.options_for(run, script or "pyproject.toml", given)
     return repairing.repair(
         repairing.Ask(script, chosen, max_seconds, max_fixes, write, allow_dirty, output_format, quiet)
     )

@@ -6,12 +6,18 @@ import typer
 
 from devfix.commands import options, replaying
 from devfix.commands.grouping import grouped
+from devfix.errors import UsageError
 from devfix.formats import OutputFormat, ReportFormat
 
 if TYPE_CHECKING:
     from devfix.replay import Program, ReplayOptions
 
 Script = Annotated[str, typer.Argument(metavar="SCRIPT", help="The script to run.")]
+OptionalScript = Annotated[str | None, typer.Argument(metavar="[SCRIPT]", help="The script to run.")]
+Tests = Annotated[
+    bool,
+    typer.Option("--tests", help="Run the project's own tests, all they make on the device. ARGS are pytest's."),
+]
 Arguments = Annotated[
     list[str] | None, typer.Argument(metavar="[-- ARGS]...", help="The script's own arguments, after `--`.")
 ]
@@ -22,9 +28,10 @@ PatchFile = Annotated[
 
 @grouped
 def replay(
-    script: Script,
+    script: OptionalScript = None,
     arguments: Arguments = None,
     *,
+    tests: Tests = False,
     patch: PatchFile = None,
     run: replaying.RunOptions,
     analysis: options.AnalysisOptions,
@@ -33,10 +40,17 @@ def replay(
     """Run a script as it is and as its fixes, or a patch, would make it. Changes nothing."""
     from devfix.operations import replay as operation
 
+    if script is None and not tests:
+        raise UsageError("name a script; --tests runs the tests of the project here")
     overrides = analysis.overrides()
+    given = tuple(arguments or ())
+    if tests:
+        given, script = (given if script is None else (script, *given)), None
+        run = replaying.on_simulation(run)
 
     def replay_options(program: "Program") -> "ReplayOptions":
-        return replaying.replay_options(run, overrides, program.script.parent, program)
+        folder = program.script if program.is_suite else program.script.parent
+        return replaying.replay_options(run, overrides, folder, program)
 
-    ask = analysis.ask([script], overrides, ReportFormat(output_format))
-    return operation.replay(operation.Order(script, tuple(arguments or ()), ask, replay_options, patch))
+    ask = analysis.ask([] if script is None else [script], overrides, ReportFormat(output_format))
+    return operation.replay(operation.Order(script, given, ask, replay_options, patch))

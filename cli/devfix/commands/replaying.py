@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from devfix.replay.confinement import Confinement
 
 T = TypeVar("T")
+Given = TypeVar("Given", bound="RunOptions")
 
 
 class On(StrEnum):
@@ -130,6 +131,31 @@ def replay_options(
         output_limit=_first(_size("--output-limit", given.output_limit), settings.output_limit, usual.output_limit),
         confinement=_confinement(python) if given.sandbox else None,
     )
+
+
+def chosen(given: RunOptions, overrides: "Overrides", command: str | None, tests: bool) -> "ReplayOptions":
+    """How to judge changes: by the changed scripts, by what `command` runs, or by the tests of their projects.
+
+    Raises:
+        UsageError: an option or a setting makes no sense.
+    """
+    if not tests:
+        program = None if command is None else program_of(command, given)
+        return replay_options(given, overrides, Path.cwd(), program)
+    if command is not None:
+        raise UsageError("--replay-command and --replay-tests contradict each other")
+    return dataclasses.replace(replay_options(on_simulation(given), overrides, Path.cwd(), None), suite=())
+
+
+def on_simulation(given: Given) -> Given:
+    """The same options, where the tests of a project run: nothing else can put what they make on a device.
+
+    Raises:
+        UsageError: they say something else.
+    """
+    if given.on not in (None, On.AUTO, On.SIMULATED):
+        raise UsageError(f"--on {given.on}: tests run on the simulated accelerator, which puts what they make on it")
+    return dataclasses.replace(given, on=On.SIMULATED)
 
 
 def program_of(command: str, given: RunOptions) -> "Program":

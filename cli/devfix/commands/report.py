@@ -1,7 +1,6 @@
 """`devfix report`."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +8,7 @@ import typer
 from devfix.commands import options, replaying
 from devfix.commands.check import Baseline, NoBaseline
 from devfix.commands.grouping import grouped
-from devfix.commands.rewrite import ReplayCommand, RunOptions
+from devfix.commands.rewrite import ReplayCommand, ReplayTests, RunOptions
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
 
@@ -34,6 +33,7 @@ def report(
     output_file: OutputFile = "devfix-report.html",
     replay: Replay = False,
     replay_command: ReplayCommand = None,
+    replay_tests: ReplayTests = False,
     baseline: Baseline = None,
     no_baseline: NoBaseline = False,
     analysis: ReportOptions,
@@ -51,7 +51,6 @@ def report(
         baseline_file=baseline,
         use_baseline=not no_baseline,
     )
-    if not replay and replay_command is None:
+    if not replay and replay_command is None and not replay_tests:
         return operation.report(ask, None)
-    program = None if replay_command is None else replaying.program_of(replay_command, run)
-    return operation.report(ask, replaying.replay_options(run, overrides, Path.cwd(), program))
+    return operation.report(ask, replaying.chosen(run, overrides, replay_command, replay_tests))

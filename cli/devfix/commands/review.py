@@ -8,7 +8,7 @@ import typer
 from devfix.commands import options, replaying
 from devfix.commands.check import Baseline, NoBaseline
 from devfix.commands.grouping import grouped
-from devfix.commands.rewrite import AllowDirty, ReplayCommand
+from devfix.commands.rewrite import AllowDirty, ReplayCommand, ReplayTests
 from devfix.formats import ReportFormat
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def review(
     restart: Restart = False,
     allow_dirty: AllowDirty = False,
     replay_command: ReplayCommand = None,
+    replay_tests: ReplayTests = False,
     force_exclude: options.ForceExclude = False,
     baseline: Baseline = None,
     no_baseline: NoBaseline = False,
@@ -36,15 +37,12 @@ def review(
     run: replaying.RunOptions,
 ) -> int:
     """Accept or refuse each fix on a full screen. Writes what was accepted, after a last look."""
-    from pathlib import Path
-
     from devfix.review import command
 
     overrides = analysis.overrides(force_exclude)
 
     def replay_options() -> "ReplayOptions":
-        program = None if replay_command is None else replaying.program_of(replay_command, run)
-        return replaying.replay_options(run, overrides, Path.cwd(), program)
+        return replaying.chosen(run, overrides, replay_command, replay_tests)
 
     ask = analysis.ask(paths or ["."], overrides, ReportFormat.TEXT)
     ask = replace(ask, baseline_file=baseline, use_baseline=not no_baseline)

@@ -1,7 +1,6 @@
 """`devfix rewrite`."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,6 +20,10 @@ Replay = Annotated[bool, typer.Option("--replay", help="Run each changed script 
 ReplayCommand = Annotated[
     str | None,
     typer.Option("--replay-command", metavar="COMMAND", help='What to run instead: "python train.py --epochs 1".'),
+]
+ReplayTests = Annotated[
+    bool,
+    typer.Option("--replay-tests", help="Run the project's own tests instead, all they make on the device."),
 ]
 ReplayTimeout = Annotated[
     float | None,
@@ -45,6 +48,7 @@ def rewrite(
     allow_dirty: AllowDirty = False,
     replay: Replay = False,
     replay_command: ReplayCommand = None,
+    replay_tests: ReplayTests = False,
     analysis: options.PathOptions,
     run: RunOptions,
 ) -> int:
@@ -55,8 +59,7 @@ def rewrite(
         raise UsageError("--side-by-side is a way to show the patch: it goes with --diff")
     ask = analysis.ask_for(paths, add_guards)
     mode = operation.Mode(diff, allow_dirty, side_by_side=side_by_side)
-    if not replay and replay_command is None:
+    if not replay and replay_command is None and not replay_tests:
         return operation.rewrite(ask, mode)
-    program = None if replay_command is None else replaying.program_of(replay_command, run)
-    options_of_runs = replaying.replay_options(run, ask.overrides, Path.cwd(), program)
+    options_of_runs = replaying.chosen(run, ask.overrides, replay_command, replay_tests)
     return operation.rewrite(ask, replace(mode, replay=options_of_runs))

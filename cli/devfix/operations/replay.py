@@ -1,4 +1,4 @@
-"""`devfix replay`: a script as it is and as devfix, or a patch, would make it."""
+"""`devfix replay`: a script, or a test suite, as it is and as devfix, or a patch, would make it."""
 
 import os
 import sys
@@ -22,6 +22,7 @@ from devfix.replay import (
     Program,
     ReplayOptions,
     ReplayResult,
+    SuiteReplay,
     WorkspaceError,
     as_json,
     choose_backend,
@@ -30,8 +31,14 @@ from devfix.replay import (
     render,
     render_lone,
     replay_program,
+    replay_suite,
+    suite_of,
 )
 from devfix.replay.outcomes import Ending
+from devfix.replay.probe.testing import files as test_files
+from devfix.replay.suite_report import render_suite, suite_as_json
+from devfix.replay.suites.comparing import compared
+from devfix.replay.suites.verdicts import trouble
 from devfix.replay.unified import PatchError, changes_of
 from devfix.reporting import json, text
 from devfix.reporting.progress import no_progress, replay_progress
@@ -45,9 +52,12 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Order:
-    """What to replay: a script with its arguments, with the fixes of its tree or with the unified diff `patch`."""
+    """What to replay: a script with its arguments, with the fixes of its tree or with the unified diff `patch`.
 
-    script: str
+    Without a script it is the test suite of the project here, and the arguments are those of pytest.
+    """
+
+    script: str | None
     arguments: tuple[str, ...]
     ask: Ask
     options: Callable[[Program], ReplayOptions]
@@ -60,7 +70,7 @@ def replay(order: Order) -> int:
     Raises:
         UsageError: the replay cannot start.
     """
-    program = Program(script_named(order.script), order.arguments)
+    program = _program(order)
     options = order.options(program)
     try:
         backend = choose_backend(options)
@@ -69,13 +79,22 @@ def replay(order: Order) -> int:
     source = _Fixes(order.ask) if order.patch is None else _patch(order.patch, project_root(program.script))
     try:
         with replay_progress(order.ask.quiet) as tell:
-            found = replay_program(program, source, backend, options, tell)
+            work = replay_suite if program.is_suite else replay_program
+            found = work(program, source, backend, options, tell)
     except WorkspaceError as error:
         raise UsageError(str(error)) from error
     errors = source.errors if isinstance(source, _Fixes) else []
+    if isinstance(found, SuiteReplay):
+        return _report_suite(order.ask, found, errors)
     if isinstance(found, LoneRun):
         return _report_lone(order.ask, found, errors)
     return _report(order.ask, program.script, found, errors)
+
+
+def _program(order: Order) -> Program:
+    if order.script is None:
+        return suite_of(project_root(Path.cwd()), order.arguments)
+    return Program(script_named(order.script), order.arguments)
 
 
 def _patch(name: str, root: Path) -> Callable[[Sequence[Path]], list[Change]]:
@@ -113,7 +132,9 @@ class _Fixes:
         return as_changes(changed, found.choice_by_path)
 
     def _found(self, files: Sequence[Path]) -> Discovery:
-        """The files but for those that the settings leave out. The script was named, so it is always one."""
+        """The files but for those that the settings leave out. A script was named, so it is always one."""
+        if not self._ask.names:
+            return discover(_of_library(files), replace(self._ask.overrides, force_exclude=True))
         script = os.path.realpath(self._ask.names[0])
         imported = [str(file) for file in files if str(file) != script]
         found = discover(imported, replace(self._ask.overrides, force_exclude=True))
@@ -121,6 +142,39 @@ class _Fixes:
             named = discover([script], self._ask.overrides)
             found.files[:0], found.errors[:0] = named.files, named.errors
         return found
+
+
+def _of_library(files: Sequence[Path]) -> list[str]:
+    """Those files that are no tests: what tests do with devices is theirs."""
+    root = project_root(Path.cwd())
+    names = ((file, file.relative_to(root).as_posix()) for file in files if file.is_relative_to(root))
+    return [str(file) for file, name in names if test_files.owner(name) == test_files.LIBRARY]
+
+
+def _report_suite(ask: Ask, found: SuiteReplay, errors: Sequence[Failed]) -> int:
+    """What the tests reveal, then the verdicts on fixes. 1 where the library has device errors.
+
+    Raises:
+        UsageError: there are no tests that could be run.
+    """
+    why = trouble(found.plain) or trouble(found.run.outcome)
+    if why is not None:
+        raise UsageError(why)
+    run, comparison = found.run, compared(found.plain, found.run.outcome)
+    reached = [one for one in found.results if one.verdict.kind is not Kind.NOT_REACHED]
+    if ask.output_format is ReportFormat.JSON:
+        extra = {"suite": suite_as_json(comparison, run.command, run.on), **as_json(found.results)}
+        json.report([], errors, extra)
+    else:
+        _print(render_suite(comparison, run.command, run.on))
+        _print(render(reached))
+        _print(_unless(ask.quiet, _not_reached([one for one in found.results if one not in reached])))
+        _print([f"the copies are in {run.kept}"] if run.kept is not None else [])
+    text.report_errors(errors, err())
+    if errors:
+        return 2
+    refuted = any(result.verdict.kind is Kind.REFUTED for result in found.results)
+    return int(bool(comparison.bugs) or refuted or comparison.ends is not None)
 
 
 def _report_lone(ask: Ask, lone: LoneRun, errors: Sequence[Failed]) -> int:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from devfix.changes.saving import refuse_dirty, saved
 from devfix.changes.writing import WriteError, write
@@ -11,23 +12,28 @@ from devfix.formats import OutputFormat
 from devfix.project.scripts import script_named
 from devfix.repairing import report
 from devfix.repairing.session import Limits, Loop, Session, State
+from devfix.repairing.suites import SuiteError, SuiteLoop
 from devfix.repairing.trials import Bench
 from devfix.replay.backends import BackendError, PlainCpu
 from devfix.replay.comparing import loss_difference
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending, Outcome
-from devfix.replay.programs import Program
+from devfix.replay.programs import Program, suite_of
 from devfix.replay.replaying import choose_backend, stopped_cleanly
 from devfix.replay.stage import Stage
+from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 from devfix.reporting.progress import replay_progress
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What `devfix repair` was asked for. `seconds` is how long new candidates are tried."""
+    """What `devfix repair` was asked for: a script, or without one the tests of the project here.
 
-    script: str
+    `seconds` is how long new candidates are tried.
+    """
+
+    script: str | None
     options: ReplayOptions
     seconds: float = 1800.0
     max_fixes: int = 10
@@ -38,26 +44,30 @@ class Ask:
 
 
 def repair(ask: Ask) -> int:
-    """Repair a script as far as it goes, show or write the patch, and answer the exit code.
+    """Repair a script, or what tests reveal, as far as it goes, show or write the patch, and answer the exit code.
 
     Raises:
         UsageError: there is nothing that could be run, or the patch would touch uncommitted work.
     """
-    script = script_named(ask.script)
-    program = Program(script, ask.options.args)
+    program = _program(ask)
     try:
         backend = choose_backend(ask.options)
         with (
             stopped_cleanly(),
             replay_progress(ask.quiet) as tell,
-            Workspace(project_root(script), ask.options.limits, ask.options.keep) as workspace,
+            warm_starts(),
+            Workspace(project_root(program.script), ask.options.limits, ask.options.keep) as workspace,
         ):
-            bench = Bench(Stage(workspace, ask.options, tell), program)
-            session = Loop(bench, backend, Limits(ask.max_fixes, time.monotonic() + ask.seconds)).run()
-            compared = _compared_on_cpu(bench, session)
+            stage = Stage(workspace, ask.options, tell)
+            bench, limits = Bench(stage, program), Limits(ask.max_fixes, time.monotonic() + ask.seconds)
+            if program.is_suite:
+                session, compared = SuiteLoop(stage, program, backend, limits).run()
+            else:
+                session = Loop(bench, backend, limits).run()
+                compared = _compared_on_cpu(bench, session)
             command, root = bench.command, workspace.original
             kept = workspace.folder if ask.options.keep else None
-    except (BackendError, WorkspaceError) as error:
+    except (BackendError, WorkspaceError, SuiteError) as error:
         raise UsageError(str(error)) from error
     files = [(str(root / file), session.before[file], data) for file, data in sorted(session.after.items())]
     written = _is_to_be_written(ask, session, files)
@@ -65,6 +75,12 @@ def repair(ask: Ask) -> int:
         _write(files)
     report.show(report.Told(command, backend, session, files, compared, written, kept), ask.output_format, ask.quiet)
     return _exit_code(session, written)
+
+
+def _program(ask: Ask) -> Program:
+    if ask.script is None:
+        return suite_of(project_root(Path.cwd()), ask.options.args)
+    return Program(script_named(ask.script), ask.options.args)
 
 
 def _compared_on_cpu(bench: Bench, session: Session) -> str | None:

@@ -84,20 +84,21 @@ class Limits:
 
 
 class Loop:
-    """One script being repaired on one backend."""
+    """One script being repaired on one backend, from what a `session` came to before."""
 
-    def __init__(self, bench: Bench, backend: Backend, limits: Limits) -> None:
+    def __init__(self, bench: Bench, backend: Backend, limits: Limits, session: Session | None = None) -> None:
         self._bench = bench
         self._backend = backend
-        self._limits = limits
-        self._session = Session()
+        self._session = session or Session()
+        self._limits = Limits(limits.fixes + len(self._session.fixes), limits.deadline)
         self._seen: set[tuple[object, ...]] = set()
 
     def run(self) -> Session:
         """Repair as far as it goes."""
         session = self._session
-        outcome = self._bench.run("before", self._backend, {})
-        session.first = session.last = outcome
+        outcome = self._bench.run("before", self._backend, session.after)
+        session.last = outcome
+        session.first = session.first or outcome
         while outcome.device_error is not None and len(session.fixes) < self._limits.fixes:
             self._seen.add(self._key(outcome, {}))
             better = self._improved(outcome)

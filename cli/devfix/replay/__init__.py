@@ -3,21 +3,23 @@
 from devfix.replay.backends import CHOICES, BackendError
 from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
-from devfix.replay.programs import Program, ProgramError, parse_command
+from devfix.replay.programs import Program, ProgramError, parse_command, suite_of
 from devfix.replay.replaying import (
     FixResult,
     LoneRun,
     ReplayResult,
+    SuiteReplay,
     choose_backend,
     replay_on,
     replay_program,
+    replay_suite,
     run_alone,
     run_replays,
     stopped_cleanly,
 )
 from devfix.replay.report import as_json, lone_as_json, reasons, render, render_lone
 from devfix.replay.stage import Progress
-from devfix.replay.verdicts import Kind, Verdict
+from devfix.replay.verdict_kinds import Kind, Verdict
 from devfix.replay.workspace import Limits, WorkspaceError, project_root
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "Progress",
     "ReplayOptions",
     "ReplayResult",
+    "SuiteReplay",
     "Verdict",
     "WorkspaceError",
     "as_json",
@@ -45,7 +48,9 @@ __all__ = [
     "render_lone",
     "replay_on",
     "replay_program",
+    "replay_suite",
     "run_alone",
     "run_replays",
     "stopped_cleanly",
+    "suite_of",
 ]

@@ -19,6 +19,8 @@ from devfix.replay.device_checks import DeviceChecksError, table_file
 ACCELERATORS = ("cuda", "xpu", "mps", "npu")
 CHOICES = ("auto", *ACCELERATORS, "simulated", "cpu")
 
+SIMULATED = "simulated"
+
 OLDEST_SIMULATED = (2, 4)
 
 HIDDEN: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ASCEND_RT_VISIBLE_DEVICES": ""}

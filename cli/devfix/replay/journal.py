@@ -77,6 +77,40 @@ class Audited(msgspec.Struct, tag_field="event", tag="audit"):
     record: dict[str, Any]
 
 
+class NoPytest(msgspec.Struct, tag_field="event", tag="no pytest"):
+    """The interpreter has none."""
+
+
+class Collected(msgspec.Struct, tag_field="event", tag="collected"):
+    count: int
+
+
+class TestBegins(msgspec.Struct, tag_field="event", tag="test begins"):
+    id: str
+
+
+class Test(msgspec.Struct, tag_field="event", tag="test"):
+    """A test that is over. `gap` is what it met that is not simulated, `cause` whose the code is that failed."""
+
+    id: str
+    outcome: str
+    seconds: float = 0.0
+    error: dict[str, Any] | None = None
+    cause: str | None = None
+    gap: str | None = None
+    lines: list[tuple[str, int]] = []
+    postmortem: Any = None
+
+
+class Uncollected(msgspec.Struct, tag_field="event", tag="uncollected"):
+    """A file of tests that could not be imported."""
+
+    id: str
+    error: dict[str, Any] | None = None
+    cause: str | None = None
+    postmortem: Any = None
+
+
 class End(msgspec.Struct, tag_field="event", tag="end"):
     """The script's end: the most memory that it had, in bytes, and the exit status that it asked for."""
 
@@ -84,7 +118,9 @@ class End(msgspec.Struct, tag_field="event", tag="end"):
     status: int | None = None
 
 
-Event = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Shared | Differs | Audited | End
+_OfTests = NoPytest | Collected | TestBegins | Test | Uncollected
+_OfScripts = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Shared | Differs | Audited | End
+Event = _OfScripts | _OfTests
 One = TypeVar("One")
 
 

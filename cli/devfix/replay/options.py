@@ -36,7 +36,8 @@ class ReplayOptions:
     `on` is one of `CHOICES`, with so many `devices` where they are simulated. `timeout`, in seconds, holds for each
     run, and so do the limits in bytes: `memory` of a process (None for most of what the machine has), `output_limit` of
     what is printed, `file_limit` of each file. `steps` ends training after so many steps of an optimizer.
-    `program` is what to run in place of the changed scripts; without one `args` follow each script. `env` is added to
+    `program` is what to run in place of the changed scripts; without one `args` follow each script. `suite` are the
+    arguments of pytest where the tests of each tree are run in the place of programs. `env` is added to
     the environment. `cwd` is a folder of the original tree. `keep` leaves the copies of the tree, one for each run.
     `audit` records what is where, and what is moved. So many `lanes` are the runs that go on at a time: None for as
     many as there are processors, and one where copies are kept. With a `confinement` nothing but the copy can be
@@ -62,4 +63,5 @@ class ReplayOptions:
     audit: bool = False
     confinement: Confinement | None = None
     lanes: int | None = None
+    suite: tuple[str, ...] | None = None
     allowance: Allowance = field(default_factory=Allowance)

@@ -21,11 +21,20 @@ class ProgramError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A script and what follows it. `module` is its dotted name where it runs by that."""
+    """A script and what follows it. `module` is its dotted name where it runs by that.
+
+    With `is_suite` it is pytest with these arguments, and `script` is the folder of the project.
+    """
 
     script: Path
     arguments: tuple[str, ...] = ()
     module: str | None = None
+    is_suite: bool = False
+
+
+def suite_of(folder: Path, arguments: Sequence[str]) -> Program:
+    """Pytest with these arguments, on the project in a folder."""
+    return Program(folder.resolve(), tuple(arguments), is_suite=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,13 @@ from devfix.replay.changes import Change, Part
 from devfix.replay.company import Company, side_by_side
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Outcome
-from devfix.replay.programs import Program
+from devfix.replay.programs import Program, suite_of
 from devfix.replay.schedule import Schedule
 from devfix.replay.scripts import why_not_runnable
 from devfix.replay.stage import Progress, Stage, silent
-from devfix.replay.trials import Trial, Trials, first_run
-from devfix.replay.verdicts import Kind, Verdict, inconclusive
+from devfix.replay.suites.verdicts import as_seen_by_patch, trouble
+from devfix.replay.trials import Trial, Trials, first_run, plain_run
+from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
 from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 
@@ -77,6 +78,15 @@ class LoneRun:
     outcome: Outcome
     kept: Path | None = None
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteReplay:
+    """A test suite as it is: its run where device errors show, that on the plain CPU, and the verdicts on fixes."""
+
+    run: LoneRun
+    plain: Outcome
+    results: tuple[ReplayResult, ...] = ()
 
 
 def run_replays(
@@ -137,26 +147,57 @@ def replay_program(
         WorkspaceError: the tree could not be copied.
     """
     options = replace(options, program=program)
-    root = project_root(program.script)
+    with _scheduled(program, options, progress) as schedule:
+        before = first_run(schedule, program, backend)
+        results = _judged(schedule, program, fixes, backend, options, before)
+        return results or _lone(schedule.stage, program, backend, before)
+
+
+def replay_suite(
+    program: Program, fixes: Fixes, backend: Backend, options: ReplayOptions, progress: Progress | None = None
+) -> SuiteReplay:
+    """Run a test suite on the plain CPU and on `backend`, and there again with the `fixes` of the files that it loads.
+
+    Raises:
+        WorkspaceError: the tree could not be copied.
+    """
+    options = replace(options, program=program)
+    with _scheduled(program, options, progress) as schedule:
+        before = first_run(schedule, program, backend)
+        plain = plain_run(schedule, program)
+        can_judge = trouble(before) is None and trouble(plain) is None
+        results = _judged(schedule, program, fixes, backend, options, before) if can_judge else []
+        lone = _lone(schedule.stage, program, backend, before)
+        return SuiteReplay(lone, plain, tuple(results))
+
+
+@contextlib.contextmanager
+def _scheduled(program: Program, options: ReplayOptions, progress: Progress | None) -> Iterator[Schedule]:
     with (
         stopped_cleanly(),
         warm_starts(),
-        Workspace(root, options.limits, options.keep) as workspace,
+        Workspace(project_root(program.script), options.limits, options.keep) as workspace,
         Schedule(Stage(workspace, options, progress or silent)) as schedule,
     ):
-        stage = schedule.stage
-        before = first_run(schedule, program, backend)
-        files = _loaded(stage, program, [before])
-        changes, results = tuple(fixes(files)), list[ReplayResult]()
-        more = changes
-        while more:
-            results = _Tree(root, changes, backend, options).judge(schedule, [program])
-            after = _loaded(stage, program, [result.after for result in results if result.after is not None])
-            new = [file for file in after if file not in files]
-            files = [*files, *new]
-            more = tuple(change for change in fixes(new) if change not in changes) if new else ()
-            changes = (*changes, *more)
-        return results if changes else _lone(stage, program, backend, before)
+        yield schedule
+
+
+def _judged(
+    schedule: Schedule, program: Program, fixes: Fixes, backend: Backend, options: ReplayOptions, before: Outcome
+) -> list[ReplayResult]:
+    """A result for each file with fixes among those that the program loads."""
+    stage, root = schedule.stage, project_root(program.script)
+    files = _loaded(stage, program, [before])
+    changes, results = tuple(fixes(files)), list[ReplayResult]()
+    more = changes
+    while more:
+        results = _Tree(root, changes, backend, options).judge(schedule, [program])
+        after = _loaded(stage, program, [result.after for result in results if result.after is not None])
+        new = [file for file in after if file not in files]
+        files = [*files, *new]
+        more = tuple(change for change in fixes(new) if change not in changes) if new else ()
+        changes = (*changes, *more)
+    return results
 
 
 def _loaded(stage: Stage, program: Program, outcomes: Sequence[Outcome]) -> list[Path]:
@@ -211,6 +252,7 @@ class _Tree:
         self._changes = tuple(changes)
         self._backend = backend
         self._options = options
+        self._program = options.program if options.suite is None else suite_of(root, options.suite)
         self._reasons = {change.path: self._why_not_run(change) for change in changes}
 
     def replay(self, progress: Progress, company: Company) -> list[ReplayResult]:
@@ -239,7 +281,7 @@ class _Tree:
 
     def _why_not_run(self, change: Change) -> str | None:
         """The reason for which a change is not run by itself."""
-        program = self._options.program
+        program = self._program
         if program is None:
             return why_not_runnable(change.path, change.after if change.before is None else change.before)
         if project_root(program.script) != self._root:
@@ -247,7 +289,7 @@ class _Tree:
         return None
 
     def _programs(self) -> list[Program]:
-        chosen = self._options.program
+        chosen = self._program
         if chosen is not None:
             return [chosen] if project_root(chosen.script) == self._root else []
         scripts = [change for change in self._changes if self._reasons[change.path] is None]
@@ -257,7 +299,8 @@ class _Tree:
         trial = self._telling(change, trials, ran)
         if trial is None:
             return _unrun(change, self._options, self._reasons[change.path] or "")
-        before, after = trial.runs.before, trial.runs.after
+        after, patch = trial.runs.after, trial.version.patches.get(change.path)
+        before = as_seen_by_patch(trial.runs.before, after, patch, trials.stage.relative(change.path))
         broken = {part: why for part, why in trials.withdrawn.items() if part in change.parts}
         verdict = _verdict(change, trials, trial, broken)
         return ReplayResult(
@@ -277,7 +320,7 @@ class _Tree:
     def _telling(self, change: Change, trials: Trials, ran: Sequence[Trial]) -> Trial | None:
         """The trial of the file itself, or for one that is not run the first that reached its patch."""
         for trial in ran:
-            if self._options.program is not None or trial.program.script == change.path.resolve():
+            if self._program is not None or trial.program.script == change.path.resolve():
                 return trial
         is_withdrawn = any(part in trials.withdrawn for part in change.parts)
         return next((trial for trial in ran if is_withdrawn or trials.lines(trial, change.path)), None)

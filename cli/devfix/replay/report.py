@@ -84,6 +84,9 @@ def _fix_line(fix: FixResult) -> str:
 
 
 def _told(outcome: Outcome) -> str:
+    if outcome.suite is not None and outcome.suite.collected:
+        passed = sum(test.passed for test in outcome.suite.tests.values())
+        return f"{passed} of {outcome.suite.collected} tests passed in {outcome.seconds:.1f} s"
     if outcome.ending is Ending.FAILED and outcome.error is not None:
         return f"{outcome.error.told} after {outcome.seconds:.1f} s"
     if outcome.ending is Ending.FAILED:

@@ -19,6 +19,7 @@ from devfix.replay.journal import (
     Line,
     Loaded,
     Loss,
+    NoPytest,
     Note,
     NotSimulated,
     Shared,
@@ -26,9 +27,10 @@ from devfix.replay.journal import (
     Warned,
     read_events,
 )
-from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError, not_started
+from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError, SuiteRun, not_started
 from devfix.replay.postmortem import decode
 from devfix.replay.processes import Command, Ended, Start, Tick, nobody_watches, run
+from devfix.replay.suites.reading import suite_run
 from devfix.replay.warm import fork_for
 
 
@@ -40,7 +42,7 @@ class Task:
     `environment` wins over `variables`, which are the user's; what is None there is not inherited. With a `confinement`
     the run reads `readable` and writes to its copy, no more, within its `allowance`; `devices` opens the accelerators.
     `imported` are modules, beside torch, that a process has imported which the run is to be a fork of; None is for an
-    interpreter of its own.
+    interpreter of its own. With `tests` the program is pytest.
     """
 
     python: str
@@ -68,6 +70,10 @@ class Task:
     readable: tuple[Path, ...] = ()
     devices: bool = False
     imported: tuple[str, ...] | None = None
+    tests: bool = False
+
+
+_NO_PYTEST = "pytest is not installed in this interpreter; pip install pytest, or name the project's with --python"
 
 
 class Unlike(Exception):  # noqa: N818 - it says what it is
@@ -96,9 +102,21 @@ def execute(task: Task, tick: Tick = nobody_watches) -> Outcome:
     events = read_events(journal)
     for event in events.of(Differs):
         raise Unlike(event.why)
-    return (
-        not_started(ended.trouble) if ended.trouble else replace(_outcome(ended, events), shared=_shared(task, events))
-    )
+    trouble = _NO_PYTEST if events.of(NoPytest) else ended.trouble
+    if trouble:
+        return not_started(trouble)
+    outcome = replace(_outcome(ended, events), shared=_shared(task, events))
+    return _of_suite(outcome, suite_run(events)) if task.tests else outcome
+
+
+def _of_suite(outcome: Outcome, suite: SuiteRun) -> Outcome:
+    """The outcome of a run of pytest: its error is the first device error of the library, else that of any test."""
+    failed = [one for one in suite.all if one.failed]
+    told = next((one for one in failed if one.reveals is not None), None)
+    if told is not None:
+        return replace(outcome, suite=suite, error=told.reveals, postmortem=told.postmortem)
+    error = next((one.error for one in failed if one.error is not None), None)
+    return replace(outcome, suite=suite, error=None if error is None else replace(error, is_device_error=False))
 
 
 def _start(task: Task, command: Command) -> Start | None:
@@ -118,6 +136,7 @@ def _config(task: Task, journal: Path) -> dict[str, object]:
         "seed": task.seed,
         "steps": task.steps,
         "audit": task.audit,
+        "tests": task.tests,
         "file_size": task.file_limit,
         **task.probe_options,
     }

@@ -126,6 +126,8 @@ class Stage:
 
     def command(self, program: Program) -> str:
         """The command line that a run stands for."""
+        if program.is_suite:
+            return shlex.join(["python", "-m", "pytest", *program.arguments])
         module = self._module(program)
         script = self.workspace.root / self.relative(program.script)
         cwd = self._cwd(script, self.workspace.root)
@@ -148,12 +150,13 @@ class Stage:
             root=workspace.root,
             original=workspace.original,
             script=script,
-            typed=str(script) if program.module else os.path.relpath(script, cwd),
+            typed=self._typed(program, script, cwd),
             cwd=cwd,
             control=workspace.control,
             temporary=workspace.temporary,
             timeout=options.timeout,
             module=self._module(program),
+            tests=program.is_suite,
             arguments=program.arguments,
             watch=watch,
             variables=dict(options.env),
@@ -170,7 +173,14 @@ class Stage:
             devices=backend.is_hardware,
         )
 
+    def _typed(self, program: Program, script: Path, cwd: Path) -> str:
+        if program.is_suite:
+            return "pytest"
+        return str(script) if program.module else os.path.relpath(script, cwd)
+
     def _module(self, program: Program) -> str | None:
+        if program.is_suite:
+            return None
         path = program.script.resolve()
         return program.module or module_name(path, path.read_bytes())
 
@@ -185,7 +195,7 @@ class Stage:
             here = Path.cwd().relative_to(self.workspace.original)
             if self.workspace.has_folder(here):
                 return root / here
-        return script.parent
+        return script if script.is_dir() else script.parent
 
     def _below(self, cwd: Path) -> Path:
         with contextlib.suppress(ValueError):

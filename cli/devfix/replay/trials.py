@@ -12,7 +12,8 @@ from devfix.replay.outcomes import Outcome
 from devfix.replay.programs import Program
 from devfix.replay.schedule import Run, Schedule
 from devfix.replay.stage import Stage
-from devfix.replay.verdicts import Kind, Runs, Verdict, decide, inconclusive
+from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
+from devfix.replay.verdicts import Runs, decide
 
 BISECT_RUNS = 16
 _UNKNOWN = "there were too many fixes to try them all"
@@ -27,8 +28,13 @@ def first_run(schedule: Schedule, program: Program, backend: Backend) -> Outcome
     return schedule.outcome(before)
 
 
+def plain_run(schedule: Schedule, program: Program) -> Outcome:
+    """The run of the original on the plain CPU."""
+    return schedule.outcome(Run(program, _on_cpu("before"), PlainCpu(), is_original=True))
+
+
 def _may_have_bug(original: Outcome | None) -> bool:
-    return original is None or original.device_error is not None
+    return original is None or original.suite is not None or original.device_error is not None
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,8 @@ class Trials:
         before = self._original(program, self.backend)
         runs = Runs(before, self._run(program, version, self.backend, step), effects=version.effects)
         trial = Trial(program, version, runs)
+        if program.is_suite:
+            return self._suite_compared(trial, step)
         if self._refutation(trial) is not None and runs.before.error is None:
             return replace(trial, runs=replace(runs, again=self._original(program, self.backend, " again")))
         if runs.before.device_error is not None and self.backend.can_show_device_bugs and self._is_confirmed(trial):
@@ -161,6 +169,17 @@ class Trials:
             return compared
         plain = replace(plain, again=self._original(program, cpu, " again"))
         return replace(compared, runs=replace(compared.runs, plain=plain))
+
+    def _suite_compared(self, trial: Trial, step: str) -> Trial:
+        """The trial of a suite, which tells nothing without the plain CPU: on both once more, where it is refuted."""
+        program, version, cpu = trial.program, trial.version, PlainCpu()
+        plain = Runs(self._original(program, cpu), self._run(program, version, cpu, step))
+        compared = replace(trial, runs=replace(trial.runs, plain=plain))
+        if self._refutation(compared) is None:
+            return compared
+        plain = replace(plain, again=self._original(program, cpu, " again"))
+        again = self._original(program, self.backend, " again")
+        return replace(compared, runs=replace(compared.runs, plain=plain, again=again))
 
     # Runs
 
@@ -192,11 +211,12 @@ class Trials:
 
         def is_wanted() -> bool:
             before, after = self.schedule.known(self._before(program, self.backend)), self.schedule.known(patched)
-            return _may_have_bug(before) and (after is None or after.passed or after.was_cut)
+            is_alive = after is None or after.suite is not None or after.passed or after.was_cut
+            return _may_have_bug(before) and is_alive
 
         if self.backend.can_show_device_bugs and is_wanted():
             before = self.schedule.outcome(self._before(program, cpu), is_wanted)
-            if before.passed or before.was_cut:
+            if before.suite is not None or before.passed or before.was_cut:
                 self.schedule.outcome(self._after(program, version, cpu, "after"), is_wanted)
 
     def _left_out(self, outcome: Outcome) -> Path | None:

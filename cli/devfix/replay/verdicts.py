@@ -14,43 +14,15 @@ import errno
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from devfix.replay.backends import Backend
 from devfix.replay.comparing import difference, loss_difference
 from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError
 from devfix.replay.patches import Coverage, Patch
+from devfix.replay.suites.verdicts import SuiteRuns, decide_suite
+from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive, numbered
 
 Comparison = Callable[[Outcome, Outcome], str | None]
-
-
-class Kind(StrEnum):
-    """The verdicts. A closed set."""
-
-    CONFIRMED = "confirmed"
-    HARMLESS = "harmless"
-    NOT_REACHED = "not_reached"
-    REFUTED = "refuted"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """`missed` are the first lines of patched statements that never ran: the verdict says nothing of those."""
-
-    kind: Kind
-    reason: str
-    missed: tuple[int, ...] = ()
-
-    @property
-    def satisfied(self) -> bool:
-        """Whether the replay vouches for the whole patch."""
-        return self.kind in (Kind.CONFIRMED, Kind.HARMLESS) and not self.missed
-
-
-def inconclusive(reason: str) -> Verdict:
-    """The verdict where nothing was shown."""
-    return Verdict(Kind.INCONCLUSIVE, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +53,10 @@ def decide(runs: Runs, backend: Backend, patches: Mapping[str, Patch], path: str
 
     Paths are relative to the tree.
     """
+    if runs.before.suite is not None and runs.after.suite is not None and runs.plain is not None:
+        plain = SuiteRuns(runs.plain.before, runs.plain.after, runs.plain.again)
+        ours = SuiteRuns(runs.before, runs.after, runs.again)
+        return decide_suite(ours, plain, backend.can_show_device_bugs, patches, path)
     return _Trial(runs, backend, patches, path).verdict()
 
 
@@ -120,7 +96,7 @@ class _Trial:
     def _both_passed(self) -> Verdict:
         coverage = self._coverage
         if coverage.is_empty:
-            return Verdict(Kind.NOT_REACHED, "none of the patched lines ran", _first_lines(coverage))
+            return Verdict(Kind.NOT_REACHED, "none of the patched lines ran", first_lines(coverage))
         found = difference(self.before, self.after)
         if found is not None:
             return self._computes_otherwise(found, difference)
@@ -176,7 +152,7 @@ class _Trial:
         coverage = self._coverage
         if coverage.is_empty:
             reason = "the original's error did not come back, but none of the patched lines ran"
-            return Verdict(Kind.NOT_REACHED, reason, _first_lines(coverage))
+            return Verdict(Kind.NOT_REACHED, reason, first_lines(coverage))
         elsewhere = self._on_the_plain_cpu()
         if elsewhere is not None:
             return Verdict(Kind.REFUTED, elsewhere)
@@ -219,9 +195,9 @@ class _Trial:
         return Verdict(Kind.REFUTED, f"fails where the original did not: {self.after.failure}")
 
     def _positive(self, kind: Kind, reason: str) -> Verdict:
-        missed = _first_lines(self._coverage)
+        missed = first_lines(self._coverage)
         if missed:
-            reason += f"; {_numbered(missed)} never ran"
+            reason += f"; {numbered(missed)} never ran"
         return Verdict(kind, reason, missed)
 
     def _agreement(self) -> str:
@@ -319,11 +295,3 @@ def _quoted_part(message: str) -> str:
 
 def _last_line(text: str) -> str:
     return next(iter(reversed(text.strip().splitlines())), "")
-
-
-def _first_lines(coverage: Coverage) -> tuple[int, ...]:
-    return tuple(place.first for place in coverage.missed)
-
-
-def _numbered(lines: tuple[int, ...]) -> str:
-    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"

@@ -43,8 +43,11 @@ class WorkspaceError(Exception):
 
 
 def project_root(script: Path) -> Path:
-    """The nearest folder above `script` that is a repository or a project, else the script's own folder."""
-    folder = script.resolve().parent
+    """The nearest folder above `script` that is a repository or a project, else the script's own folder.
+
+    A folder may stand for a script in it.
+    """
+    folder = script.resolve() if script.is_dir() else script.resolve().parent
     for candidate in (folder, *folder.parents):
         if any((candidate / mark).exists() for mark in ROOT_MARKS):
             return candidate

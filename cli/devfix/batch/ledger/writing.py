@@ -204,6 +204,7 @@ class Ledger(View):
             f"--publish {asked.publish}": asked.publish == plan.publish,
             f"--commits {asked.commits}": asked.commits == plan.commits,
             "--replay" if asked.execute else "no --replay": asked.execute == plan.execute,
+            "--replay-tests" if asked.tests else "no --replay-tests": asked.tests == plan.tests,
             f"the rules {first.rules or 'of the repositories'}": first.rules == rules,
         }
         if different := [words for words, is_same in same.items() if not is_same]:

@@ -118,6 +118,7 @@ def _keys(folder: Path) -> dict[str, Reader]:
 def _replay_keys(folder: Path) -> dict[str, Reader]:
     return {
         "command": values.replay_command,
+        "tests": values.flag,
         "on": values.backend,
         "devices": values.whole(1, MOST_DEVICES),
         "steps": values.whole(1, _MOST_STEPS),

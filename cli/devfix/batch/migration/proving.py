@@ -27,6 +27,7 @@ from devfix.replay import (
     parse_command,
     run_replays,
 )
+from devfix.replay.backends import SIMULATED
 from devfix.replay.bisecting import sift
 from devfix.replay.changes import Part
 from devfix.replay.confinement import Allowance, Bubblewrap, find_confinement
@@ -192,8 +193,9 @@ def _replayed(job: Job, ground: _Ground, fixes: Fixes) -> Sequence[ReplayResult]
 def _replay_options(job: Job, ground: _Ground) -> ReplayOptions:
     replay = job.repository.replay
     program = None if replay.command is None else _program(replay, ground.folder)
+    suite = () if program is None and (replay.tests or job.plan.tests) else None
     return ReplayOptions(
-        on=replay.on,
+        on=replay.on if suite is None else SIMULATED,
         timeout=replay.timeout,
         python=ground.python,
         memory=replay.memory,
@@ -201,8 +203,9 @@ def _replay_options(job: Job, ground: _Ground) -> ReplayOptions:
         devices=replay.devices,
         steps=replay.steps,
         program=program,
+        suite=suite,
         env=job.repository.replay.env,  # not what hides accelerators: a simulated one is seen all the same
-        cwd=None if program is None else ground.folder,
+        cwd=None if program is None and suite is None else ground.folder,
         confinement=ground.confinement,
         allowance=_allowance(replay),
     )

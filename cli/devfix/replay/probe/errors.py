@@ -31,6 +31,7 @@ DEVICE_ERRORS = tuple(
         r"Expected query, key, and value to have the same device type",
         r"set the storage of a tensor on device \S+ to a storage on different device",
         r"assigned grad has data located on a different device",
+        r"attempting to assign a gradient (?:with device type|located on device)",
         r"legacy constructor expects device type: \w+ but device type: \w+ was passed",
         r"[Ee]xpected device \S+ but got device",
         r"Tensor on device \S+ is not on the expected device",

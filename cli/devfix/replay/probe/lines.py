@@ -14,13 +14,33 @@ Report = Callable[[str, int], None]
 TOOL_NAME = "devfix"
 
 
-def watch(wanted: dict[str, set[int]], report: Report) -> None:
-    """Call `report` with file and line the first time that each line of `wanted` (by absolute path) runs."""
+def _nothing_to_watch() -> None:
+    """Nothing is watched."""
+
+
+def watch(wanted: dict[str, set[int]], report: Report) -> Callable[[], None]:
+    """Call `report` with file and line the first time that each line of `wanted` (by absolute path) runs.
+
+    What this returns, once called, has each of them reported again.
+    """
     if not any(wanted.values()):
-        return
-    if sys.version_info >= (3, 12) and _monitor(wanted, report):
-        return
-    _Tracer(wanted, report).start()
+        return _nothing_to_watch
+    left = {file: set(lines) for file, lines in wanted.items()}
+    if sys.version_info >= (3, 12):
+        restart = _monitor(left, report)
+        if restart is not None:
+            return _again(wanted, left, restart)
+    tracer = _Tracer(left, report)
+    tracer.start()
+    return _again(wanted, left, tracer.start)
+
+
+def _again(wanted: dict[str, set[int]], left: dict[str, set[int]], restart: Callable[[], None]) -> Callable[[], None]:
+    def again() -> None:
+        left.update({file: set(lines) for file, lines in wanted.items()})
+        restart()
+
+    return again
 
 
 def _holds_wanted(code: CodeType, wanted: dict[str, set[int]]) -> bool:
@@ -30,11 +50,11 @@ def _holds_wanted(code: CodeType, wanted: dict[str, set[int]]) -> bool:
 
 if sys.version_info >= (3, 12):
 
-    def _monitor(wanted: dict[str, set[int]], report: Report) -> bool:
-        """Watch by `sys.monitoring`; False where other tools hold all of its places."""
+    def _monitor(wanted: dict[str, set[int]], report: Report) -> Callable[[], None] | None:
+        """Watch by `sys.monitoring`, and how to begin anew; None where other tools hold all of its places."""
         tool = next((number for number in (4, 3, 2, 1, 0) if sys.monitoring.get_tool(number) is None), None)
         if tool is None:
-            return False
+            return None
         events = sys.monitoring.events
 
         def started(code: CodeType, _offset: int) -> Any:
@@ -53,7 +73,7 @@ if sys.version_info >= (3, 12):
         sys.monitoring.register_callback(tool, events.PY_START, started)
         sys.monitoring.register_callback(tool, events.LINE, line_ran)
         sys.monitoring.set_events(tool, events.PY_START)
-        return True
+        return sys.monitoring.restart_events
 
 
 class _Tracer:

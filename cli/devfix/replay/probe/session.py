@@ -21,6 +21,7 @@ from .guarding import Guard
 from .journal import Journal
 from .shelf import Shelf
 from .stopping import StepLimit
+from .testing import running
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Config:
     script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers. `memory` is a
     limit in bytes, `file_size` one on each file that is written, and `steps` one on the steps of each optimizer.
     `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
-    file `checks`. `audit` asks for what lives where and what is moved. Fields with a default are for the backend to
-    set.
+    file `checks`. `audit` asks for what lives where and what is moved. `tests` asks for pytest in the place of a
+    script. Fields with a default are for the backend to set.
     """
 
     journal: str
@@ -47,6 +48,7 @@ class Config:
     memory: int | None = None
     simulate: dict[str, Any] | None = None
     audit: bool = False
+    tests: bool = False
 
 
 def run(config_file: str, arguments: Sequence[str], shelf: Shelf | None = None) -> NoReturn:
@@ -62,13 +64,14 @@ def run(config_file: str, arguments: Sequence[str], shelf: Shelf | None = None) 
     if shelf is not None:
         shelf.begin(lambda why: _begin_again(why, journal))
     _observe(config, config_file, journal, steps)
+    status = 0
     try:
-        _execute(config, journal)
+        status = running.run(config, journal, arguments[1:]) if config.tests else _execute(config, journal)
     except BaseException as error:
         if not steps.was_reached:
             _leave(error, config, journal)
-    journal.write("end", memory=_peak_memory(), status=0)
-    sys.exit(0)
+    journal.write("end", memory=_peak_memory(), status=status)
+    sys.exit(status)
 
 
 def join(config_file: str, has_torch: bool) -> None:
@@ -84,6 +87,8 @@ def join(config_file: str, has_torch: bool) -> None:
     if has_torch:
         # It is about to unpickle tensors, and what rebuilds them is part of the simulation.
         importlib.import_module("torch")
+        if config.tests:
+            running.join(config, journal)
 
 
 def _limit(config: Config) -> None:
@@ -110,7 +115,8 @@ def _begin_again(why: str, journal: Journal) -> NoReturn:
 def _prepare(config: Config, arguments: Sequence[str]) -> None:
     sys.argv[:] = arguments
     sys.path[:] = [_in_copy(entry, config) for entry in sys.path]
-    sys.path.insert(0, _import_root(config))
+    if not config.tests:
+        sys.path.insert(0, _import_root(config))
 
 
 def _observe(config: Config, config_file: str, journal: Journal, steps: StepLimit) -> None:
@@ -173,7 +179,8 @@ def _import_root(config: Config) -> str:
     return str(Path(config.script).parents[depth - 1])
 
 
-def _execute(config: Config, journal: Journal) -> None:
+def _execute(config: Config, journal: Journal) -> int:
+    """Run the script, and answer the exit status of one that ends by itself."""
     _watch(config, journal)
     module = _main_module(config)
     code = compile(Path(config.script).read_bytes(), config.script, "exec", dont_inherit=True)
@@ -181,6 +188,7 @@ def _execute(config: Config, journal: Journal) -> None:
     if "__mp_main__" in sys.modules:  # another name for it, since something imported multiprocessing
         sys.modules["__mp_main__"] = module
     exec(code, module.__dict__)
+    return 0
 
 
 def _main_module(config: Config) -> ModuleType:

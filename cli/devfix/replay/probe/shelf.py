@@ -178,7 +178,9 @@ class Shelf(MetaPathFinder):
         members = {name: module for name, module in group.modules.items() if _package(name) == package}
         for name in members:
             del group.modules[name]
-        return [_Group(package, members)]
+        attributes = [one for one in group.attributes if _package(one.owner.__name__) == package]
+        group.attributes = [one for one in group.attributes if one not in attributes]
+        return [_Group(package, members, attributes)]
 
     def _differences(self, modules: dict[str, ModuleType]) -> Iterator[str]:
         """Why importing these modules now would have done something else."""

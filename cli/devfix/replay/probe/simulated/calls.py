@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
@@ -85,12 +85,13 @@ class Call:
                 continue
             if scalars is None or place is not HOST or position < outputs or named[1].dim() != 0:
                 self.refuse(messages.iterator(common, place), named, on_device[0])
+                continue
             passed += 1
             if passed > scalars:
                 self.refuse(messages.TOO_MANY_SCALARS, named, on_device[0])
 
-    def refuse(self, text: str, *arguments: Named) -> NoReturn:
-        """Raise the error of the operator, `text`, which these arguments are to blame for."""
+    def refuse(self, text: str, *arguments: Named) -> None:
+        """Raise the error of the operator, `text`, which these arguments are to blame for, unless it is excused."""
         refuse(self.simulation, text, *arguments)
 
 
@@ -116,8 +117,10 @@ def iterate(call: Call, scalars: int | None) -> None:
     call.want_iterable([*written, *inputs], len(written), scalars)
 
 
-def refuse(simulation: Simulation, text: str, *arguments: Named) -> NoReturn:
-    """Raise the error of torch, `text`, which these arguments are to blame for."""
+def refuse(simulation: Simulation, text: str, *arguments: Named) -> None:
+    """Raise the error of torch, `text`, which these arguments are to blame for, unless that is excused."""
+    if simulation.policy.excuses(arguments):
+        return
     simulation.refused[:] = arguments
     raise RuntimeError(text)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..imports import AfterImport  # noqa: TID252 - the probe goes by another name in the script's interpreter
+from ..imports import AfterImport
 from .mode import ClaimMode
 from .patching import wrap
 from .state import Simulation

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..imports import AfterImport  # noqa: TID252 - the probe goes by another name in the script's interpreter
+from ..imports import AfterImport
 from .claims import tensors_in
 from .mode import ClaimMode
 from .patching import wrap

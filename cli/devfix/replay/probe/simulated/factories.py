@@ -192,7 +192,7 @@ class Factories:
 
         def make(original: Any, *args: Any, **kwargs: Any) -> Any:
             made = original(*args, **kwargs)
-            self._claim(made, HOST, how)
+            self._claim(made, self._simulation.policy.birthplace(HOST), how)
             return made
 
         return make

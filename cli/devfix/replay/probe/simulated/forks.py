@@ -39,7 +39,7 @@ def install(simulation: Simulation, mode: ClaimMode) -> None:
         return original()
 
     def in_child() -> None:
-        if simulation.forked or not (simulation.initialised or driver.woken):
+        if simulation.forked or simulation.policy.shares_with_forks or not (simulation.initialised or driver.woken):
             return
         simulation.forked, simulation.initialised = True, False
         mode.__class__ = _ForkedMode

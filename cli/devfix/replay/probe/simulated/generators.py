@@ -75,8 +75,8 @@ def _generator_class(simulation: Simulation) -> Any:
 
         _place: torch.device
 
-        def __new__(cls, device: Any = "cpu") -> Any:
-            place = simulation.resolve("cpu" if device is None else device)
+        def __new__(cls, device: Any = None) -> Any:
+            place = simulation.policy.birthplace(HOST) if device is None else simulation.resolve(device)
             made = super().__new__(cls, "cpu" if simulation.is_device(place) else place)
             made._place = place
             return made

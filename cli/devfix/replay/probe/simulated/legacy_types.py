@@ -90,7 +90,11 @@ def _construct(
     Raises:
         RuntimeError, TypeError: it is asked for another type of device, in the words of torch.
     """
-    place = HOST if kind == "cpu" and device is None else simulation.resolve(kind if device is None else device)
+    if kind == "cpu" and device is None:
+        place = simulation.policy.birthplace(HOST)
+        kind = place.type
+    else:
+        place = simulation.resolve(kind if device is None else device)
     if place.type != kind:
         raise RuntimeError(f"legacy constructor expects device type: {kind} but device type: {place.type} was passed")
     if args and isinstance(args[0], torch.Tensor) and name != "torch.Tensor" and place_of(args[0]).type != kind:

@@ -41,11 +41,13 @@ def _claim_loaded(batch: Any, simulation: Simulation) -> None:
     claims: dict[Claim | None, Claim] = {}
     for tensor in tensors_of(batch):
         former = claim_of(tensor)
-        place = HOST if former is None else former.place
+        place, kind = HOST if former is None else former.place, Claim if former is None else type(former)
+        if place is HOST:
+            place = simulation.policy.birthplace(place)
         while former is not None and _is_the_loaders(former, now):
             former = former.before
         if former not in claims:
-            claims[former] = Claim(place, HOW, now.file, now.line, former)
+            claims[former] = kind(place, HOW, now.file, now.line, former)
         set_claim(tensor, claims[former])
 
 

@@ -22,6 +22,7 @@ from .state import Simulation
 _storage_of = torch.Tensor.untyped_storage
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
+_strided = torch.strided
 _no_dispatch = torch._C._disabled_torch_dispatch_impl
 _ORDINARY, _VIEW, _DRAW = "ordinary", "view", "draw"
 """Kinds of operators: those of which `_is_view` is true, those that draw random numbers, and all others."""
@@ -48,7 +49,10 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return _left_to_subclass(func, types, args, kwargs or {})
         kind = self._kinds.get(id(func)) or self._kind(func)
         if kind is _VIEW:
-            return func(*args, **kwargs) if kwargs else func(*args)
+            view = func(*args, **kwargs) if kwargs else func(*args)
+            if args and args[0].layout is not _strided:
+                _claim_like(view, args[0])
+            return view
         if kind is _DRAW and self._simulation.generators:
             return self._drawn_apart(func, args, kwargs or {})
         try:
@@ -160,6 +164,13 @@ def _common_of_any(values: Any) -> tuple[Claim | None, bool]:
     tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(values) if isinstance(leaf, _Tensor)]
     claims = [claim for claim in map(claim_of, tensors) if claim is not None]
     return (claims[0] if claims else None), len({id(claim.place) for claim in claims}) > 1
+
+
+def _claim_like(view: Any, source: Any) -> None:
+    """Let a view of `source`, which has no plain storage, claim what that does: parts of it may be copies."""
+    claim = claim_of(source)
+    if claim is not None:
+        _claim_new(view, claim)
 
 
 def _claim_new(result: Any, claim: Claim) -> None:

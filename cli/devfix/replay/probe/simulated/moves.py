@@ -160,6 +160,8 @@ class Moves:
         return self.move(tensor, place, "moved by .type_as", dtype=other.dtype)
 
     def pin_memory(self, _original: Any, tensor: Any, device: Any = None) -> Any:
+        if place_of(tensor) is not HOST and self._simulation.policy.shares_with_forks:
+            return tensor
         if place_of(tensor) is not HOST:
             name = legacy_types.name_of(tensor, self._simulation)
             raise RuntimeError(f"cannot pin '{name}' only dense CPU tensors can be pinned")

@@ -20,14 +20,14 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
     def numpy(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         force = kwargs.get("force", args[0] if args else False)
-        if place_of(tensor) is HOST:
+        if place_of(tensor) is HOST or simulation.policy.reads_from_host():
             return original(tensor, *args, **kwargs)
         if force:
             return original(tensor.detach().cpu(), *args, **kwargs)
         raise _not_for_numpy(tensor)
 
     def array(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        if place_of(tensor) is HOST:
+        if place_of(tensor) is HOST or simulation.policy.reads_from_host():
             return original(tensor, *args, **kwargs)
         raise _not_for_numpy(tensor)
 

@@ -42,4 +42,6 @@ def _claim_loaded(restored: Any, simulation: Simulation) -> None:
         return
     moved: Claim | None = storage.__dict__.get(ATTRIBUTE)
     place = HOST if moved is None else moved.place
+    if place is HOST:
+        place = simulation.policy.birthplace(place)
     storage.__dict__[ATTRIBUTE] = simulation.claim(place, HOW)

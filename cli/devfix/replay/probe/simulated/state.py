@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from .claims import HOST, Claim, interned
+from .policy import PlacementPolicy
 
 _Device = torch.device
 
@@ -40,7 +41,7 @@ class Simulation:
     tree. `report` is told of each thing that is not simulated, `note` of what runs in another way than on hardware.
     `initialised` and `forked` are as in `torch.cuda`: whether a context exists, and whether this process is a fork of
     one where it did. `create_context` is what the first use of a device runs. `refused` are the arguments, by name, of
-    the operation that was refused last.
+    the operation that was refused last. `policy` is where values live of which the script says nothing.
     """
 
     kind: str = "cuda"
@@ -55,6 +56,7 @@ class Simulation:
     refused: list[tuple[str, torch.Tensor]] = field(default_factory=list)
     version: tuple[int, int] = field(default_factory=lambda: _version(torch.__version__))
     create_context: Callable[[], None] | None = None
+    policy: PlacementPolicy = field(default_factory=PlacementPolicy)
     _owners: dict[CodeType, bool] = field(default_factory=dict)
     _thread: _PerThread = field(default_factory=_PerThread)
 
@@ -105,7 +107,7 @@ class Simulation:
 
     def default_place(self) -> torch.device:
         """Where tensors are made if nothing else is said. `torch.utils._device` says it for a `DeviceContext`."""
-        return HOST if self.default_kind == "cpu" else self.resolve(self.default_kind)
+        return self.policy.birthplace(HOST) if self.default_kind == "cpu" else self.resolve(self.default_kind)
 
     def is_device(self, place: torch.device) -> bool:
         return place.type == self.kind
@@ -114,9 +116,10 @@ class Simulation:
         """A claim made at the user's line that is running now. `place` is interned. Long histories lose their start."""
         _shorten(before)
         frame = self.user_frame()
+        kind = self.policy.claim_type(place)
         if frame is None:
-            return Claim(place, how, None, None, before)
-        return Claim(place, how, frame.f_code.co_filename, frame.f_lineno, before)
+            return kind(place, how, None, None, before)
+        return kind(place, how, frame.f_code.co_filename, frame.f_lineno, before)
 
     def user_frame(self) -> FrameType | None:
         """The innermost frame of the user's own code."""

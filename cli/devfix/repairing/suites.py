@@ -1,0 +1,96 @@
+"""Repairing what a project's own tests reveal: one error of the library after the other, each by one of its tests.
+
+Which tests reveal it and whether a patch costs a test is seen by running the suite; candidates are tried on one test.
+"""
+
+from dataclasses import replace
+
+from devfix.repairing.session import Limits, Loop, Session, State
+from devfix.repairing.trials import Bench
+from devfix.replay.backends import Backend, PlainCpu
+from devfix.replay.outcomes import Outcome, SuiteRun
+from devfix.replay.programs import Program, suite_of
+from devfix.replay.stage import Stage
+from devfix.replay.suites.comparing import Bug, Comparison, compared
+from devfix.replay.suites.verdicts import trouble
+
+
+class SuiteError(Exception):
+    """The suite cannot be run; the message says why."""
+
+
+class SuiteLoop:
+    """The tests that `program` runs, and the library under test being repaired on one backend."""
+
+    def __init__(self, stage: Stage, program: Program, backend: Backend, limits: Limits) -> None:
+        self._stage = stage
+        self._program = program
+        self._backend = backend
+        self._limits = limits
+        self._session = Session()
+
+    def run(self) -> tuple[Session, str | None]:
+        """Repair as far as it goes, and say what the suite does on the plain CPU.
+
+        Raises:
+            SuiteError: there are no tests that could be run.
+        """
+        before, plain = self._suite("before", self._backend), self._suite("before, on the plain CPU", PlainCpu())
+        why = trouble(before) or trouble(plain)
+        if why is not None:
+            raise SuiteError(why)
+        found = compared(plain, before)
+        self._session.first = self._session.last = before
+        for bug in found.bugs:
+            self._repair(bug)
+        return self._session, self._conclude(found, before, plain)
+
+    def _suite(self, step: str, backend: Backend) -> Outcome:
+        return Bench(self._stage, self._program).run(step, backend, self._session.after)
+
+    def _repair(self, bug: Bug) -> None:
+        """Repair with one of the tests that reveal the error, for as long as that fails with one of the library."""
+        test = suite_of(self._program.script, (*_options(self._program), bug.tests[0]))
+        left = replace(self._limits, fixes=self._limits.fixes - len(self._session.fixes))
+        if left.fixes > 0:
+            Loop(Bench(self._stage, test), self._backend, left, self._session).run()
+
+    def _conclude(self, found: Comparison, before: Outcome, plain: Outcome) -> str | None:
+        """Set the state of the session, by the suite with all fixes."""
+        session = self._session
+        if not found.bugs:
+            session.state, session.reason = State.CLEAN, "no test reveals a device error of the library"
+            return None
+        if not session.fixes:
+            session.state, session.reason, session.last = State.UNREPAIRED, "no candidate made progress", before
+            return None
+        session.last = after = self._suite("after", self._backend)
+        on_cpu = self._suite("after, on the plain CPU", PlainCpu())
+        lost = _lost(before, after) or _lost(plain, on_cpu)
+        if lost is not None:
+            session.state, session.reason = State.UNREPAIRED, f"with the patch {lost} fails, which passed"
+            return session.reason
+        left = compared(on_cpu, after).bugs
+        session.state = State.PARTLY if left else State.REPAIRED
+        session.reason = f"{_count(len(left), 'device error')} left" if left else "no test reveals a device error"
+        return f"{_count(_passing(on_cpu), 'test')} pass"
+
+
+def _options(program: Program) -> tuple[str, ...]:
+    """The arguments of pytest that are options and not paths: what is chosen is one test now."""
+    return tuple(one for one in program.arguments if one.startswith("-") and not one.startswith(("-k", "-m")))
+
+
+def _lost(before: Outcome, after: Outcome) -> str | None:
+    """A test that passed before and fails after."""
+    old, new = before.suite or SuiteRun(), after.suite or SuiteRun()
+    found = ((test, new.find(test.id)) for test in old.tests.values())
+    return next((old.id for old, now in found if old.passed and (now is None or now.failed)), None)
+
+
+def _passing(outcome: Outcome) -> int:
+    return sum(test.passed for test in (outcome.suite or SuiteRun()).tests.values())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
