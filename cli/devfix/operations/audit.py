@@ -19,10 +19,12 @@ from devfix.replay import (
     auditing_report,
     choose_backend,
     run_alone,
+    stopped_cleanly,
 )
 from devfix.replay.asking import AskError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
+from devfix.replay.warm import warm_starts
 from devfix.reporting import json
 from devfix.reporting.terminal import Printer, one_line, out, visible
 
@@ -43,7 +45,8 @@ def audit(ask: Ask) -> int:
         UsageError: there is no such script or no such place to run on, or the tree cannot be copied.
     """
     try:
-        found = _Found.of(script_named(ask.script), ask.options)
+        with stopped_cleanly(), warm_starts():
+            found = _Found.of(script_named(ask.script), ask.options)
     except (BackendError, WorkspaceError, AskError) as error:
         raise UsageError(str(error)) from error
     if ask.output_format is OutputFormat.JSON:
