@@ -19,12 +19,11 @@ from devfix.replay import (
     auditing_report,
     choose_backend,
     run_alone,
-    stopped_cleanly,
+    runs_to_come,
 )
 from devfix.replay.asking import AskError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
-from devfix.replay.warm import warm_starts
 from devfix.reporting import json
 from devfix.reporting.terminal import Printer, one_line, out, visible
 
@@ -45,7 +44,7 @@ def audit(ask: Ask) -> int:
         UsageError: there is no such script or no such place to run on, or the tree cannot be copied.
     """
     try:
-        with stopped_cleanly(), warm_starts():
+        with runs_to_come():
             found = _Found.of(script_named(ask.script), ask.options)
     except (BackendError, WorkspaceError, AskError) as error:
         raise UsageError(str(error)) from error

@@ -30,6 +30,7 @@ from devfix.replay import (
     render,
     render_lone,
     replay_program,
+    runs_to_come,
 )
 from devfix.replay.outcomes import Ending
 from devfix.replay.unified import PatchError, changes_of
@@ -63,14 +64,12 @@ def replay(order: Order) -> int:
     program = Program(script_named(order.script), order.arguments)
     options = order.options(program)
     try:
-        backend = choose_backend(options)
-    except BackendError as error:
-        raise UsageError(str(error)) from error
-    source = _Fixes(order.ask) if order.patch is None else _patch(order.patch, project_root(program.script))
-    try:
-        with replay_progress(order.ask.quiet) as tell:
-            found = replay_program(program, source, backend, options, tell)
-    except WorkspaceError as error:
+        with runs_to_come():
+            backend = choose_backend(options)
+            source = _Fixes(order.ask) if order.patch is None else _patch(order.patch, project_root(program.script))
+            with replay_progress(order.ask.quiet) as tell:
+                found = replay_program(program, source, backend, options, tell)
+    except (BackendError, WorkspaceError) as error:
         raise UsageError(str(error)) from error
     errors = source.errors if isinstance(source, _Fixes) else []
     if isinstance(found, LoneRun):

@@ -15,9 +15,8 @@ from devfix.repairing.trials import Bench
 from devfix.replay.backends import BackendError
 from devfix.replay.options import ReplayOptions
 from devfix.replay.programs import Program
-from devfix.replay.replaying import choose_backend, stopped_cleanly
+from devfix.replay.replaying import choose_backend, runs_to_come
 from devfix.replay.stage import Stage
-from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 from devfix.reporting.progress import replay_progress
 
@@ -46,8 +45,7 @@ def repair(ask: Ask) -> int:
     program = Program(script, ask.options.args)
     try:
         with (
-            stopped_cleanly(),
-            warm_starts(),
+            runs_to_come(),
             replay_progress(ask.quiet) as tell,
             Workspace(project_root(script), ask.options.limits, ask.options.keep) as workspace,
         ):

@@ -13,7 +13,7 @@ from devfix.replay.replaying import (
     replay_program,
     run_alone,
     run_replays,
-    stopped_cleanly,
+    runs_to_come,
 )
 from devfix.replay.report import as_json, lone_as_json, reasons, render, render_lone
 from devfix.replay.stage import Progress
@@ -47,5 +47,5 @@ __all__ = [
     "replay_program",
     "run_alone",
     "run_replays",
-    "stopped_cleanly",
+    "runs_to_come",
 ]
