@@ -284,3 +284,86 @@ def test_values_of_a_branch_that_runs_and_of_names_made_at_run_time_are_moved(de
     assert "getattr(torch, KIND[kind])(5, 5).to(" in after
     assert "self.total = torch.zeros(n, device=device)" in after
     assert [fix["removed"]["line"] for fix in ran.json["fixes"]] == [9, 17]
+
+
+CHECKPOINTED_EMA = """import os
+import tempfile
+import torch
+from torch import nn
+
+class EMA:
+    def __init__(self, model, decay=0.9):
+        self.decay = decay
+        self.shadow = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+
+    @torch.no_grad()
+    def update(self, model):
+        for name, weight in model.named_parameters():
+            self.shadow[name].mul_(self.decay).add_(weight, alpha=1 - self.decay)
+
+    def save(self, path):
+        torch.save({name: weight.cpu() for name, weight in self.shadow.items()}, path)
+
+    def load(self, path):
+        self.shadow = torch.load(path)
+
+def train(model, ema, optimizer, device):
+    x = torch.randn(8, 4, device=device)
+    loss = model(x).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    ema.update(model)
+
+torch.manual_seed(0)
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(4, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+ema = EMA(model)
+train(model, ema, optimizer, device)
+path = os.path.join(tempfile.mkdtemp(), "ema.pt")
+ema.save(path)
+resumed = EMA(model)
+resumed.load(path)
+before = resumed.shadow["weight"].clone()
+train(model, resumed, optimizer, device)
+assert not torch.equal(before.to(device), resumed.shadow["weight"]), "the average does not move"
+"""
+
+
+def test_the_average_of_a_checkpoint_is_loaded_to_the_device(devfix: Devfix, tree: Path) -> None:
+    (tree / "pyproject.toml").touch()
+    (tree / "train.py").write_text(CHECKPOINTED_EMA)
+    ran = devfix("repair", "train.py", "--on", "simulated", "--write", "--output-format", "json")
+    assert ran.code == 0
+    after = CHECKPOINTED_EMA.replace("torch.load(path)", "torch.load(path, map_location=device)")
+    assert (tree / "train.py").read_text() == after
+    assert [fix["rejected"] for fix in ran.json["fixes"]] == [[]]
+    assert ran.json["on_cpu"] == "2 losses agree"
+
+
+UNGUARDED = """import torch
+
+def place(module):
+    return module.cuda()
+
+def step(model, weights):
+    out = model(torch.randn(4, 3).to(next(model.parameters()).device))
+    return (out * weights).sum()
+
+model = torch.nn.Linear(3, 2)
+if torch.cuda.is_available():
+    model = place(model)
+weights = getattr(torch, "ones")(2)
+step(model, weights).backward()
+"""
+
+
+def test_what_breaks_the_script_on_the_plain_cpu_is_taken_back(devfix: Devfix, tree: Path) -> None:
+    (tree / "pyproject.toml").touch()
+    (tree / "train.py").write_text(UNGUARDED)
+    ran = devfix("repair", "train.py", "--on", "simulated", "--write", "--output-format", "json")
+    assert ran.code == 0
+    assert (tree / "train.py").read_text() == UNGUARDED.replace("out * weights", "out * weights.to(out.device)")
+    (fix,) = ran.json["fixes"]
+    assert "on the plain CPU the patched script fails" in fix["rejected"][0]["reason"]

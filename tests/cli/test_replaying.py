@@ -289,3 +289,43 @@ def test_a_sandbox_that_cannot_be_had_ends_the_command(
     ran = devfix("replay", "run.py", "--on", "cpu", "--sandbox")
     assert ran.code == 2
     assert "--sandbox: bubblewrap is not installed" in ran.err
+
+
+TRAINED = """import torch
+
+model = torch.nn.Linear(4, 2)
+if torch.cuda.is_available():
+    model = model.cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(2):
+    x = torch.randn(8, 4)
+    y = torch.randint(0, 2, (8,))
+    if torch.cuda.is_available():
+        x = x.cuda()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("replay", "train.py"),
+        ("rewrite", "--replay", "--unsafe", "--diff", "."),
+        ("audit", "train.py"),
+        ("repair", "train.py"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_all_runs_of_a_command_are_forked_from_one_interpreter(
+    devfix: Devfix, tree: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    started, python = tmp_path / "started", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$*" >> {started}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    (tree / "pyproject.toml").touch()
+    (tree / "train.py").write_text(TRAINED)
+    ran = devfix(command[0], "--on", "simulated", "--python", str(python), *command[1:])
+    assert ran.code != 2, ran.err
+    assert len(started.read_text().splitlines()) == 1, started.read_text()

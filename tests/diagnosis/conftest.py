@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 import pytest
-from devfix_codemods.diagnosis import Diagnosis, Frame, Kind, Operand, Repair, Sink, Stop, misplaced_among, repairs
+from devfix_codemods.diagnosis import (
+    Diagnosis,
+    Form,
+    Frame,
+    Kind,
+    Operand,
+    Repair,
+    Sink,
+    Stop,
+    misplaced_among,
+    repairs,
+)
 from devfix_codemods.diagnosis.messages import read_message
 from devfix_codemods.edits.apply import apply
 from devfix_codemods.edits.verify import problems
@@ -56,6 +67,7 @@ class Crash:
         through: Sequence[tuple[str, str]] = (),
         file: str = "train.py",
         message: str = TWO_DEVICES,
+        live: Mapping[tuple[int, str], Form] | None = None,
     ) -> Case:
         """A crash in the expression `code` of `file`, reached through the calls (file, text), outermost first.
 
@@ -68,7 +80,8 @@ class Crash:
         read = read_message([message])
         assert read is not None
         sink = Sink(file, span, code)
-        return Case(self.sources, Diagnosis(message, read.category, sink, wrong, anchors, (), tuple(frames)))
+        diagnosis = Diagnosis(message, read.category, sink, wrong, anchors, (), tuple(frames), live or {})
+        return Case(self.sources, diagnosis)
 
     def span(self, file: str, text: str) -> Span:
         source = self.sources[file]

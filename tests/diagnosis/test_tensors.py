@@ -328,7 +328,7 @@ def test_an_item_is_moved_where_it_is_taken_out_of_its_batch(crash: Build) -> No
         """)
     history = Stop("cpu", "it comes from the loader", "train.py", build.line("for step"))
     case = build.at("criterion(out, targets)", tensor("out", GPU), tensor("targets", "cpu", history))
-    assert case.results()[0] == "targets = targets.to(device, non_blocking=True)"
+    assert case.results()[0] == "targets = batch[1].to(device)"
 
 
 def test_a_guarded_sibling_is_joined_inside_its_guard(crash: Build) -> None:

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from devfix.replay.postmortem import (
     BatchValue,
+    Form,
     Frame,
     Member,
     ModuleValue,
+    Named,
     OptimizerValue,
     PostMortem,
     Step,
@@ -228,6 +231,29 @@ main()
     assert outer["net"].alias == "self"
 
 
+def test_what_values_are_is_told_also_where_they_have_no_place(examine: Examine) -> None:
+    postmortem = examine(
+        FAIL
+        + """
+class Meter:
+    def __init__(self):
+        self.kept = {"total": torch.ones(1)}
+    def update(self, name, batch, size):
+        fail(batch)
+x = torch.ones(2)
+Meter().update("loss", [{"x": x, "text": "a"}, {"x": x, "text": "b"}], x.shape)
+"""
+    )
+    inner = {named.expression: named.form for named in postmortem.forms if named.frame == 1}
+    tensor = Form("Tensor", moves=True)
+    assert inner["name"] == Form("str")
+    assert inner["size"] == Form("Size", parts=(Form("int"),))
+    assert inner["batch"] == Form("list", parts=(Form("dict", is_dict=True, parts=(tensor, Form("str"))),))
+    assert inner["self.kept"] == Form("dict", is_dict=True, parts=(tensor,))
+    assert inner["self"] == Form("Meter")
+    assert Named(0, "x", tensor) in postmortem.forms
+
+
 def test_garbage_from_the_probe_is_left_out() -> None:
     assert decode(None) is None
     assert decode("x") is None
@@ -249,7 +275,9 @@ def test_garbage_from_the_probe_is_left_out() -> None:
         "odd": "none",
         "involved": [1, "w"],
     }
-    found = decode({"file": "a.py", "line": 3, "column": "4", "frames": 7, "values": [*values, odd]})
+    forms = [{"frame": 0, "expression": "x"}, {"frame": "0", "expression": "x", "type": "str"}, [], None]
+    record = {"file": "a.py", "line": 3, "column": "4", "frames": 7, "values": [*values, odd], "forms": forms}
+    found = decode(record)
     assert found == PostMortem(
         message="",
         file="a.py",
@@ -281,6 +309,8 @@ def test_json_and_back() -> None:
         BatchValue("b", type="dict", items=(Member("labels", HOST, "b['labels']"),)),
         OptimizerValue("o", type="Adam", places={"cpu": 1}, state_history=HOST.history),
     )
+    batch = Form("list", parts=(Form("dict", is_dict=True, parts=(Form("Tensor", moves=True), Form("str"))),))
+    postmortem = replace(postmortem, forms=(Named(0, "batch", batch), Named(0, "name", Form("str"))))
     assert decode(json.loads(json.dumps(as_json(postmortem)))) == postmortem
 
 

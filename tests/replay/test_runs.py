@@ -388,14 +388,50 @@ def test_an_interrupted_replay_leaves_nothing(
     process = subprocess.Popen(
         [sys.executable, "-c", STOPPED, str(tree / "train.py"), str(tmp_path / "copies")], stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 20
-    while not note.exists() and time.monotonic() < deadline:
+    while not note.exists() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(number)
-    assert process.wait(20) in (-signal.SIGINT, 130, 128 + signal.SIGTERM)
+    assert process.wait(60) in (-signal.SIGINT, 130, 128 + signal.SIGTERM)
     assert copies() == []
     assert not running(int(note.read_text()))
     assert os.getpid() != int(note.read_text())
+
+
+INTERRUPTED_IN = """
+import os, sys, tempfile
+from pathlib import Path
+from devfix.replay import Change, ReplayOptions, leftovers, run_replays, workspace
+
+def interrupt(owner, name):
+    original = getattr(owner, name)
+
+    def once(*arguments, **options):
+        setattr(owner, name, original)
+        raise KeyboardInterrupt
+
+    setattr(owner, name, once)
+
+script, tempfile.tempdir = Path(sys.argv[1]), sys.argv[2]
+interrupt(*{
+    "begin": (workspace.Workspace, "_settle"),
+    "removal": (leftovers, "remove"),
+    "end of processes": (os, "killpg"),
+}[sys.argv[3]])
+run_replays([Change(script, script.read_bytes(), script.read_bytes() + b"x = 1")], ReplayOptions(on="cpu", timeout=60))
+"""
+
+
+@pytest.mark.parametrize("moment", ["begin", "removal", "end of processes"])
+def test_an_interrupt_in_the_middle_of_a_beginning_or_an_end_leaves_nothing(
+    tree: Path, tmp_path: Path, copies: Callable[[], list[Path]], moment: str
+) -> None:
+    (tree / "train.py").write_text(("import torch\n" if moment == "end of processes" else "") + "print(1)\n")
+    (tmp_path / "copies").mkdir(exist_ok=True)
+    command = [sys.executable, "-c", INTERRUPTED_IN, str(tree / "train.py"), str(tmp_path / "copies"), moment]
+    ran = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert "KeyboardInterrupt" in ran.stderr
+    assert copies() == []
+    assert list((tmp_path / "copies").iterdir()) == []
 
 
 def test_a_replay_that_is_interrupted_while_its_script_starts_leaves_nothing(

@@ -19,6 +19,7 @@ from devfix.replay import (
     auditing_report,
     choose_backend,
     run_alone,
+    runs_to_come,
 )
 from devfix.replay.asking import AskError
 from devfix.replay.postmortem import as_json as postmortem_as_json
@@ -43,7 +44,8 @@ def audit(ask: Ask) -> int:
         UsageError: there is no such script or no such place to run on, or the tree cannot be copied.
     """
     try:
-        found = _Found.of(script_named(ask.script), ask.options)
+        with runs_to_come():
+            found = _Found.of(script_named(ask.script), ask.options)
     except (BackendError, WorkspaceError, AskError) as error:
         raise UsageError(str(error)) from error
     if ask.output_format is OutputFormat.JSON:

@@ -32,6 +32,7 @@ from devfix.replay import (
     render_lone,
     replay_program,
     replay_suite,
+    runs_to_come,
     suite_of,
 )
 from devfix.replay.outcomes import Ending
@@ -73,15 +74,13 @@ def replay(order: Order) -> int:
     program = _program(order)
     options = order.options(program)
     try:
-        backend = choose_backend(options)
-    except BackendError as error:
-        raise UsageError(str(error)) from error
-    source = _Fixes(order.ask) if order.patch is None else _patch(order.patch, project_root(program.script))
-    try:
-        with replay_progress(order.ask.quiet) as tell:
-            work = replay_suite if program.is_suite else replay_program
-            found = work(program, source, backend, options, tell)
-    except WorkspaceError as error:
+        with runs_to_come():
+            backend = choose_backend(options)
+            source = _Fixes(order.ask) if order.patch is None else _patch(order.patch, project_root(program.script))
+            with replay_progress(order.ask.quiet) as tell:
+                work = replay_suite if program.is_suite else replay_program
+                found = work(program, source, backend, options, tell)
+    except (BackendError, WorkspaceError) as error:
         raise UsageError(str(error)) from error
     errors = source.errors if isinstance(source, _Fixes) else []
     if isinstance(found, SuiteReplay):

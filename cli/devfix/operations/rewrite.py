@@ -220,14 +220,15 @@ def replayed(
     Raises:
         UsageError: there is no place to run.
     """
-    from devfix.replay import BackendError, choose_backend, replay_on
+    from devfix.replay import BackendError, choose_backend, replay_on, runs_to_come
 
-    try:
-        backend = choose_backend(options)
-    except BackendError as error:
-        raise UsageError(f"{error}; nothing was written") from error
-    with replay_progress(quiet) as tell:
-        return replay_on(backend, as_changes(changed, choices), options, tell)
+    with runs_to_come():
+        try:
+            backend = choose_backend(options)
+        except BackendError as error:
+            raise UsageError(f"{error}; nothing was written") from error
+        with replay_progress(quiet) as tell:
+            return replay_on(backend, as_changes(changed, choices), options, tell)
 
 
 def verdict_of(result: "ReplayResult") -> Verdict:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from devfix.changes.saving import refuse_dirty, saved
@@ -14,14 +14,11 @@ from devfix.repairing import report
 from devfix.repairing.session import Limits, Loop, Session, State
 from devfix.repairing.suites import SuiteError, SuiteLoop
 from devfix.repairing.trials import Bench
-from devfix.replay.backends import BackendError, PlainCpu
-from devfix.replay.comparing import loss_difference
+from devfix.replay.backends import BackendError
 from devfix.replay.options import ReplayOptions
-from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.programs import Program, suite_of
-from devfix.replay.replaying import choose_backend, stopped_cleanly
+from devfix.replay.replaying import choose_backend, runs_to_come
 from devfix.replay.stage import Stage
-from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 from devfix.reporting.progress import replay_progress
 
@@ -51,20 +48,16 @@ def repair(ask: Ask) -> int:
     """
     program = _program(ask)
     try:
-        backend = choose_backend(ask.options)
         with (
-            stopped_cleanly(),
+            runs_to_come(),
             replay_progress(ask.quiet) as tell,
-            warm_starts(),
             Workspace(project_root(program.script), ask.options.limits, ask.options.keep) as workspace,
         ):
+            backend = choose_backend(ask.options)
             stage = Stage(workspace, ask.options, tell)
             bench, limits = Bench(stage, program), Limits(ask.max_fixes, time.monotonic() + ask.seconds)
-            if program.is_suite:
-                session, compared = SuiteLoop(stage, program, backend, limits).run()
-            else:
-                session = Loop(bench, backend, limits).run()
-                compared = _compared_on_cpu(bench, session)
+            loop = SuiteLoop(stage, program, backend, limits) if program.is_suite else Loop(bench, backend, limits)
+            session = loop.run()
             command, root = bench.command, workspace.original
             kept = workspace.folder if ask.options.keep else None
     except (BackendError, WorkspaceError, SuiteError) as error:
@@ -73,7 +66,9 @@ def repair(ask: Ask) -> int:
     written = _is_to_be_written(ask, session, files)
     if written:
         _write(files)
-    report.show(report.Told(command, backend, session, files, compared, written, kept), ask.output_format, ask.quiet)
+    report.show(
+        report.Told(command, backend, session, files, session.compared, written, kept), ask.output_format, ask.quiet
+    )
     return _exit_code(session, written)
 
 
@@ -81,39 +76,6 @@ def _program(ask: Ask) -> Program:
     if ask.script is None:
         return suite_of(project_root(Path.cwd()), ask.options.args)
     return Program(script_named(ask.script), ask.options.args)
-
-
-def _compared_on_cpu(bench: Bench, session: Session) -> str | None:
-    """Whether original and patched script compute the same on the plain CPU; None where that cannot be seen.
-
-    A patch that computes something else is none: the session ends unrepaired.
-    """
-    if not session.after:
-        return None
-    cpu = PlainCpu()
-    before = bench.run("before, on the plain CPU", cpu, {})
-    after = bench.run("after, on the plain CPU", cpu, session.after)
-    complete = (Ending.PASSED, Ending.TIMED_OUT)
-    if before.ending not in complete or before.error is not None:
-        return None
-    if after.ending not in complete or after.error is not None:
-        session.state, session.reason = State.UNREPAIRED, f"on the plain CPU the patched script fails: {after.failure}"
-        return session.reason
-    if not before.losses or not after.losses:
-        return "both run"
-    found = loss_difference(before, after)
-    effects = [one.repair.effect for one in session.fixes if one.repair.effect is not None]
-    if found is not None and effects and loss_difference(_first_loss(before), after) is None:
-        return f"{found}, since {effects[0]}"
-    if found is not None:
-        session.state, session.reason = State.UNREPAIRED, f"the patch changes the computation: {found}"
-        return session.reason
-    return f"{min(len(before.losses), len(after.losses))} losses agree"
-
-
-def _first_loss(outcome: Outcome) -> Outcome:
-    """What a change to the training cannot have touched yet."""
-    return replace(outcome, losses=outcome.losses[:1])
 
 
 # Writing

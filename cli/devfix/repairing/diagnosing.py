@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from devfix_codemods.diagnosis import Diagnosis, Frame, Kind, Operand, Sink, Stop, misplaced_among, read_message
+from devfix_codemods.diagnosis import Diagnosis, Form, Frame, Kind, Operand, Sink, Stop, misplaced_among, read_message
 from devfix_codemods.diagnosis.messages import Category
 from devfix_codemods.diagnosis.records import HOST
 from devfix_codemods.source import Source, SourceError, Span
@@ -20,6 +20,7 @@ from devfix.replay.postmortem import (
     TensorValue,
     Value,
 )
+from devfix.replay.postmortem import Form as LiveForm
 
 
 def diagnosis_of(postmortem: PostMortem, sources: Mapping[str, Source]) -> Diagnosis:
@@ -32,7 +33,12 @@ def diagnosis_of(postmortem: PostMortem, sources: Mapping[str, Source]) -> Diagn
     wrong, anchors = misplaced_among(blamed)
     frames = tuple(Frame(one.file, one.line, one.function) for one in postmortem.frames)
     around = tuple(one for value in postmortem.values if not value.culprit for one in _operands(value))
-    return Diagnosis(postmortem.message, category, sink, wrong, anchors or _on(wrong, around), around, frames)
+    live = {(one.frame, one.expression): _form(one.form) for one in postmortem.forms}
+    return Diagnosis(postmortem.message, category, sink, wrong, anchors or _on(wrong, around), around, frames, live)
+
+
+def _form(form: LiveForm) -> Form:
+    return Form(form.type, form.moves, form.is_dict, tuple(map(_form, form.parts)))
 
 
 def _on(wrong: tuple[Operand, ...], around: tuple[Operand, ...]) -> tuple[Operand, ...]:

@@ -1,7 +1,7 @@
 """The loop: run, diagnose, try candidates, keep what makes progress, until the script runs clean or nothing helps."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,6 +11,7 @@ from devfix_codemods.edits.errors import EditError
 from devfix_codemods.edits.verify import problems
 from devfix_codemods.source import Source
 
+from devfix.repairing.comparison import Comparison
 from devfix.repairing.diagnosing import bare_diagnosis, diagnosis_of
 from devfix.repairing.trials import Bench, Overlay, Progress, Trial, moved, watched
 from devfix.replay.backends import Backend
@@ -18,8 +19,8 @@ from devfix.replay.outcomes import Ending, Outcome, ScriptError
 from devfix.replay.patches import Patch
 from devfix.replay.postmortem import story
 
-CANDIDATES = 12
-"""How many candidates are tried for one error."""
+CANDIDATES = 8
+"""How many candidates are run for one error."""
 
 
 class State(StrEnum):
@@ -58,7 +59,10 @@ class Fixed:
 
 @dataclass
 class Session:
-    """What a repair came to. `before` and `after` are the files that changed, by their path in the tree."""
+    """What a repair came to. `before` and `after` are the files that changed, by their path in the tree.
+
+    `compared` says what the plain CPU shows of the patch, None where it shows nothing.
+    """
 
     state: State = State.INCONCLUSIVE
     reason: str = ""
@@ -68,6 +72,7 @@ class Session:
     rejected: tuple[Tried, ...] = ()
     before: dict[str, bytes] = field(default_factory=dict)
     after: dict[str, bytes] = field(default_factory=dict)
+    compared: str | None = None
 
     @property
     def remaining(self) -> ScriptError | None:
@@ -83,6 +88,17 @@ class Limits:
     deadline: float
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    """A repair that makes progress: the files with it, and the run of them."""
+
+    repair: Repair
+    files: Mapping[str, bytes]
+    after: Outcome
+    progress: Progress
+    reason: str
+
+
 class Loop:
     """One script being repaired on one backend, from what a `session` came to before."""
 
@@ -91,6 +107,7 @@ class Loop:
         self._backend = backend
         self._session = session or Session()
         self._limits = Limits(limits.fixes + len(self._session.fixes), limits.deadline)
+        self._comparison = Comparison(bench)
         self._seen: set[tuple[object, ...]] = set()
 
     def run(self) -> Session:
@@ -151,30 +168,62 @@ class Loop:
         assert error is not None
         sources = Overlay(self._bench.sources, self._session.after)
         diagnosis = _diagnosed(outcome, error, sources)
+        if diagnosis is None:
+            self._session.rejected = ()
+            return None
         rejected: list[Tried] = []
-        spare: tuple[Repair, dict[str, bytes], Outcome, str] | None = None
-        for repair in repairs(diagnosis, sources)[:CANDIDATES] if diagnosis is not None else ():
-            if time.monotonic() >= self._limits.deadline:
-                break
+        spare: list[_Candidate] = []
+        for candidate in self._tried(outcome, diagnosis, sources, rejected):
+            if candidate.progress is Progress.OTHER:
+                spare.append(candidate)
+            elif self._is_kept(candidate, error, diagnosis, rejected, outcome, sources):
+                return candidate.after
+        for candidate in spare:
+            others = [one for one in rejected if one.title != candidate.repair.title]
+            if self._is_kept(candidate, error, diagnosis, others, outcome, sources):
+                return candidate.after
+        self._session.rejected = tuple(rejected)
+        return None
+
+    def _tried(
+        self, outcome: Outcome, diagnosis: Diagnosis, sources: Mapping[str, Source], rejected: list[Tried]
+    ) -> Iterator["_Candidate"]:
+        """The candidates that make any progress, one after the other; what is said of the others goes to `rejected`."""
+        runs = 0
+        for repair in repairs(diagnosis, sources):
+            if runs == CANDIDATES or time.monotonic() >= self._limits.deadline:
+                return
             files = _edited(repair, sources)
             if isinstance(files, str):
                 rejected.append(Tried(repair.title, files))
                 continue
-            assert diagnosis is not None
+            runs += 1
             after, progress, reason = self._try(outcome, diagnosis, repair, files, sources)
-            if progress in (Progress.GONE, Progress.FURTHER):
-                self._keep(Fixed(repair, error, diagnosis, reason, tuple(rejected), _story(outcome)), files, sources)
-                return after
-            rejected.append(Tried(repair.title, reason))
-            if progress is Progress.OTHER and spare is None:
-                spare = (repair, files, after, reason)
-        if spare is not None and diagnosis is not None:
-            repair, files, after, reason = spare
-            others = tuple(one for one in rejected if one.title != repair.title)
-            self._keep(Fixed(repair, error, diagnosis, reason, others, _story(outcome)), files, sources)
-            return after
-        self._session.rejected = tuple(rejected)
-        return None
+            if progress in (Progress.NONE, Progress.OTHER):
+                rejected.append(Tried(repair.title, reason))
+            if progress is not Progress.NONE:
+                yield _Candidate(repair, files, after, progress, reason)
+
+    def _is_kept(
+        self,
+        candidate: "_Candidate",
+        error: ScriptError,
+        diagnosis: Diagnosis,
+        rejected: list[Tried],
+        outcome: Outcome,
+        sources: Mapping[str, Source],
+    ) -> bool:
+        """Keep a candidate, unless the plain CPU shows that it breaks something."""
+        session, repair = self._session, candidate.repair
+        effects = [one.effect for one in (*(fixed.repair for fixed in session.fixes), repair) if one.effect is not None]
+        compared = self._comparison.of({**session.after, **candidate.files}, effects)
+        if compared.refutes:
+            rejected.append(Tried(repair.title, str(compared.told)))
+            return False
+        fixed = Fixed(repair, error, diagnosis, candidate.reason, tuple(rejected), _story(outcome))
+        self._keep(fixed, candidate.files, sources)
+        session.compared = compared.told
+        return True
 
     def _try(
         self,

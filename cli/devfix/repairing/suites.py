@@ -29,8 +29,8 @@ class SuiteLoop:
         self._limits = limits
         self._session = Session()
 
-    def run(self) -> tuple[Session, str | None]:
-        """Repair as far as it goes, and say what the suite does on the plain CPU.
+    def run(self) -> Session:
+        """Repair as far as it goes. What is compared is the suite on the plain CPU.
 
         Raises:
             SuiteError: there are no tests that could be run.
@@ -43,7 +43,8 @@ class SuiteLoop:
         self._session.first = self._session.last = before
         for bug in found.bugs:
             self._repair(bug)
-        return self._session, self._conclude(found, before, plain)
+        self._session.compared = self._conclude(found, before, plain)
+        return self._session
 
     def _suite(self, step: str, backend: Backend) -> Outcome:
         return Bench(self._stage, self._program).run(step, backend, self._session.after)

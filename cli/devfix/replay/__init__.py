@@ -15,7 +15,7 @@ from devfix.replay.replaying import (
     replay_suite,
     run_alone,
     run_replays,
-    stopped_cleanly,
+    runs_to_come,
 )
 from devfix.replay.report import as_json, lone_as_json, reasons, render, render_lone
 from devfix.replay.stage import Progress
@@ -51,6 +51,6 @@ __all__ = [
     "replay_suite",
     "run_alone",
     "run_replays",
-    "stopped_cleanly",
+    "runs_to_come",
     "suite_of",
 ]

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from devfix.replay.confinement import Confinement, Reach
 from devfix.replay.environments import inherited
 from devfix.replay.forkserver import MAIN, Gone
+from devfix.replay.leftovers import Folder
 from devfix.replay.processes import Command, Ended, run
 from devfix.replay.warm import fork_for
 
@@ -30,8 +30,9 @@ def ask(
     Raises:
         AskError: there is no answer.
     """
-    with tempfile.TemporaryDirectory(prefix="devfix-ask-") as folder:
-        scratch = Path(folder).resolve()
+    folder = Folder("devfix-ask-")
+    try:
+        scratch = folder.path
         here = Path.cwd() if confinement is None else scratch
         command = Command(
             (python, str(MAIN), "--alone", str(script)),
@@ -45,6 +46,8 @@ def ask(
             Reach(here, (scratch,), (script.parent,), devices=True),
         )
         ended = _run(command)
+    finally:
+        folder.remove()
     if ended.trouble is not None:
         raise AskError(ended.trouble)
     if ended.timed_out:

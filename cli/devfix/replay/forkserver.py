@@ -3,11 +3,9 @@
 import contextlib
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from devfix.replay.confinement import Confined
+from devfix.replay.leftovers import Folder, to_undo, undone
 from devfix.replay.probe import wire
 from devfix.replay.processes import MARK, Command, End, Tick, kill_marked
 
@@ -124,37 +123,42 @@ class _Family:
 
     def __init__(self, python: str, environment: Mapping[str, str], link: socket.socket) -> None:
         self.links: list[socket.socket] = []
-        self._folder = tempfile.mkdtemp(prefix="devfix-forkserver-")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder = Folder("devfix-forkserver-")
+        self._key = to_undo(self.end)
+        folder = str(self._folder.path)
         try:
             self._process = subprocess.Popen(
                 [python, str(MAIN), "--serve", str(link.fileno())],
                 cwd="/",
-                env={**environment, "TMPDIR": self._folder, MARK: self._folder},
+                env={**environment, "TMPDIR": folder, MARK: folder},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[link.fileno()],
                 start_new_session=True,
             )
-        except BaseException:  # Ctrl-C may come while Popen still waits to be told that the command runs
-            kill_marked(self._folder)
-            self._remove()
+        except BaseException:
+            self.end()
             raise
 
     @property
     def is_alive(self) -> bool:
-        return self._process.poll() is None
+        return self._process is not None and self._process.poll() is None
 
     def end(self) -> None:
+        """End all its processes, as far as they were started. It may be asked for again where that was interrupted."""
         for link in self.links:
             link.close()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._remove()
-
-    def _remove(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._process is None:  # Ctrl-C may come while Popen still waits to be told that the command runs
+            kill_marked(str(self._folder.path))
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+        self._folder.remove()
+        undone(self._key)
 
 
 class _Run:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from devfix.replay.confinement import Confined, Confinement, Reach
+from devfix.replay.leftovers import to_undo, undone
 from devfix.replay.limits import Limits
 from devfix.replay.outcomes import Output
 from devfix.replay.streams import Stream
@@ -142,6 +143,7 @@ def _observe(process: Started, command: Command, tick: Tick) -> Ended:
 @contextlib.contextmanager
 def _started(command: Command, _tick: Tick) -> Iterator[Started]:
     """The command in a process of its own."""
+    key = to_undo(lambda: kill_marked(command.mark))
     with _confined(command) as confined:
         try:
             process = subprocess.Popen(
@@ -159,7 +161,9 @@ def _started(command: Command, _tick: Tick) -> Iterator[Started]:
             yield _Process(process, command.mark, confined)
         except BaseException:  # Ctrl-C may come while Popen still waits to be told that the command runs
             kill_marked(command.mark)
+            undone(key)
             raise
+    undone(key)
 
 
 @contextlib.contextmanager

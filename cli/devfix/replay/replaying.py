@@ -2,14 +2,9 @@
 
 import contextlib
 import os
-import signal
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from devfix_codemods.findings import Finding
 
@@ -17,6 +12,7 @@ from devfix.replay import lanes
 from devfix.replay.backends import Backend, BackendError, select
 from devfix.replay.changes import Change, Part
 from devfix.replay.company import Company, side_by_side
+from devfix.replay.leftovers import stopped_cleanly
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Outcome
 from devfix.replay.programs import Program, suite_of
@@ -369,21 +365,7 @@ def _fix_result(finding: Finding, change: Change, trials: Trials, trial: Trial, 
 
 
 @contextlib.contextmanager
-def stopped_cleanly() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind the stack, as Ctrl-C does: the copy is removed and the script ended."""
-    if threading.current_thread() is not threading.main_thread():
+def runs_to_come() -> Iterator[None]:
+    """Several runs in a row: they are forked from what is kept, and an interrupt leaves nothing of them."""
+    with stopped_cleanly(), warm_starts():
         yield
-        return
-    previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in previous.items():
-        if handler is signal.SIG_DFL:
-            signal.signal(number, _leave)
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _leave(number: int, _frame: FrameType | None) -> NoReturn:
-    sys.exit(128 + number)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shlex
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from devfix.replay import lanes
 from devfix.replay.backends import Backend
 from devfix.replay.company import Company, Stay
 from devfix.replay.lanes import Lanes
+from devfix.replay.leftovers import interrupted
 from devfix.replay.options import ReplayOptions, most_memory
 from devfix.replay.outcomes import Outcome
 from devfix.replay.processes import Tick
@@ -31,6 +33,11 @@ def silent(_path: Path, _step: str, _seconds: float) -> None:
 def always() -> bool:
     """What is wanted whatever happens."""
     return True
+
+
+def _is_left() -> bool:
+    """Whether devfix was interrupted: the first thread ends then, and whoever runs beside it."""
+    return interrupted() and threading.current_thread() is not threading.main_thread()
 
 
 class Unwanted(Exception):  # noqa: N818 - it says what it is
@@ -86,7 +93,7 @@ class Stage:
 
             def once(stay: Stay) -> Outcome:
                 def tick() -> None:
-                    if self._company.is_over or not wanted():
+                    if self._company.is_over or not wanted() or _is_left():
                         raise Unwanted
                     if self._company.is_first(stay):
                         self._progress(program.script, step, time.monotonic() - started)

@@ -17,6 +17,7 @@ from typing import Self
 import platformdirs
 
 from devfix.replay.copies import Copy, Plan, can_clone, remove
+from devfix.replay.leftovers import Folder
 
 _GIT = ".git"
 ROOT_MARKS = (_GIT, ".hg", "pyproject.toml", "setup.py", "setup.cfg")
@@ -72,7 +73,8 @@ class Workspace:
         except OSError as error:
             raise WorkspaceError(f"the tree cannot be read: {error.strerror}: {error.filename}") from error
         self._mentioned: dict[bytes, bool] = {}
-        self._settle(Path(tempfile.mkdtemp(prefix="devfix-replay-", dir=_home(self.original))).resolve())
+        self._place = Folder("devfix-replay-", _home(self.original))
+        self._settle(self._place.path)
 
     def _settle(self, folder: Path) -> None:
         self._run = ""
@@ -116,8 +118,9 @@ class Workspace:
     ) -> None:
         if self._keep:
             self._set_aside()
+            self._place.keep()
         else:
-            remove(self.folder)
+            self._place.remove()
 
     def fresh(self, files: Mapping[Path, bytes | None], run: str = "run") -> None:
         """Have a fresh copy of the tree for the run called `run`.

@@ -1,5 +1,6 @@
 """A review from the findings to what is written: what both the full screen and the plain prompt work on."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -100,12 +101,18 @@ class Session:
         self.verdicts: dict[int, Judged] = {}
         self.trouble: str | None = None
         self._make: Make | None = None
+        self._is_warm = False
+        self._kept = contextlib.ExitStack()
         self._combined: dict[str, tuple[Wish, Combined | Failed]] = {}
 
     @property
     def errors(self) -> list[Failed]:
         """The files that could not be handled."""
         return [*self.outcome.found.errors, *self.failed]
+
+    def close(self) -> None:
+        """Let go of what replays kept for the next one."""
+        self._kept.close()
 
     # Decisions
 
@@ -224,7 +231,7 @@ class Session:
             UsageError: it cannot run.
         """
         from devfix.operations.rewrite import as_changes
-        from devfix.replay import BackendError, choose_backend, render, replay_on
+        from devfix.replay import BackendError, choose_backend, render, replay_on, runs_to_come
 
         accepted = self.review.those(Decision.ACCEPTED)
         plan = self.plan(no_progress)
@@ -232,6 +239,9 @@ class Session:
         changes = as_changes([one.rewritten for one in plan.files if one.rewritten is not None], choices)
         if not changes:
             raise UsageError("nothing to replay: no fix is accepted")
+        if not self._is_warm:
+            self._is_warm = True
+            self._kept.enter_context(runs_to_come())
         try:
             backend = choose_backend(options)
         except BackendError as error:

@@ -7,11 +7,12 @@
 
 from devfix_codemods.diagnosis.candidates import repairs
 from devfix_codemods.diagnosis.messages import Category, Message, read_message
-from devfix_codemods.diagnosis.records import Diagnosis, Frame, Kind, Operand, Repair, Sink, Stop, misplaced_among
+from devfix_codemods.diagnosis.records import Diagnosis, Form, Frame, Kind, Operand, Repair, Sink, Stop, misplaced_among
 
 __all__ = [
     "Category",
     "Diagnosis",
+    "Form",
     "Frame",
     "Kind",
     "Message",

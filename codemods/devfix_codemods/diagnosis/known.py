@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from devfix_codemods import engine
 from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Repair
+from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.findings import Finding, Safety
 from devfix_codemods.ir import Node
 from devfix_codemods.outcomes import Checked, Options
@@ -21,12 +22,53 @@ def known_fixes(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:
     for file in lines:
         for finding in findings_of(project, file):
             fix = finding.fix
-            if fix is None or not fix.edits or fix.safety is Safety.MANUAL:
+            if fix is None or not fix.edits or fix.safety is Safety.MANUAL or _moves_nothing(finding, diagnosis):
                 continue
             rank = _rank(finding, lines[file], diagnosis, file)
             if rank is not None:
-                near.append((rank, Repair(fix.title, ((file, fix.edits),), fix.safety, finding.code)))
-    yield from (repair for _, repair in sorted(near, key=lambda one: one[0]))
+                effect = _EFFECTS.get(finding.code)
+                near.append((rank, Repair(fix.title, ((file, fix.edits),), fix.safety, finding.code, effect)))
+    near.sort(key=lambda one: (_moves_out_of_sight(project, one[1]), one[0]))
+    yield from _together(near)
+    yield from (repair for _, repair in near)
+
+
+_MOVE_NOTHING = frozenset({"DVF301", "DVF302", "DVF303", "DVF401", "DVF403", "DVF501", "DVF502"})
+"""Rules whose fixes leave values where they are, where there is an accelerator."""
+_EFFECTS = {"DVF204": "the parameters in it are trained and saved with their module from now on"}
+"""What the fixes of a rule change in what the program computes."""
+
+
+def _moves_nothing(finding: Finding, diagnosis: Diagnosis) -> bool:
+    """Whether values in different places have met, and the fix takes none of them elsewhere."""
+    return bool(diagnosis.misplaced) and finding.code in _MOVE_NOTHING
+
+
+def _moves_out_of_sight(project: Project, repair: Repair) -> bool:
+    """Whether a value would be moved in a function that has returned: better where it arrives, beside its siblings."""
+    statements = [(one.file, project.statement(one.file, one.line)) for one in project.frames]
+    running = {(file, project.function(file, one)) for file, one in statements if one is not None}
+    for file, edits in repair.edits:
+        for edit in edits:
+            at = project.statement(file, edit.anchor.line) if isinstance(edit, InsertStatement) else None
+            if at is not None and (file, project.function(file, at)) not in running:
+                return True
+    return False
+
+
+def _together(near: list[tuple[int, Repair]]) -> Iterator[Repair]:
+    """What one rule found equally near the crash in one file, as one repair: what meets there is made together."""
+    groups: dict[tuple[int, str | None, str], dict[tuple[Edit, ...], Repair]] = {}
+    for rank, one in near:
+        (file, edits), *_ = one.edits
+        groups.setdefault((rank, one.rule, file), {})[edits] = one
+    for (_, rule, file), members in groups.items():
+        if len(members) > 1:
+            first, *_ = members.values()
+            edits = tuple(dict.fromkeys(edit for some in members for edit in some))
+            is_safe = all(one.safety is Safety.SAFE for one in members.values())
+            title = f"{first.title}, and {len(members) - 1} more at once"
+            yield Repair(title, ((file, edits),), Safety.SAFE if is_safe else Safety.UNSAFE, rule, first.effect)
 
 
 def findings_of(project: Project, file: str) -> tuple[Finding, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import dotted_root, holds_module, mover_at
+from devfix_codemods.diagnosis.live import Live
 from devfix_codemods.diagnosis.project import Project, dotted
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way
@@ -106,6 +107,9 @@ def _at_construction(project: Project, diagnosis: Diagnosis, operand: Operand, s
     """`Net()` becomes `Net().to(device)`; where the device gets its name later, a line of its own after that."""
     program = project.program(site.file)
     if program is None or site.way is not Way.ASSIGNED or not isinstance(site.value, ast.Call):
+        return
+    form = Live(project, diagnosis).form(site)
+    if form is not None and not form.moves:
         return
     own_part = site.target.startswith("self.") and holds_module(project, site.file, site.statement)
     if isinstance(site.statement, ast.Return) or own_part:  # the module is to be moved, not each of its parts

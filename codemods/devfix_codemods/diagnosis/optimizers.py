@@ -9,7 +9,7 @@ from devfix_codemods.diagnosis.devices import dotted_root
 from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Operand, Repair
 from devfix_codemods.diagnosis.trace import Tracer
-from devfix_codemods.edits.operations import InsertStatement
+from devfix_codemods.edits.operations import InsertStatement, RemoveStatement
 from devfix_codemods.ordering.models import block_of
 
 
@@ -27,7 +27,7 @@ def optimizer_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) 
             if names <= project.bound_at(site.file, site.statement):
                 insert = InsertStatement(program.source.span(site.statement), "before", code)
                 title = f"Move the model before `{site.target}` is built: `{code}`"
-                yield Repair(title, ((site.file, (insert,)),))
+                yield Repair(title, ((site.file, (insert, RemoveStatement(program.source.span(move)))),))
 
 
 def _later_moves(index: Index, statement: ast.stmt) -> Iterator[ast.stmt]:

@@ -1,7 +1,7 @@
 """What is known of a device error, and what a repair of it is: frozen records."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from devfix_codemods.diagnosis.messages import Category
@@ -53,6 +53,19 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """What a value is, as far as moving it goes: of class `type`, and `moves` where that has a `.to`.
+
+    `parts` are the different forms of the elements of a container, `is_dict` says that they are values by key.
+    """
+
+    type: str
+    moves: bool = False
+    is_dict: bool = False
+    parts: tuple["Form", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A value that took part in the error, or was in reach of it.
 
@@ -97,7 +110,8 @@ class Diagnosis:
     """A device error: what met where.
 
     `misplaced` are the operands that are in the wrong place and `anchors` those that are where they belong; both can be
-    empty where only a traceback is known. `around` are other values in reach. `frames` are outermost first.
+    empty where only a traceback is known. `around` are other values in reach. `frames` are outermost first. `live` has
+    the forms of what names stood for in them, by the frame's index and the name (`batch`, `self.shadow`).
     """
 
     message: str
@@ -107,6 +121,7 @@ class Diagnosis:
     anchors: tuple[Operand, ...] = ()
     around: tuple[Operand, ...] = ()
     frames: tuple[Frame, ...] = ()
+    live: Mapping[tuple[int, str], Form] = field(default_factory=dict)
 
     def at(self, place: str | None) -> tuple[Operand, ...]:
         """The values in reach that are wholly at `place`, those that took part in the error first."""

@@ -9,6 +9,7 @@ from devfix_codemods.diagnosis.messages import Category
 from devfix_codemods.diagnosis.project import Project, dotted, expression_at, expressions_in
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
 from devfix_codemods.diagnosis.trace import Tracer
+from devfix_codemods.diagnosis.written import written_at
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.cut import with_keyword
@@ -34,8 +35,9 @@ def moves_at_sink(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:
     if len(edits) > 1:
         yield Repair("Move all of them where they meet the others", ((diagnosis.sink.file, tuple(edits)),))
     for edit in edits:
-        assert isinstance(edit, ReplaceExpression)
-        text = program.source.segment(edit.span)
+        text = (
+            program.source.segment(edit.span) if isinstance(edit, ReplaceExpression) else edit.code.partition(" = ")[0]
+        )
         yield Repair(f"Move `{text}` where it meets the others", ((diagnosis.sink.file, (edit,)),))
 
 
@@ -49,12 +51,16 @@ def _into_target(program: Program, diagnosis: Diagnosis) -> Iterator[Repair]:
             yield Repair(f"Bring what is added to `{target}` to its device", ((diagnosis.sink.file, (edit,)),))
 
 
-def _move_at_sink(project: Project, program: Program, diagnosis: Diagnosis, operand: Operand) -> Edit | None:
+def _move_at_sink(
+    project: Project, program: Program, diagnosis: Diagnosis, operand: Operand
+) -> ReplaceExpression | InsertStatement | None:
     node = expression_at(program, operand.span) if operand.span is not None else None
     if node is None or operand.span is None or operand.kind is not Kind.TENSOR:
         return None
     if isinstance(node, ast.Starred) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return None
+    if written_at(program, node):
+        return _kept(program, diagnosis, node)
     if operand.wanted == HOST:
         return ReplaceExpression(operand.span, "__node__.cpu()")
     suffix = _beside_anchor(program, diagnosis, node)
@@ -64,6 +70,17 @@ def _move_at_sink(project: Project, program: Program, diagnosis: Diagnosis, oper
         )
         suffix = mover.suffix if mover is not None and not mover.edits else None
     return None if suffix is None else ReplaceExpression(operand.span, f"__node__{suffix}")
+
+
+def _kept(program: Program, diagnosis: Diagnosis, node: ast.expr) -> InsertStatement | None:
+    """`self.shadow[name] = self.shadow[name].to(weight.device)`, above what writes into it: an object keeps it."""
+    suffix, statement = _beside_anchor(program, diagnosis, node), program.names.statement(node)
+    text = program.source.segment(program.source.span(node))
+    if suffix is None or not text.startswith("self.") or not isinstance(statement, ast.Expr):
+        return None
+    if not isinstance(node, ast.Attribute | ast.Subscript) or any(isinstance(one, ast.Call) for one in ast.walk(node)):
+        return None
+    return InsertStatement(program.source.span(statement), "before", f"{text} = {text}{suffix}")
 
 
 def _beside_anchor(program: Program, diagnosis: Diagnosis, node: ast.expr) -> str | None:

@@ -4,19 +4,23 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods import scope
-from devfix_codemods.assumptions.index import Index
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.diagnosis.batches import batch_repairs, is_batch_part
 from devfix_codemods.diagnosis.devices import Mover, holds_module, mover_at
-from devfix_codemods.diagnosis.project import Project, calls_on, dotted, parse
-from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair, Stop
+from devfix_codemods.diagnosis.live import Live, movable, moved
+from devfix_codemods.diagnosis.project import Project, calls_on, dotted
+from devfix_codemods.diagnosis.records import HOST, Diagnosis, Operand, Repair, Stop
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way, is_birth
+from devfix_codemods.diagnosis.written import is_written
 from devfix_codemods.edits.operations import (
+    AddImport,
     Edit,
     InsertStatement,
     ReplaceExpression,
     ReplaceStatement,
 )
+from devfix_codemods.ir import Function
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.cut import with_keyword
 
@@ -32,6 +36,7 @@ def tensor_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) -> 
         for site in _parts_of(at_birth, sites) or at_birth:
             yield from _of_site(project, diagnosis, operand, site)
         yield from _of_calls(project, diagnosis, operand, born)
+        yield from _all_births(project, diagnosis, operand, sites)
         sites = [one for one in sites if one not in at_birth]
     for site in reversed(sites):
         yield from _of_site(project, diagnosis, operand, site)
@@ -57,7 +62,8 @@ def _up_to_loader(sites: list[Site]) -> list[Site]:
     loops = [index for index, one in enumerate(sites) if one.way is Way.LOOP]
     if not loaders or not loops or loops[0] > loaders[-1]:
         return sites
-    return sites[: loops[0] + 1]
+    over_loaders = [index for index in loops if index in loaders]
+    return sites[: (over_loaders or loops)[0] + 1]
 
 
 def _is_loader(node: ast.expr) -> bool:
@@ -76,7 +82,7 @@ def _is_at(site: Site, born: Stop) -> bool:
 def _parts_of(loops: list[Site], sites: list[Site]) -> list[Site]:
     """Where an item is taken out of a batch that one of the loops yields: `y = batch[1]`, `x, y = batch`."""
     names = {one.target for one in loops}
-    return [one for one in sites if _is_batch_part(one) and names & set(scope.reads(one.value)) and one not in loops]
+    return [one for one in sites if is_batch_part(one) and names & set(scope.reads(one.value)) and one not in loops]
 
 
 def _in_worker(project: Project, file: str, node: ast.stmt) -> bool:
@@ -95,8 +101,11 @@ def _of_site(project: Project, diagnosis: Diagnosis, operand: Operand, site: Sit
     program = project.program(site.file)
     if program is None or site.way is Way.COMPREHENDED:
         return
-    if site.way is Way.LOOP or _is_batch_part(site):
-        yield from _in_loop(project, program, diagnosis, operand, site)
+    if is_written(project, diagnosis, operand) and not site.target.startswith("self."):
+        # A copy under that name would get what is written.
+        yield from _births_inside(project, diagnosis, operand, site)
+    elif site.way is Way.LOOP or is_batch_part(site):
+        yield from batch_repairs(project, program, diagnosis, operand, site)
     elif site.way is Way.ARGUMENT:
         yield from _at_expression(
             project, diagnosis, operand, site, f"Move `{_text(program, site.value)}` where it is passed"
@@ -111,19 +120,23 @@ def _of_site(project: Project, diagnosis: Diagnosis, operand: Operand, site: Sit
     else:
         births = list(_births_inside(project, diagnosis, operand, site))
         yield from births
-        if not births:
-            title = f"Move `{site.target}` where it is made"
-            yield from _at_expression(project, diagnosis, operand, site, title)
+        if not births and not _is_told(program, site.value):
+            yield from _at_name(project, program, diagnosis, operand, site)
 
 
-def _is_batch_part(site: Site) -> bool:
-    """`x, y = batch`, `x = batch["image"]`, `batch = next(iter(loader))`."""
-    if not isinstance(site.statement, ast.Assign):
-        return False
-    value = site.value
-    is_next = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "next"
-    item = isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)
-    return is_next or item or (site.way is Way.UNPACKED and isinstance(value, ast.Name))
+def _at_name(
+    project: Project, program: Program, diagnosis: Diagnosis, operand: Operand, site: Site
+) -> Iterator[Repair]:
+    """The expression that a name is bound to; of a sequence that is taken apart the name, in a line below."""
+    title = f"Move `{site.target}` where it is made"
+    if site.way is not Way.UNPACKED or site.value is not getattr(site.statement, "value", None):
+        yield from _at_expression(project, diagnosis, operand, site, title)
+        return
+    mover = mover_at(project, site.file, site.statement, operand.wanted, diagnosis.at(operand.wanted))
+    code = moved(site.target, Live(project, diagnosis).form(site), mover.suffix) if mover is not None else None
+    if mover is not None and code is not None:
+        insert = InsertStatement(program.source.span(site.statement), "after", f"{site.target} = {code}")
+        yield Repair(title, ((site.file, (*mover.edits, insert)),))
 
 
 def _at_expression(
@@ -131,124 +144,12 @@ def _at_expression(
 ) -> Iterator[Repair]:
     program = project.program(site.file)
     mover = mover_at(project, site.file, site.statement, operand.wanted, diagnosis.at(operand.wanted))
-    if program is None or mover is None or isinstance(site.value, ast.Starred) or site.statement is None:
+    if program is None or mover is None or not movable(site.value):
         return
-    edit = ReplaceExpression(program.source.span(site.value), f"__node__{mover.suffix}")
-    yield Repair(title, ((site.file, (*mover.edits, edit)),))
-
-
-# Batches
-
-
-def _in_loop(
-    project: Project, program: Program, diagnosis: Diagnosis, operand: Operand, site: Site
-) -> Iterator[Repair]:
-    """A line of its own beside the siblings' moves, or where the item gets its name."""
-    statement = site.statement
-    block = statement.body if isinstance(statement, (ast.For, ast.AsyncFor)) else scope.block_of(program, statement)
-    sibling = _sibling(project.index(site.file), statement, block)
-    first = block[0] if isinstance(statement, (ast.For, ast.AsyncFor)) else statement
-    where = "before" if isinstance(statement, (ast.For, ast.AsyncFor)) else "after"
-    mover = mover_at(project, site.file, first, operand.wanted, diagnosis.at(operand.wanted))
-    suffix = mover.relaxed if mover is not None else None
-    edits: tuple[Edit, ...] = mover.edits if mover is not None else ()
-    anchor = program.source.span(first)
-    if sibling is not None:
-        line, copied, names = sibling
-        if names <= project.bound_at(site.file, line):
-            suffix, edits, anchor, where = copied, (), program.source.span(line), "after"
-    if suffix is None:
-        return
-    for code in _codes(site, operand, suffix):
-        insert = InsertStatement(anchor, where, code)  # type: ignore[arg-type]
-        yield Repair(f"Move `{code.partition(' = ')[0]}` beside its loop", ((site.file, (*edits, insert)),))
-
-
-def _codes(site: Site, operand: Operand, suffix: str) -> Iterator[str]:
-    """The statements that move an item: itself, its element, or every tensor of a mapping."""
-    name = site.target
-    part = _item_of(operand.expression, name)
-    if part is not None:
-        yield f"{part} = {part}{suffix}"
-    elif operand.kind is Kind.BATCH and operand.expression == name:
-        yield _of_whole(operand, suffix)
-    else:
-        yield f"{name} = {name}{suffix}"
-
-
-def _of_whole(operand: Operand, suffix: str) -> str:
-    """The statement that moves every tensor of a batch."""
-    name = operand.expression
-    if operand.type in {"list", "tuple"}:
-        return f"{name} = [v{suffix} if hasattr(v, 'to') else v for v in {name}]"
-    if operand.type in {"dict", "OrderedDict", "defaultdict"}:
-        return f"{name} = {{k: v{suffix} if hasattr(v, 'to') else v for k, v in {name}.items()}}"
-    return f"{name} = {name}{suffix}"
-
-
-def _item_of(expression: str, name: str) -> str | None:
-    """`batch["labels"]` or `batch.labels` of the name `batch`, as the source spells it."""
-    node, called = parse(expression), False
-    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
-        inner = node.func if isinstance(node, ast.Call) else node.value
-        if isinstance(inner, ast.Name) and inner.id == name:
-            if isinstance(node, ast.Subscript):
-                return ast.unparse(node) if isinstance(node.slice, ast.Constant) else None
-            is_field = isinstance(node, ast.Attribute) and not called and node.attr not in _OF_TENSORS
-            return ast.unparse(node) if is_field else None
-        called = isinstance(node, ast.Call)
-        node = inner
-    return None
-
-
-_OF_TENSORS = rows.TENSOR_ATTRIBUTES | rows.PLAIN_ATTRIBUTES
-
-
-def _sibling(index: Index, statement: ast.stmt, block: list[ast.stmt]) -> tuple[ast.stmt, str, set[str]] | None:
-    """The last line of the block that moves another item of the same batch, and the move as text."""
-    items = _items(statement)
-    for one in block:
-        value = getattr(one, "value", None)
-        if isinstance(one, ast.Assign) and isinstance(value, ast.Name) and value.id in items:
-            items |= {name for target in one.targets for name in scope.stored(target)}
-    found: tuple[ast.stmt, str, set[str]] | None = None
-    for one in _with_guarded(block):
-        if not isinstance(one, ast.Assign) or one.lineno <= statement.lineno:
-            continue
-        calls = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
-        for call in calls:
-            moved = _moved(index, call)
-            if moved is not None and moved[0] in items:
-                found = (one, *moved[1:])
-    return found
-
-
-def _with_guarded(block: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a block, and those of the guards that lie in it: `if use_cuda:`."""
-    for one in block:
-        yield one
-        if isinstance(one, ast.If):
-            yield from one.body
-
-
-def _items(statement: ast.stmt) -> set[str]:
-    if isinstance(statement, (ast.For, ast.AsyncFor)):
-        return scope.stored(statement.target)
-    return {name for target in getattr(statement, "targets", ()) for name in scope.stored(target)}
-
-
-def _moved(index: Index, call: ast.expr) -> tuple[str, str, set[str]] | None:
-    """The name that a call moves to a device, the move as text, and the names that it reads."""
-    node = index.nodes.get(call)
-    births = index.analysis.constraints.births
-    if node is None or not isinstance(call, ast.Call) or not births.is_move(node) or not births.is_elsewhere(node):
-        return None
-    given = [*call.args[:1], *(one.value for one in call.keywords)]
-    texts = [index.text(one) for one in call.args[:1]]
-    texts += [f"{one.arg}={index.text(one.value)}" for one in call.keywords if one.arg in {"device", "non_blocking"}]
-    root = next((one.id for one in ast.walk(call.func) if isinstance(one, ast.Name)), None)
-    suffix = f".{node.args[0].extra}({', '.join(texts)})"
-    return (root, suffix, {word for one in given for word in scope.reads(one)}) if root is not None else None
+    code = moved("__node__", Live(project, diagnosis).form(site), mover.suffix)
+    if code is not None:
+        edit = ReplaceExpression(program.source.span(site.value), code)
+        yield Repair(title, ((site.file, (*mover.edits, edit)),))
 
 
 # Factories
@@ -263,7 +164,7 @@ def _of_calls(project: Project, diagnosis: Diagnosis, operand: Operand, born: St
         return
     made = born.how.rpartition(" ")[2].rpartition(".")[2]
     calls = [one for one in calls_on(program, born.line) if (dotted(one.func) or "").rpartition(".")[2] == made]
-    calls = calls or [one for one in calls_on(program, born.line) if is_birth(program, one)]
+    calls = calls or [one for one in calls_on(program, born.line) if _is_made(program, one)]
     yield from _on_device(project, diagnosis, operand, born.file, statement, calls)
 
 
@@ -272,8 +173,26 @@ def _births_inside(project: Project, diagnosis: Diagnosis, operand: Operand, sit
     program = project.program(site.file)
     if program is None:
         return
-    calls = [one for one in ast.walk(site.value) if isinstance(one, ast.Call) and is_birth(program, one)]
+    calls = [one for one in ast.walk(site.value) if isinstance(one, ast.Call) and _is_made(program, one)]
+    born = _born(operand)
+    if born is not None and born.file == site.file:
+        calls = [one for one in calls if one.lineno <= (born.line or 0) <= (one.end_lineno or 0)] or calls
     yield from _on_device(project, diagnosis, operand, site.file, site.statement, calls)
+
+
+def _all_births(project: Project, diagnosis: Diagnosis, operand: Operand, sites: list[Site]) -> Iterator[Repair]:
+    """All factories of a function that a value is made of, at once: what meets there is made in one place."""
+    functions: dict[tuple[str, Function], list[Repair]] = {}
+    for site in sites:
+        if project.program(site.file) is not None:
+            found = functions.setdefault((site.file, project.function(site.file, site.statement)), [])
+            found += _births_inside(project, diagnosis, operand, site)
+    for (file, _), made in functions.items():
+        edits = tuple(dict.fromkeys(edit for one in made for _, some in one.edits for edit in some))
+        lines = sorted({edit.span.line for edit in edits if not isinstance(edit, InsertStatement | AddImport)})
+        if len(lines) > 1:
+            title = f"Make what is made at lines {', '.join(map(str, lines))} on the device"
+            yield Repair(title, ((file, edits),))
 
 
 def _on_device(
@@ -282,21 +201,64 @@ def _on_device(
     """`device=` for factories; `.to(…)` for constructors that take none. All of one expression go together."""
     program = project.program(file)
     mover = mover_at(project, file, statement, operand.wanted, diagnosis.at(operand.wanted))
-    edits = [] if program is None or mover is None else [_made_there(program, one, mover) for one in calls]
+    unmoved = [one for one in calls if not _is_moved_on(project, file, one)]
+    edits = [] if program is None or mover is None else [_made_there(program, one, mover) for one in unmoved]
     made = [one for one in edits if one is not None]
     if made and mover is not None:
         names = ", ".join(dict.fromkeys(f"`{dotted(one.func) or 'it'}(…)`" for one in calls))
         yield Repair(f"Make {names} at line {calls[0].lineno} on the device", ((file, (*mover.edits, *made)),))
 
 
+def _is_made(program: Program, call: ast.Call) -> bool:
+    """Whether a call makes tensors, or loads them."""
+    return is_birth(program, call) or _load_of(program, call) is not None
+
+
+def _load_of(program: Program, call: ast.Call) -> str | None:
+    """The function that a call loads a file with."""
+    name = canonical(program.names.qualified(call.func) or "")
+    return name if name in rows.MAP_LOCATION else None
+
+
+def _is_told(program: Program, made: ast.expr) -> bool:
+    """Whether what is made goes where a variable says: then that is wrong, or who gave it."""
+    calls = (one for one in ast.walk(made) if isinstance(one, ast.Call) and is_birth(program, one))
+    given = (one.value for call in calls for one in call.keywords if one.arg == "device")
+    return any(not isinstance(one, ast.Constant) for one in given)
+
+
+def _is_moved_on(project: Project, file: str, call: ast.Call) -> bool:
+    """Whether what a call makes is moved in the same expression: `torch.from_numpy(x).float().to(device)`."""
+    index = project.index(file)
+    births, node, parent = index.analysis.constraints.births, call, index.parents.get(call)
+    while isinstance(parent, ast.Attribute) and isinstance(outer := index.parents.get(parent), ast.Call):
+        made = index.nodes.get(outer)
+        if outer.func is not parent or parent.value is not node:
+            return False
+        if made is not None and births.is_move(made) and births.is_elsewhere(made):
+            return True
+        node, parent = outer, index.parents.get(outer)
+    return False
+
+
 def _made_there(program: Program, call: ast.Call, mover: Mover) -> Edit | None:
     """The factory with the device; None where the program itself chose another by name."""
+    if (load := _load_of(program, call)) is not None:
+        return _loaded_there(program, call, mover, rows.MAP_LOCATION[load])
     given = next((one for one in call.keywords if one.arg == "device"), None)
     if given is None:
         return _with_device(program, call, mover)
     if not isinstance(given.value, ast.Constant):
         return None
     return ReplaceExpression(program.source.span(given.value), mover.device)
+
+
+def _loaded_there(program: Program, call: ast.Call, mover: Mover, position: int) -> Edit | None:
+    """The load with a `map_location`; None where it has one already, or may have."""
+    given = {one.arg for one in call.keywords}
+    if given & {"map_location", None} or len(call.args) > position:
+        return None
+    return with_keyword(program.source, call, mover.device, "map_location")
 
 
 def _with_device(program: Program, call: ast.Call, mover: Mover) -> Edit:

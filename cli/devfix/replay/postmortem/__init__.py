@@ -2,9 +2,11 @@
 
 from devfix.replay.postmortem.data import (
     BatchValue,
+    Form,
     Frame,
     Member,
     ModuleValue,
+    Named,
     OptimizerValue,
     OtherValue,
     PostMortem,
@@ -18,9 +20,11 @@ from devfix.replay.postmortem.words import lines, story
 
 __all__ = [
     "BatchValue",
+    "Form",
     "Frame",
     "Member",
     "ModuleValue",
+    "Named",
     "OptimizerValue",
     "OtherValue",
     "PostMortem",

@@ -128,13 +128,35 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """What a value is, as far as moving it goes: of class `type`, and `moves` where that has a `.to`.
+
+    `parts` are the different forms of the elements of a container, `is_dict` says that they are values by key.
+    """
+
+    type: str
+    moves: bool = False
+    is_dict: bool = False
+    parts: tuple["Form", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name, or an attribute of `self`, in the frame with that index, and the form of what it stands for."""
+
+    frame: int
+    expression: str
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
 class PostMortem:
     """What was in reach when a script crashed with a device error.
 
     `file` and `line` are those of the innermost frame of the user's code. Columns count from 0 in UTF-8 bytes, as `ast`
     counts them; they are None where they are not known (before Python 3.11), and `code` is then the whole line.
     `operation` is the callee or the operator in `code`. `frames` are the user's, outermost first. `values` has the
-    operands of the failing expression first.
+    operands of the failing expression first. `forms` tells of everything with a name, also of what has no place.
     """
 
     message: str
@@ -148,6 +170,7 @@ class PostMortem:
     end_column: int | None = None
     frames: tuple[Frame, ...] = ()
     values: tuple[Value, ...] = ()
+    forms: tuple[Named, ...] = ()
 
     @property
     def culprits(self) -> tuple[Value, ...]:

@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 
 from devfix.replay.postmortem.data import (
     BatchValue,
+    Form,
     Frame,
     Member,
     ModuleValue,
+    Named,
     OptimizerValue,
     OtherValue,
     PostMortem,
@@ -23,6 +25,9 @@ from devfix.replay.postmortem.data import (
 )
 
 Made = TypeVar("Made")
+
+FORM_DEPTH = 5
+"""How deep containers in containers are read."""
 
 KINDS = {
     TensorValue: "tensor",
@@ -51,6 +56,7 @@ def decode(data: object) -> PostMortem | None:
         end_column=_number(record.get("end_column")),
         frames=_all(record.get("frames"), _frame),
         values=_all(record.get("values"), decode_value),
+        forms=_all(record.get("forms"), _named),
     )
 
 
@@ -58,6 +64,7 @@ def as_json(postmortem: PostMortem) -> dict[str, Any]:
     """The post-mortem for the JSON report; `decode` reads it back."""
     document: dict[str, Any] = _plain(dataclasses.asdict(postmortem))
     document["values"] = [_value_as_json(value) for value in postmortem.values]
+    document["forms"] = [_named_as_json(named) for named in postmortem.forms]
     return document
 
 
@@ -68,6 +75,15 @@ def _value_as_json(value: Value) -> dict[str, Any]:
         if members in document:
             document[members] = [_member_as_json(member, name) for member in document[members]]
     return {"kind": KINDS[type(value)], **document, **facts}
+
+
+def _named_as_json(named: Named) -> dict[str, Any]:
+    return {"frame": named.frame, "expression": named.expression, **_form_as_json(named.form)}
+
+
+def _form_as_json(form: Form) -> dict[str, Any]:
+    parts = [_form_as_json(part) for part in form.parts]
+    return {"type": form.type, "moves": form.moves, "dict": form.is_dict, "parts": parts}
 
 
 def _member_as_json(member: dict[str, Any], name: str) -> dict[str, Any]:
@@ -88,6 +104,19 @@ def _frame(record: Mapping[str, Any]) -> Frame | None:
     if file is None or line is None:
         return None
     return Frame(file, line, _text(record.get("function")) or "")
+
+
+def _named(record: Mapping[str, Any]) -> Named | None:
+    frame, expression, form = _number(record.get("frame")), _text(record.get("expression")), _form(record)
+    return None if frame is None or expression is None or form is None else Named(frame, expression, form)
+
+
+def _form(record: Mapping[str, Any], depth: int = FORM_DEPTH) -> Form | None:
+    kind = _text(record.get("type"))
+    if kind is None or not depth:
+        return None
+    parts = _all(record.get("parts"), lambda part: _form(part, depth - 1))
+    return Form(kind, record.get("moves") is True, record.get("dict") is True, parts)
 
 
 def decode_value(record: Mapping[str, Any]) -> Value | None:

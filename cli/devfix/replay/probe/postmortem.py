@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from . import errors, reach
+from . import errors, forms, reach
 from .facts import Described, Facts, Part, Record
 from .failing import Failing, failing, operands, within
 
@@ -25,6 +25,7 @@ SECONDS = 2.0
 FRAMES_LIMIT = 12
 OPERANDS_LIMIT = 30
 VALUES_LIMIT = 60
+FORMS_LIMIT = 200
 NAMES_LIMIT = 500
 TEXT_LIMIT = 200
 
@@ -105,12 +106,22 @@ def _examine(traces: list[TracebackType], message: str, root: Path, refused: lis
         "function": innermost.f_code.co_name,
         "frames": [_frame(trace, root) for trace in traces],
         "values": values.records(),
+        "forms": list(islice(_forms([trace.tb_frame for trace in traces]), FORMS_LIMIT)),
     }
 
 
 def _frame(trace: TracebackType, root: Path) -> Record:
     code = trace.tb_frame.f_code
     return {"file": errors.inside(code.co_filename, root), "line": trace.tb_lineno, "function": code.co_name}
+
+
+def _forms(frames: list[FrameType]) -> Iterator[Record]:
+    """What the names of the frames stand for, the innermost frame first."""
+    for number, frame in reversed(list(enumerate(frames))):
+        for expression, value in in_reach(frame):
+            form = forms.form(value)
+            if form is not None:
+                yield {"frame": number, "expression": expression[:TEXT_LIMIT], **form}
 
 
 def active_simulation() -> tuple[Any, Any]:

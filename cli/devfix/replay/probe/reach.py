@@ -82,6 +82,12 @@ def attribute(owner: Any, name: str) -> Any:
     return found if _of_class(type(found), "__get__") is MISSING else MISSING
 
 
+def has_method(value: Any, name: str) -> bool:
+    """Whether the class of `value` has a method of that name."""
+    found = _of_class(type(value), name)
+    return found is not MISSING and callable(found)
+
+
 def item(owner: Any, key: Any) -> Any:
     """`owner[key]`, for an int or str key, of the containers of Python and of `torch.nn` and their subclasses."""
     if is_a(owner, collections.UserDict):
