@@ -60,7 +60,7 @@ def replay(order: Order) -> int:
     Raises:
         UsageError: the replay cannot start.
     """
-    program = Program(script_named(order.script), order.arguments)
+    program = Program(script_named(order.script, or_notebook=True), order.arguments)
     options = order.options(program)
     try:
         backend = choose_backend(options)

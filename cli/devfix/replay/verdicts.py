@@ -20,6 +20,7 @@ from devfix.replay.backends import Backend
 from devfix.replay.comparing import difference, loss_difference
 from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError
 from devfix.replay.patches import Coverage, Patch
+from devfix.results import Cell, told_line
 
 Comparison = Callable[[Outcome, Outcome], str | None]
 
@@ -221,7 +222,7 @@ class _Trial:
     def _positive(self, kind: Kind, reason: str) -> Verdict:
         missed = _first_lines(self._coverage)
         if missed:
-            reason += f"; {_numbered(missed)} never ran"
+            reason += f"; {_numbered(missed, self.patch.cells)} never ran"
         return Verdict(kind, reason, missed)
 
     def _agreement(self) -> str:
@@ -270,6 +271,7 @@ _BREAKAGES = frozenset({"NameError", "UnboundLocalError", "SyntaxError", "Indent
 _NETWORK = re.compile(r"URLError|HTTPError|ConnectionError|gaierror|MaxRetryError|LocalEntryNotFoundError|SSLError")
 _MEMORY = re.compile(r"out of memory|can't allocate memory|Cannot allocate memory")
 _FULL = tuple(f"[Errno {number}]" for number in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT))
+_EXTRAS = {"torch": "replay", "IPython": "notebooks"}
 _USAGE = re.compile(r"^usage:", re.IGNORECASE | re.MULTILINE)
 
 
@@ -308,7 +310,8 @@ def _error_obstacle(error: ScriptError) -> str | None:
 
 def _missing_module(message: str) -> str:
     name = _quoted_part(message)
-    hint = "; pip install 'devfix[replay]'" if name == "torch" else ""
+    extra = _EXTRAS.get(name)
+    hint = f"; pip install 'devfix[{extra}]'" if extra is not None else ""
     return f"needs the module {name}, which is not installed in this interpreter{hint}"
 
 
@@ -325,5 +328,7 @@ def _first_lines(coverage: Coverage) -> tuple[int, ...]:
     return tuple(place.first for place in coverage.missed)
 
 
-def _numbered(lines: tuple[int, ...]) -> str:
+def _numbered(lines: tuple[int, ...], cells: tuple[Cell, ...]) -> str:
+    if cells:
+        return ", ".join(told_line(cells, line) for line in lines)
     return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
