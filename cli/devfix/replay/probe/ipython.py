@@ -105,8 +105,11 @@ class _Shell(InteractiveShell):
         self._errors: list[BaseException] = []
         self._note = note
         super().__init__(**kwargs)
-        self.compile: _Compiler = _Compiler()
         self.set_hook("show_in_pager", page.as_hook(page.display_page), 90)
+
+    def init_instance_attrs(self) -> None:
+        super().init_instance_attrs()
+        self.compile: _Compiler = _Compiler()
 
     def run(self, cell: Cell) -> None:
         cell.text = _with_whole_lines(cell.text)
