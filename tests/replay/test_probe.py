@@ -55,6 +55,9 @@ DEVICE_MESSAGES = (
     "Expected a 'cuda' device type for generator but found 'cpu'",
     "Expected a 'cuda:0' generator device but found 'cuda'",
     "CUDA error: invalid device ordinal",
+    "Expected tensor to have cuda Device, but got tensor with cpu Device (while checking arguments for torch.x():)",
+    "Expected data.get_device() == offsets_value.get_device() to be true, but got false.",
+    "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0",
 )
 
 
