@@ -20,6 +20,8 @@ DEVICE_ERRORS = tuple(
         # Tensors of two devices in one operation (TensorIterator, generated wrappers, `cat`, nested checks).
         r"Expected all tensors to be on the same device",
         r"must be on the same (?:GPU )?device",
+        r"tensors? to (?:be on|have) the same device",
+        r"expected input and grid to be on same device",
         r"expected self and mask to be on the same device",
         r"should have same device type, but got",
         r"Expected self\.device\(\) == \w+\.device\(\) to be true",
