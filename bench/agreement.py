@@ -120,7 +120,7 @@ def rows(version: tuple[int, int]) -> Iterator[Row]:
     with gzip.open(DATA, "rt", encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            said = {_version(key): text for key, text in row.items() if key.startswith("torch ")}
+            said = {version_of(key): text for key, text in row.items() if key.startswith("torch ")}
             expected = _expected(said, version)
             if expected is not None:
                 yield Row(row["op"], row["misplaced"], int(row["dim"][0]), expected)
@@ -136,7 +136,8 @@ def _expected(said: dict[tuple[int, int], str], version: tuple[int, int]) -> str
     return said[before]
 
 
-def _version(text: str) -> tuple[int, int]:
+def version_of(text: str) -> tuple[int, int]:
+    """Major and minor number of a torch release."""
     major, minor = text.removeprefix("torch ").split(".")[:2]
     return int(major), int(minor)
 
@@ -246,7 +247,7 @@ def main() -> int:
 def replay_all() -> list[Outcome]:
     """All rows whose outcome for the torch at hand is known, replayed."""
     replayer = Replayer()
-    found = (replayer.replay(row) for row in rows(_version(torch.__version__)))
+    found = (replayer.replay(row) for row in rows(version_of(torch.__version__)))
     return [outcome for outcome in found if outcome is not None]
 
 

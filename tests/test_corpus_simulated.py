@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devfix.replay import Change, Kind, ReplayOptions, replay_on, run_replays
+from devfix.replay import Change, Kind, ReplayOptions, ReplayResult, replay_on, run_replays
 from devfix.replay.backends import Simulated
 from devfix.replay.confinement import find_confinement
 from devfix.replay.device_checks import table_file
@@ -105,13 +105,18 @@ def facts(result: dict[str, Any], line: int | None) -> dict[str, str]:
     }
 
 
+def replayed(seed: Path, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReplayResult:
+    """What a replay says of a program of a seed and its repair."""
+    shutil.copytree(seed, tmp_path / "seed", ignore=shutil.ignore_patterns("__pycache__"))
+    script = tmp_path / "seed" / f"before{suffix}"
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    change = Change(script, script.read_bytes(), (seed / f"after{suffix}").read_bytes())
+    return replay_on(Simulated(checks()), [change], ReplayOptions(python=sys.executable, timeout=120))[0]
+
+
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)
 def test_seeds_are_confirmed(seed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(seed, tmp_path / "seed", ignore=shutil.ignore_patterns("__pycache__"))
-    script = tmp_path / "seed" / "before.py"
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    change = Change(script, script.read_bytes(), (seed / "after.py").read_bytes())
-    (result,) = replay_on(Simulated(checks()), [change], ReplayOptions(python=sys.executable, timeout=120))
+    result = replayed(seed, ".py", tmp_path, monkeypatch)
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict
     declared = about(seed)
     if declared["error"]:
@@ -123,6 +128,22 @@ def test_seeds_are_confirmed(seed: Path, tmp_path: Path, monkeypatch: pytest.Mon
         assert ("before.py", declared["line"]) in frames
     else:
         assert declared["warning"] in result.verdict.reason
+
+
+@pytest.mark.skipif(find_spec("IPython") is None, reason="IPython is not installed: pip install 'devfix[notebooks]'")
+@pytest.mark.parametrize(
+    "seed", [seed for seed in SEEDS if (seed / "before.ipynb").exists()], ids=lambda seed: seed.name
+)
+def test_notebooks_of_seeds_are_confirmed(seed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = replayed(seed, ".ipynb", tmp_path, monkeypatch)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict
+    assert result.before is not None
+    assert result.before.device_error is not None
+    assert about(seed)["error"] in result.before.device_error.message
+    assert result.before.postmortem is not None
+    frames = [(frame.file, frame.line) for frame in result.before.postmortem.frames]
+    declared = about(seed)["notebook"]
+    assert (f"before.ipynb:cell {declared['cell']}", declared["line"]) in frames
 
 
 def test_a_seed_is_confirmed_in_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,12 @@ def place_in(cells: Sequence[Cell], line: int) -> tuple[int | None, int]:
     return cell.number, max(line - cell.first + 1, 1)
 
 
+def told_line(cells: Sequence[Cell], line: int) -> str:
+    """A line in words: `line 21`, or in a notebook with these cells `cell 3, line 4`."""
+    cell, own = place_in(cells, line)
+    return f"line {own}" if cell is None else f"cell {cell}, line {own}"
+
+
 class Note(msgspec.Struct, frozen=True, array_like=True):
     """One stop on the trail; `path` is the absolute one of its file, where that is not the finding's."""
 

@@ -164,11 +164,33 @@ def test_checkpoints_are_left_out(tree: Path, devfix: Devfix) -> None:
     assert devfix("check").code == 0
 
 
-def test_a_replay_says_that_it_runs_scripts_only(tree: Path, devfix: Devfix) -> None:
-    (tree / "a.ipynb").write_bytes(BEFORE)
-    ran = devfix("rewrite", "--diff", "--replay", "--on", "cpu")
-    assert ran.code == 1
-    assert "a notebook: only scripts are replayed" in ran.out + ran.err
+DEPRECATED = (
+    "`torch.cuda.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cuda', args...)` instead."
+)
+CELLS = ("import torch", "def twice(x):\n    return 2 * x", "torch.cuda.amp.GradScaler()\nprint(twice(1))")
+
+
+def test_a_notebook_is_replayed(tree: Path, devfix: Devfix) -> None:
+    (tree / "notes").mkdir()
+    path = tree / "notes" / "a.ipynb"
+    path.write_bytes(small(*CELLS))
+    ran = devfix("replay", "notes/a.ipynb", "--on", "cpu")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[:2] == [
+        "replay notes/a.ipynb on cpu: confirmed",
+        f"        FutureWarning at a.ipynb:cell 3:1 is gone: {DEPRECATED}",
+    ]
+    assert path.read_bytes() == small(*CELLS)
+    ran = devfix("rewrite", "--replay", "--on", "cpu")
+    assert (ran.code, "replay notes/a.ipynb on cpu: confirmed\n" in ran.out) == (0, True)
+    assert path.read_bytes() != small(*CELLS)
+
+
+def test_a_notebook_that_cannot_run_is_named(tree: Path, devfix: Devfix) -> None:
+    (tree / "a.ipynb").write_bytes(small("import torch", "x = ("))
+    ran = devfix("replay", "a.ipynb", "--on", "cpu")
+    assert ran.code == 2
+    assert "replay a.ipynb on cpu: could not start: cell 2: syntax error: '(' was never closed (line 1)" in ran.out
 
 
 def test_in_sarif_a_finding_has_its_cell_and_no_region(tree: Path, devfix: Devfix) -> None:

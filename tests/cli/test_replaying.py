@@ -114,13 +114,19 @@ def test_a_patch_is_judged(project: Path, devfix: Devfix) -> None:
     assert (project / "run.py").read_text() == "import sys\n" + CRASH
 
 
+@pytest.mark.parametrize("command", ["repair", "audit"])
+def test_some_run_no_notebooks(command: str, project: Path, devfix: Devfix) -> None:
+    (project / "notes.ipynb").touch()
+    ran = devfix(command, "notes.ipynb")
+    assert (ran.code, ran.out, ran.err) == (2, "", "devfix: error: notes.ipynb: a notebook; only scripts can be run\n")
+
+
 @pytest.mark.parametrize("command", ["replay", "repair", "audit"])
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
         (["nothing.py"], "nothing.py: no such file"),
         (["."], ".: a folder; name a script"),
-        (["notes.ipynb"], "notes.ipynb: a notebook; only scripts can be run"),
         (["run.py", "--memory", "12"], "--memory '12' is too little to import torch; write it like 8GiB"),
         (["run.py", "--memory", "much"], "--memory 'much' is no size; write it like 512MiB"),
         (["run.py", "--env", "X"], "--env 'X' sets nothing; write it like KEY=VALUE"),
@@ -136,7 +142,6 @@ def test_all_that_run_scripts_refuse_the_same(
     command: str, arguments: list[str], what: str, project: Path, devfix: Devfix, library: None
 ) -> None:
     (project / "run.py").write_text("import torch\nright = wrong = print\nwrong(1)\n")
-    (project / "notes.ipynb").touch()
     ran = devfix(command, *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("devfix: error: ")

@@ -55,6 +55,15 @@ DEVICE_MESSAGES = (
     "Expected a 'cuda' device type for generator but found 'cpu'",
     "Expected a 'cuda:0' generator device but found 'cuda'",
     "CUDA error: invalid device ordinal",
+    "Expected tensor to have cuda Device, but got tensor with cpu Device (while checking arguments for torch.x():)",
+    "Expected data.get_device() == offsets_value.get_device() to be true, but got false.",
+    "grid_sampler(): expected input and grid to be on same device, but input is on cpu and grid is on cuda:0",
+    "meshgrid expects all tensors to have the same device",
+    "torch.gradient expected each tensor to be on the same device, but got devices cuda:0 and cpu!",
+    "stft input and window must be on the same device but got self on cuda:0 and window on cpu",
+    "multi_dot(): all tensors must be on the same device but tensor 0 is on cuda:0 and tensor 1 on cpu",
+    "quantile() q tensor must be on the same device as the input tensor",
+    "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0",
 )
 
 

@@ -10,7 +10,15 @@ from devfix.replay.programs import Program, ProgramError, parse_command
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "pack").mkdir()
     (tmp_path / "src" / "deep").mkdir(parents=True)
-    for name in ("train.py", "my script.py", "pack/__init__.py", "pack/__main__.py", "pack/run.py", "src/deep/go.py"):
+    for name in (
+        "train.py",
+        "notes.ipynb",
+        "my script.py",
+        "pack/__init__.py",
+        "pack/__main__.py",
+        "pack/run.py",
+        "src/deep/go.py",
+    ):
         (tmp_path / name).touch()
     return tmp_path
 
@@ -22,6 +30,8 @@ def folder(tmp_path: Path) -> Path:
         ("python3.12 -u 'my script.py' 'a b'", "my script.py", ("a b",), None),
         ("/usr/bin/python3 train.py -m x", "train.py", ("-m", "x"), None),
         ("train.py", "train.py", (), None),
+        ("notes.ipynb", "notes.ipynb", (), None),
+        ("jupyter execute notes.ipynb", "notes.ipynb", (), None),
         ("python pack", "pack/__main__.py", (), None),
         ("python -m pack -v", "pack/__main__.py", ("-v",), "pack.__main__"),
         ("python -m pack.run", "pack/run.py", (), "pack.run"),

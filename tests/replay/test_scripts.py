@@ -38,7 +38,7 @@ def test_libraries(text: str) -> None:
 
 
 def test_what_is_no_script() -> None:
-    assert why_not_runnable(Path("a.ipynb"), b"{}") == "a notebook: only scripts are replayed"
+    assert why_not_runnable(Path("a.ipynb"), b"{}") == "a notebook of format None; only format 4 is read"
     assert why_not_runnable(Path("a.py"), b"def f(:\n") == "not valid Python"
 
 

@@ -93,7 +93,7 @@ def replay(order: Order) -> int:
 def _program(order: Order) -> Program:
     if order.script is None:
         return suite_of(project_root(Path.cwd()), order.arguments)
-    return Program(script_named(order.script), order.arguments)
+    return Program(script_named(order.script, or_notebook=True), order.arguments)
 
 
 def _patch(name: str, root: Path) -> Callable[[Sequence[Path]], list[Change]]:

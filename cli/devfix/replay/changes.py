@@ -7,7 +7,9 @@ from pathlib import Path
 
 from devfix_codemods.findings import Finding
 
+from devfix.replay.notebooks import text_of
 from devfix.replay.patches import Coverage, Patch
+from devfix.results import Cell
 
 Only = Callable[[Sequence[Finding]], bytes]
 """The file with the fixes of these findings alone."""
@@ -41,6 +43,11 @@ class Change:
             return (Part(self.path),)
         return tuple(Part(self.path, finding) for finding in self.findings)
 
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells of a notebook as it was."""
+        return text_of(self.path, self.before or b"")[1]
+
     def with_parts(self, parts: Collection[Part]) -> bytes | None:
         """The file with these parts of its patch, in which others may stand too."""
         chosen = [part for part in self.parts if part in parts]
@@ -65,9 +72,9 @@ class Version:
 
     @cached_property
     def patches(self) -> dict[Path, Patch]:
-        """From each file as it was to what is in it now, where that differs."""
+        """From each file as it was to what is in it now, where that differs. Of notebooks it is that of the program."""
         return {
-            change.path: Patch(change.before or b"", data)
+            change.path: _patch(change.path, change.before or b"", data)
             for change in self.changes
             if (data := self.data[change.path]) is not None and data != change.before
         }
@@ -85,3 +92,8 @@ class Version:
         patch = self.patches.get(part.path)
         fix = part.finding.fix if part.finding is not None else None
         return patch.coverage(lines, fix) if patch is not None else Coverage()
+
+
+def _patch(path: Path, before: bytes, after: bytes) -> Patch:
+    text, cells = text_of(path, after)
+    return Patch(text_of(path, before)[0], text, cells)

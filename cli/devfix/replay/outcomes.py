@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from devfix.replay.notebooks import Lines
 from devfix.replay.postmortem import PostMortem
 
 
@@ -24,7 +25,8 @@ class ScriptError:
     """The exception that ended a script.
 
     `message` is its first line, or for a device error the line that names it. `file` and `line` are those of the
-    innermost frame inside the script's tree (`file` relative to the tree, None where no frame is inside it).
+    innermost frame inside the script's tree (`file` relative to the tree, None where no frame is inside it). In a
+    notebook, whose program's lines are counted, `cell` is the number of the cell and the line in it.
     """
 
     type: str
@@ -32,27 +34,39 @@ class ScriptError:
     file: str | None = None
     line: int | None = None
     is_device_error: bool = False
+    cell: tuple[int, int] | None = None
 
     @property
     def told(self) -> str:
         """The type and the place in words."""
         if self.file is None:
             return f"{self.type} outside the tree"
-        return f"{self.type} at {self.file}" + (f":{self.line}" if self.line is not None else "")
+        return f"{self.type} at {told_place(self.file, self.line, self.cell)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """A `FutureWarning` or `DeprecationWarning`, by its first line and the innermost line of the tree."""
+    """A `FutureWarning` or `DeprecationWarning`, by its first line and the innermost line of the tree.
+
+    `cell` is as in `ScriptError`.
+    """
 
     category: str
     message: str
     file: str
     line: int
+    cell: tuple[int, int] | None = None
 
     @property
     def where(self) -> str:
-        return f"{self.file}:{self.line}"
+        return told_place(self.file, self.line, self.cell)
+
+
+def told_place(file: str, line: int | None, cell: tuple[int, int] | None = None) -> str:
+    """`train.py:21`, or in a notebook `train.ipynb:cell 3:4`."""
+    if cell is not None:
+        return f"{file}:cell {cell[0]}:{cell[1]}"
+    return file if line is None else f"{file}:{line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +177,7 @@ class Outcome:
     crashed with a device error, `audit` what an audited run had where: see `auditing`. `processor_seconds` are those of
     all its processes, and `shared` is something outside of its copy that runs beside it could see.
     `suite` tells of each test, where pytest was what ran; the error is then the first device error of the library.
+    `notebook` is how the lines of the notebook that ran are counted, None for a script.
     """
 
     ending: Ending
@@ -186,6 +201,7 @@ class Outcome:
     processor_seconds: float = 0.0
     shared: str | None = None
     suite: SuiteRun | None = None
+    notebook: Lines | None = None
 
     @property
     def passed(self) -> bool:

@@ -12,6 +12,8 @@ from typing import Literal
 from devfix_codemods.edits.operations import AddImport, InsertStatement
 from devfix_codemods.findings import Fix
 
+from devfix.results import Cell
+
 _DECLARATIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
@@ -46,10 +48,11 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Patch:
-    """One file before and after. Lines count from 1."""
+    """One file before and after. Lines count from 1, in a notebook those of its program, whose `cells` are told."""
 
     before: bytes
     after: bytes
+    cells: tuple[Cell, ...] = ()
 
     @cached_property
     def places(self) -> tuple[Place, ...]:

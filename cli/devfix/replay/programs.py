@@ -77,8 +77,10 @@ def read_command(command: str) -> Command:
         raise ProgramError(_starts_several(name))
     if _PYTHON.fullmatch(name):
         return _of_python(words[1:])
-    if name.endswith(".py"):
+    if name.endswith((".py", ".ipynb")):
         return Command(words[0], tuple(words[1:]))
+    if name in ("jupyter", "jupyter-execute") and words[-1].endswith(".ipynb"):
+        return Command(words[-1], ())
     raise ProgramError(f"{words[0]!r} cannot be replayed; write python SCRIPT … or python -m MODULE …")
 
 

@@ -24,6 +24,7 @@ from devfix.replay.trials import Trial, Trials, first_run, plain_run
 from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
 from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
+from devfix.results import Cell, told_line
 
 NO_SYSTEM = "replay needs Linux or macOS"
 
@@ -48,7 +49,8 @@ class ReplayResult:
     """What the replay says of one changed file.
 
     `before` and `after` are None where nothing was run; `after` is with the fixes that hold, where some do. `holds` is
-    the file with those, None where it is the file as it was; `withdrawn` are the findings whose fixes do not.
+    the file with those, None where it is the file as it was; `withdrawn` are the findings whose fixes do not. `cells`
+    are those of a notebook as it was.
     """
 
     path: Path
@@ -62,6 +64,7 @@ class ReplayResult:
     holds: bytes | None = None
     withdrawn: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    cells: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +235,8 @@ def _by_tree(changes: Sequence[Change]) -> dict[Path, list[Change]]:
 
 def _unrun(change: Change, options: ReplayOptions, reason: str) -> ReplayResult:
     fixes = tuple(FixResult(finding, Kind.INCONCLUSIVE) for finding in change.findings)
-    return ReplayResult(change.path, "", options.on, inconclusive(reason), fixes=fixes, holds=change.after)
+    verdict = inconclusive(reason)
+    return ReplayResult(change.path, "", options.on, verdict, fixes=fixes, holds=change.after, cells=change.cells)
 
 
 def _notes(backend: Backend, *outcomes: Outcome) -> tuple[str, ...]:
@@ -311,6 +315,7 @@ class _Tree:
             change.with_parts([part for part in change.parts if part not in broken]),
             _findings(change, broken),
             _notes(self._backend, before, after),
+            change.cells,
         )
 
     def _telling(self, change: Change, trials: Trials, ran: Sequence[Trial]) -> Trial | None:
@@ -330,7 +335,7 @@ def _verdict(change: Change, trials: Trials, trial: Trial, broken: dict[Part, st
     whys = list(dict.fromkeys(broken.values()))
     if len(broken) == len(change.parts):
         return Verdict(Kind.REFUTED, "; ".join(whys))
-    told = ", ".join(f"{one.code} at line {one.span.line}" for one in _findings(change, broken))
+    told = ", ".join(f"{one.code} at {told_line(change.cells, one.span.line)}" for one in _findings(change, broken))
     rest = "never ran"
     if verdict is not None and _is_of_what_holds(trial, trials):
         rest = f"is {verdict.kind.replace('_', ' ')}: {verdict.reason}"

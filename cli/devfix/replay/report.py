@@ -11,6 +11,7 @@ from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.replay.postmortem import story
 from devfix.replay.replaying import FixResult, LoneRun, ReplayResult
+from devfix.results import Cell, place_in, told_line
 
 _INDENT = " " * 8
 
@@ -64,7 +65,7 @@ def reasons(result: ReplayResult) -> list[str]:
 
 def _lines(result: ReplayResult, is_new: bool) -> list[str]:
     head, reason = _words(result.verdict.kind), result.verdict.reason
-    fixes = [_fix_line(fix) for fix in result.fixes if fix.kind is not result.verdict.kind]
+    fixes = [_fix_line(fix, result.cells) for fix in result.fixes if fix.kind is not result.verdict.kind]
     if result.before is None or result.after is None:
         return [f"replay {_path(result.path)}: {head}: {reason}", *fixes]
     lines = [f"replay {_path(result.path)} on {result.on}: {head}", _INDENT + reason, *fixes]
@@ -79,8 +80,8 @@ def _kept(folder: Path | None) -> list[str]:
     return [f"{_INDENT}the copies are in {folder}"] if folder is not None else []
 
 
-def _fix_line(fix: FixResult) -> str:
-    return f"{_INDENT}{fix.finding.code} at line {fix.finding.span.line}: {_words(fix.kind)}"
+def _fix_line(fix: FixResult, cells: Sequence[Cell]) -> str:
+    return f"{_INDENT}{fix.finding.code} at {told_line(cells, fix.finding.span.line)}: {_words(fix.kind)}"
 
 
 def _told(outcome: Outcome) -> str:
@@ -126,7 +127,7 @@ def _result(result: ReplayResult) -> dict[str, Any]:
         "fixes": [
             {
                 "code": fix.finding.code,
-                "line": fix.finding.span.line,
+                **_line_as_json(place_in(result.cells, fix.finding.span.line)),
                 "verdict": str(fix.kind),
                 "reason": fix.reason or None,
             }
@@ -150,15 +151,33 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
         "postmortem": None if outcome.postmortem is None else postmortem_as_json(outcome.postmortem),
         "not_simulated": list(outcome.not_simulated),
         "warnings": [
-            {"category": one.category, "message": one.message, "path": one.file, "line": one.line}
+            {
+                "category": one.category,
+                "message": one.message,
+                "path": one.file,
+                **_line_as_json(one.cell or (None, one.line)),
+            }
             for one in outcome.warnings
         ],
         "steps": outcome.stopped_after,
         "losses": [value if math.isfinite(value) else None for value in outcome.losses],
-        "reached": [{"path": file, "line": line} for file, line in sorted(outcome.reached)],
+        "reached": [
+            {"path": file, **_line_as_json(_own_place(outcome, file, line))} for file, line in sorted(outcome.reached)
+        ],
         "output": outcome.stdout.tail,
         "errors": outcome.stderr.tail,
     }
+
+
+def _own_place(outcome: Outcome, file: str, line: int) -> tuple[int | None, int]:
+    """The cell, None in a script, and the line in it."""
+    notebook = outcome.notebook
+    return place_in(notebook.cells if notebook is not None and notebook.file == file else (), line)
+
+
+def _line_as_json(place: tuple[int | None, int | None]) -> dict[str, int | None]:
+    cell, line = place
+    return {"line": line} if cell is None else {"cell": cell, "line": line}
 
 
 def error_as_json(error: ScriptError | None) -> dict[str, Any] | None:
@@ -169,6 +188,6 @@ def error_as_json(error: ScriptError | None) -> dict[str, Any] | None:
         "type": error.type,
         "message": error.message,
         "path": error.file,
-        "line": error.line,
+        **_line_as_json(error.cell or (None, error.line)),
         "device": error.is_device_error,
     }

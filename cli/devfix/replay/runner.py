@@ -27,6 +27,8 @@ from devfix.replay.journal import (
     Warned,
     read_events,
 )
+from devfix.replay.notebooks import Lines
+from devfix.replay.notebooks import Program as Notebook
 from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError, SuiteRun, not_started
 from devfix.replay.postmortem import decode
 from devfix.replay.processes import Command, Ended, Start, Tick, nobody_watches, run
@@ -42,7 +44,8 @@ class Task:
     `environment` wins over `variables`, which are the user's; what is None there is not inherited. With a `confinement`
     the run reads `readable` and writes to its copy, no more, within its `allowance`; `devices` opens the accelerators.
     `imported` are modules, beside torch, that a process has imported which the run is to be a fork of; None is for an
-    interpreter of its own. With `tests` the program is pytest.
+    interpreter of its own. With `tests` the program is pytest. `notebook` is what the script is where it is one;
+    `watch` counts the lines of its program.
     """
 
     python: str
@@ -71,6 +74,7 @@ class Task:
     devices: bool = False
     imported: tuple[str, ...] | None = None
     tests: bool = False
+    notebook: Notebook | None = None
 
 
 _NO_PYTEST = "pytest is not installed in this interpreter; pip install pytest, or name the project's with --python"
@@ -105,7 +109,8 @@ def execute(task: Task, tick: Tick = nobody_watches) -> Outcome:
     trouble = _NO_PYTEST if events.of(NoPytest) else ended.trouble
     if trouble:
         return not_started(trouble)
-    outcome = replace(_outcome(ended, events), shared=_shared(task, events))
+    lines = task.notebook.lines if task.notebook is not None else None
+    outcome = replace(_outcome(ended, events, lines), shared=_shared(task, events))
     return _of_suite(outcome, suite_run(events)) if task.tests else outcome
 
 
@@ -132,14 +137,33 @@ def _config(task: Task, journal: Path) -> dict[str, object]:
         "original": str(task.original),
         "script": str(task.script),
         "module": task.module,
-        "watch": {file: list(lines) for file, lines in task.watch.items()},
+        "watch": _watched(task),
         "seed": task.seed,
         "steps": task.steps,
         "audit": task.audit,
         "tests": task.tests,
         "file_size": task.file_limit,
+        **_of_notebook(task.notebook),
         **task.probe_options,
     }
+
+
+def _of_notebook(notebook: Notebook | None) -> dict[str, object]:
+    if notebook is None:
+        return {}
+    cells = [(cell.number, cell.text, cell.may_raise) for cell in notebook.cells]
+    return {"cells": cells, "ipython": notebook.ipython}
+
+
+def _watched(task: Task) -> dict[str, list[int]]:
+    """The watched lines as the run counts them."""
+    watched: dict[str, list[int]] = {}
+    for file, lines in task.watch.items():
+        is_cells = task.notebook is not None and file == task.notebook.lines.file
+        for line in lines:
+            name, own = task.notebook.lines.in_cell(line) if is_cells and task.notebook else (file, line)
+            watched.setdefault(name, []).append(own)
+    return watched
 
 
 def _command(task: Task, config: Path, journal: Path) -> Command:
@@ -173,7 +197,7 @@ def _environment(task: Task) -> dict[str, str]:
     }
 
 
-def _outcome(ended: Ended, events: Events) -> Outcome:
+def _outcome(ended: Ended, events: Events, cells: Lines | None) -> Outcome:
     last = next(iter(events.of(End)[-1:]), End())
     if last.status is not None and ended.code == 128 - last.status:
         # A sandbox tells a signal as shells do. This was a status.
@@ -186,19 +210,20 @@ def _outcome(ended: Ended, events: Events) -> Outcome:
         signal=_signal_name(-ended.code) if ending is Ending.KILLED else None,
         reason=ended.limit if ending is Ending.OVERRAN else None,
         peak_memory=last.memory or ended.peak_memory,
-        error=next((_error(event) for event in events.of(Failure)), None),
+        error=next((_error(event, cells) for event in events.of(Failure)), None),
         stdout=ended.stdout,
         stderr=ended.stderr,
-        reached=frozenset((event.file, event.line) for event in events.of(Line)),
+        reached=frozenset(_place(event.file, event.line, cells)[:2] for event in events.of(Line)),
         loaded=frozenset(event.file for event in events.of(Loaded)),
         losses=tuple(math.nan if event.value is None else event.value for event in events.of(Loss)),
         stopped_after=next((event.steps for event in events.of(Stopped)), None),
-        warnings=tuple(_deprecation(event) for event in events.of(Warned)),
+        warnings=tuple(_deprecation(event, cells) for event in events.of(Warned)),
         not_simulated=_once(event.what for event in events.of(NotSimulated)),
         notes=_once(event.text for event in events.of(Note)),
         postmortem=next((decode(event.postmortem) for event in events.of(Failure)), None),
         audit=next((event.record for event in reversed(events.of(Audited))), None),
         processor_seconds=ended.processor_seconds,
+        notebook=cells,
     )
 
 
@@ -227,12 +252,24 @@ def _shared(task: Task, events: Events) -> str | None:
     return next((event.what for event in events.of(Shared)), None)
 
 
-def _deprecation(event: Warned) -> Deprecation:
-    return Deprecation(event.category, event.message, event.file, event.line)
+def _deprecation(event: Warned, cells: Lines | None) -> Deprecation:
+    return Deprecation(event.category, event.message, *_place(event.file, event.line, cells))
 
 
-def _error(event: Failure) -> ScriptError:
-    return ScriptError(event.type, event.message, event.file, event.line, event.device)
+def _error(event: Failure, cells: Lines | None) -> ScriptError:
+    if event.file is None or event.line is None:
+        return ScriptError(event.type, event.message, event.file, event.line, event.device)
+    file, line, cell = _place(event.file, event.line, cells)
+    return ScriptError(event.type, event.message, file, line, event.device, cell)
+
+
+def _place(file: str, line: int, cells: Lines | None) -> tuple[str, int, tuple[int, int] | None]:
+    """File and line as devfix counts them, and in a notebook the cell and the line in it."""
+    found = cells.in_program(file, line) if cells is not None else None
+    if cells is None or found is None:
+        return file, line, None
+    whole, cell = found
+    return cells.file, whole, (cell, line)
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:

@@ -3,13 +3,17 @@
 import ast
 from pathlib import Path
 
+from devfix_codemods.notebooks.notebook import is_notebook
+
+from devfix.replay import notebooks
+
 _ACTIONS = (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.AugAssign, ast.Assert, ast.Raise, ast.Delete)
 
 
 def why_not_runnable(path: Path, data: bytes) -> str | None:
     """The reason for which running the file by itself would show nothing, or None for a script."""
-    if path.suffix == ".ipynb":
-        return "a notebook: only scripts are replayed"
+    if is_notebook(path.name):
+        return notebooks.why_not_runnable(path, data)
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError):

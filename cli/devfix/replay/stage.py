@@ -9,13 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from devfix_codemods.notebooks.notebook import is_notebook
+
 from devfix.replay import lanes
 from devfix.replay.backends import Backend
 from devfix.replay.company import Company, Stay
 from devfix.replay.lanes import Lanes
 from devfix.replay.leftovers import interrupted
+from devfix.replay.notebooks import NotebookError, program_of
+from devfix.replay.notebooks import Program as Notebook
 from devfix.replay.options import ReplayOptions, most_memory
-from devfix.replay.outcomes import Outcome
+from devfix.replay.outcomes import Outcome, not_started
 from devfix.replay.processes import Tick
 from devfix.replay.programs import Program
 from devfix.replay.runner import Task, Unlike, execute
@@ -118,7 +122,10 @@ class Stage:
         watch: Mapping[str, Sequence[int]],
         tick: Tick,
     ) -> Outcome:
-        task = self._task(workspace, program, backend, watch)
+        try:
+            task = replace(self._task(workspace, program, backend, watch), notebook=self._notebook(program, files))
+        except NotebookError as error:
+            return not_started(str(error))
         if backend.forks and program not in self._unlike and self.workspace.mentions(b"torch"):
             workspace.fresh(files, step)
             with contextlib.suppress(Unlike):
@@ -138,6 +145,8 @@ class Stage:
         module = self._module(program)
         script = self.workspace.root / self.relative(program.script)
         cwd = self._cwd(script, self.workspace.root)
+        if is_notebook(program.script.name):
+            return shlex.join(["jupyter", "execute", os.path.relpath(script, cwd)])
         target = ["-m", module.removesuffix(".__main__")] if module else [os.path.relpath(script, cwd)]
         return shlex.join(["python", *target, *program.arguments])
 
@@ -185,19 +194,35 @@ class Stage:
             return "pytest"
         return str(script) if program.module else os.path.relpath(script, cwd)
 
+    def _notebook(self, program: Program, files: Mapping[Path, bytes | None]) -> Notebook | None:
+        """What a notebook runs where the tree has `files`.
+
+        Raises:
+            NotebookError: it cannot be run.
+        """
+        if not is_notebook(program.script.name):
+            return None
+        path = self.relative(program.script)
+        data = files.get(Path(path))
+        return program_of(path, program.script.read_bytes() if data is None else data)
+
     def _module(self, program: Program) -> str | None:
         if program.is_suite:
             return None
         path = program.script.resolve()
+        if is_notebook(path.name):
+            return None
         return program.module or module_name(path, path.read_bytes())
 
     def _cwd(self, script: Path, root: Path) -> Path:
         """`--cwd`; else where the user stands, as if the command had been typed there, or the script's own folder.
 
-        `script` is in the copy `root`.
+        A notebook always stands in its own. `script` is in the copy `root`.
         """
         if self.options.cwd is not None:
             return root / self._below(self.options.cwd)
+        if is_notebook(script.name):
+            return script.parent
         with contextlib.suppress(ValueError):
             here = Path.cwd().relative_to(self.workspace.original)
             if self.workspace.has_folder(here):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from devfix.replay.patches import Coverage
+from devfix.results import Cell, told_line
 
 
 class Kind(StrEnum):
@@ -40,6 +41,8 @@ def first_lines(coverage: Coverage) -> tuple[int, ...]:
     return tuple(place.first for place in coverage.missed)
 
 
-def numbered(lines: tuple[int, ...]) -> str:
-    """Lines in words."""
+def numbered(lines: tuple[int, ...], cells: tuple[Cell, ...]) -> str:
+    """Lines in words; those of a notebook by the `cells` that they stand in."""
+    if cells:
+        return ", ".join(told_line(cells, line) for line in lines)
     return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"

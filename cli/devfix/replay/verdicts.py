@@ -197,7 +197,7 @@ class _Trial:
     def _positive(self, kind: Kind, reason: str) -> Verdict:
         missed = first_lines(self._coverage)
         if missed:
-            reason += f"; {numbered(missed)} never ran"
+            reason += f"; {numbered(missed, self.patch.cells)} never ran"
         return Verdict(kind, reason, missed)
 
     def _agreement(self) -> str:
@@ -246,6 +246,7 @@ _BREAKAGES = frozenset({"NameError", "UnboundLocalError", "SyntaxError", "Indent
 _NETWORK = re.compile(r"URLError|HTTPError|ConnectionError|gaierror|MaxRetryError|LocalEntryNotFoundError|SSLError")
 _MEMORY = re.compile(r"out of memory|can't allocate memory|Cannot allocate memory")
 _FULL = tuple(f"[Errno {number}]" for number in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT))
+_EXTRAS = {"torch": "replay", "IPython": "notebooks"}
 _USAGE = re.compile(r"^usage:", re.IGNORECASE | re.MULTILINE)
 
 
@@ -284,7 +285,8 @@ def _error_obstacle(error: ScriptError) -> str | None:
 
 def _missing_module(message: str) -> str:
     name = _quoted_part(message)
-    hint = "; pip install 'devfix[replay]'" if name == "torch" else ""
+    extra = _EXTRAS.get(name)
+    hint = f"; pip install 'devfix[{extra}]'" if extra is not None else ""
     return f"needs the module {name}, which is not installed in this interpreter{hint}"
 
 

@@ -77,7 +77,7 @@ class _Zygote:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(20)
+        self._process.wait(120)
 
 
 def _checks_file() -> Path:

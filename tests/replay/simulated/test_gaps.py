@@ -53,11 +53,25 @@ def test_errors_of_the_simulation(gap: Gap, message: str, what: str) -> None:
     assert gap(RuntimeError(message)) == what
 
 
+JITTED = "template <typename T> T twice(T x) { return 2 * x; }"
+
+
+def test_a_kernel_of_the_jiterator_may_be_made(simulate: Simulate) -> None:
+    result = simulate(
+        f"""
+        import torch
+        one = torch.cuda.jiterator._create_jit_fn("{JITTED}")
+        several = torch.cuda.jiterator._create_multi_output_jit_fn("{JITTED}", num_outputs=2)
+        """
+    )
+    assert (result.message, result.not_simulated) == ("", [])
+
+
 @pytest.mark.parametrize(
     ("code", "what"),
     [
         ("torch.nn.attention.flex_attention.flex_attention(query, query, query)", "flex_attention"),
-        ("torch.cuda.jiterator._create_jit_fn('')(query)", "torch.cuda.jiterator._create_jit_fn"),
+        (f"torch.cuda.jiterator._create_jit_fn('{JITTED}')(query)", "torch.cuda.jiterator"),
         ("torch.autograd.profiler.emit_nvtx().__enter__()", "torch.autograd.profiler.emit_nvtx"),
         ("torch.histogram(query, 3)", "torch.histogram and torch.histogramdd, for which CUDA has no kernel"),
         ("torch.nested.nested_tensor([query[0], query[0].cpu()])", "a nested tensor of parts in different places"),

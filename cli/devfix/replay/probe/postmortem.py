@@ -32,6 +32,8 @@ TEXT_LIMIT = 200
 _HOST_WANTED = re.compile(r"to numpy|only dense CPU tensors|1D CPU int64 tensor|RNG state must be")
 """Errors that say: this tensor should be on the host."""
 _LENGTHS = re.compile(r"1D CPU int64 tensor")
+_OF_IPYTHON = re.compile(r"_|_\d+|_[iod]h|In|Out")
+"""What IPython calls the results of cells, beside the names that the cells give them."""
 _SIMULATED = str(Path(__file__).parent / "simulated") + os.sep
 _MODULE_MACHINERY = frozenset({"_parameters", "_buffers", "_modules"})
 _VARIABLE_POSITIONAL, _VARIABLE_KEYWORDS = 0x04, 0x08
@@ -378,8 +380,9 @@ def _is_method(code: CodeType) -> bool:
 def in_reach(frame: FrameType) -> Iterator[tuple[str, Any]]:
     """Names and what they stand for: locals, attributes of `self`, and the globals that the code mentions."""
     local = dict(islice(frame.f_locals.items(), NAMES_LIMIT))
+    has_results = "_oh" in local
     for name, value in local.items():
-        if name.isidentifier() and not name.startswith("__"):
+        if name.isidentifier() and not name.startswith("__") and not (has_results and _OF_IPYTHON.fullmatch(name)):
             yield name, value
     code = frame.f_code
     if _is_method(code) and code.co_varnames[0] in local:

@@ -16,7 +16,19 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from . import audit, deprecations, errors, imports, lines, loading, postmortem, simulating, spawning, training
+from . import (
+    audit,
+    deprecations,
+    errors,
+    imports,
+    lines,
+    loading,
+    notebook,
+    postmortem,
+    simulating,
+    spawning,
+    training,
+)
 from .guarding import Guard
 from .journal import Journal
 from .shelf import Shelf
@@ -33,7 +45,8 @@ class Config:
     limit in bytes, `file_size` one on each file that is written, and `steps` one on the steps of each optimizer.
     `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
     file `checks`. `audit` asks for what lives where and what is moved. `tests` asks for pytest in the place of a
-    script. Fields with a default are for the backend to set.
+    script. `cells` are those of a notebook, each with its number, its source and whether it may raise; `ipython` is the
+    first cell and line that only IPython understands. What has a default is set by the backend, or for a notebook.
     """
 
     journal: str
@@ -49,6 +62,8 @@ class Config:
     simulate: dict[str, Any] | None = None
     audit: bool = False
     tests: bool = False
+    cells: list[tuple[int, str, bool]] | None = None
+    ipython: tuple[int, int] | None = None
 
 
 def run(config_file: str, arguments: Sequence[str], shelf: Shelf | None = None) -> NoReturn:
@@ -115,7 +130,7 @@ def _begin_again(why: str, journal: Journal) -> NoReturn:
 def _prepare(config: Config, arguments: Sequence[str]) -> None:
     sys.argv[:] = arguments
     sys.path[:] = [_in_copy(entry, config) for entry in sys.path]
-    if not config.tests:
+    if not config.tests and config.cells is None:
         sys.path.insert(0, _import_root(config))
 
 
@@ -183,17 +198,26 @@ def _execute(config: Config, journal: Journal) -> int:
     """Run the script, and answer the exit status of one that ends by itself."""
     _watch(config, journal)
     module = _main_module(config)
+    if config.cells is not None:
+        _become_main(module)
+        notebook.run(config.script, config.cells, config.ipython, module, lambda text: journal.write("note", text=text))
+        return 0
     code = compile(Path(config.script).read_bytes(), config.script, "exec", dont_inherit=True)
-    sys.modules["__main__"] = module
-    if "__mp_main__" in sys.modules:  # another name for it, since something imported multiprocessing
-        sys.modules["__mp_main__"] = module
+    _become_main(module)
     exec(code, module.__dict__)
     return 0
 
 
+def _become_main(module: ModuleType) -> None:
+    sys.modules["__main__"] = module
+    if "__mp_main__" in sys.modules:  # another name for it, since something imported multiprocessing
+        sys.modules["__mp_main__"] = module
+
+
 def _main_module(config: Config) -> ModuleType:
     module = ModuleType("__main__")
-    module.__file__ = config.script
+    if config.cells is None:
+        module.__file__ = config.script
     module.__dict__["__builtins__"] = builtins
     if config.module is not None:
         module.__spec__ = importlib.util.find_spec(config.module)
@@ -217,7 +241,8 @@ def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
     journal.write("end", memory=_peak_memory(), status=status & 0xFF)
     if isinstance(error, SystemExit):
         raise error
-    sys.excepthook(type(error), error.with_traceback(_users_part(error)), _users_part(error))
+    trace = _users_part(error, Path(config.root))
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
     sys.exit(status)
 
 
@@ -240,9 +265,10 @@ def _status(error: BaseException) -> int:
     return error.code if isinstance(error.code, int) else 1
 
 
-def _users_part(error: BaseException) -> TracebackType | None:
+def _users_part(error: BaseException, root: Path) -> TracebackType | None:
+    """The traceback from the first frame in the tree on; None for what is no Python, which has none there."""
     trace = error.__traceback__
-    while trace is not None and Path(trace.tb_frame.f_code.co_filename).parent == Path(__file__).parent:
+    while trace is not None and errors.inside(trace.tb_frame.f_code.co_filename, root) is None:
         trace = trace.tb_next
     return trace
 

@@ -130,7 +130,7 @@ class _Judgement:
     def _positive(self, kind: Kind, reason: str) -> Verdict:
         missed = first_lines(self._coverage)
         if missed:
-            reason += f"; {numbered(missed)} never ran"
+            reason += f"; {numbered(missed, self._patch.cells)} never ran"
         return Verdict(kind, reason, missed)
 
     # Tests

@@ -109,6 +109,14 @@ def tensors_in(values: Any) -> Iterator[Any]:
             yield from tensors_in(value)
 
 
+def adopt(values: Any, claim: Claim | None) -> None:
+    """Let the tensors among `values` that claim nothing, since C++ made them, claim `claim`."""
+    if claim is not None:
+        for tensor in tensors_in(values):
+            if claim_of(tensor) is None:
+                set_claim(tensor, claim)
+
+
 def is_pinned(tensor: Any) -> bool:
     """Whether the memory of `tensor`, a tensor with a plain storage, counts as pinned."""
     return PINNED in _storage_of(tensor).__dict__

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from .calls import apart, refuse
-from .claims import HOST, place_of
+from .claims import HOST, adopt, claim_of, place_of, tensors_in
 from .mode import ClaimMode
 from .patching import wrap_function, wrap_method
 from .state import Simulation
@@ -29,6 +29,9 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
             wrap_function(owner, name, around)
         if name in _METHODS:
             wrap_method(name, around)
+    for owner in (torch, torch.linalg, torch.nn.functional, torch._C._nn):
+        for name in _AFTER_AN_OPERAND:
+            wrap_function(owner, name, _beside_operand)
     for name in ("apply_", "map_", "map2_"):
         wrap_method(name, _host_only(name))
     sampling = sys.modules.get("torch.utils.data.dataset")
@@ -43,6 +46,13 @@ def _checked(simulation: Simulation, check: _Check) -> Callable[..., Any]:
         return original(*args, **kwargs)
 
     return around
+
+
+def _beside_operand(original: Any, *args: Any, **kwargs: Any) -> Any:
+    result = original(*args, **kwargs)
+    claims = (claim_of(tensor) for tensor in tensors_in((*args, *kwargs.values())))
+    adopt([result], next(filter(None, claims), None))
+    return result
 
 
 def _host_only(name: str) -> Callable[..., Any]:
@@ -164,4 +174,6 @@ _CHECKS: dict[str, _Check] = {
     "histogram": _histogram,
     "histogramdd": _histogram,
 }
+_AFTER_AN_OPERAND = ("combinations", "cond", "matrix_rank", "one_hot", "trapezoid", "trapz", "vander")
+"""Functions that make some results, empty ones above all, with the options of an operand: C++ reads the host there."""
 _METHODS = frozenset(("quantile", "nanquantile", "tensor_split", "take_along_dim", "histogram"))

@@ -248,8 +248,8 @@ class _Nvtx:
 def _refuse(simulation: Simulation) -> None:
     for name in _NOT_SIMULATED:
         refuse_calls(simulation, torch.cuda, name, f"torch.cuda.{name}")
-    for name in ("_create_jit_fn", "_create_multi_output_jit_fn"):
-        refuse_calls(simulation, torch.cuda.jiterator, name, f"torch.cuda.jiterator.{name}")
+    # Its kernels may be made, as modules do when they are imported, and not called.
+    refuse_calls(simulation, torch.cuda.jiterator._JittedFunction, "__call__", "torch.cuda.jiterator")
 
 
 def refuse_calls(simulation: Simulation, owner: Any, name: str, called: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .claims import claim_of, place_of
+from .claims import adopt, claim_of, place_of
 from .messages import legacy_type
 from .mode import ClaimMode
 from .moves import Moves
@@ -73,9 +73,18 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
         return original(tensor, functools.wraps(hook, updated=())(checked) if callable(hook) else hook, *args)
 
+    wrap(torch.autograd, "grad", _gradients)
     wrap_method("register_hook", register_hook)
     wrap(torch.autograd, "_make_grads", make_gradients)
     _Function.apply = classmethod(apply)
+
+
+def _gradients(original: Any, outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    """`torch.autograd.grad`: zeros, where nothing depends on an input, are where that is."""
+    found = original(outputs, inputs, *args, **kwargs)
+    for gradient, tensor in zip(found, [inputs] if isinstance(inputs, torch.Tensor) else inputs):
+        adopt([gradient], claim_of(tensor) if isinstance(tensor, torch.Tensor) else None)
+    return found
 
 
 def _check_hook(hook: Any, gradient: Any, changed: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .claims import ATTRIBUTE, HOST, Claim, claim_of, place_of
+from .claims import ATTRIBUTE, HOST, Claim, adopt, claim_of, place_of
 from .mode import ClaimMode
 from .patching import replace_property, wrap_method
 from .state import Simulation
@@ -35,6 +35,12 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
                 raise RuntimeError(_assigned_apart(claim.place, place_of(tensor)))
         _gradient_of.__set__(tensor, gradient)
 
+    def gradient_of(tensor: Any) -> Any:
+        gradient = _gradient_of.__get__(tensor)
+        if gradient is not None and claim_of(gradient) is None:
+            adopt([gradient], claim_of(tensor))  # zeros, where nothing depends on the tensor
+        return gradient
+
     def take_storage(original: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         here, there = claim_of(tensor), _claim_of_source(args[0] if args else kwargs.get("source"))
         if here is not None and there is not None and here.place is not there.place:
@@ -47,7 +53,7 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
     replace_property("device", place_of)
     replace_property("is_cuda", is_device)
     replace_property("is_cpu", is_host)
-    replace_property("grad", _gradient_of.__get__, assign_gradient)
+    replace_property("grad", gradient_of, assign_gradient)
     wrap_method("get_device", get_device)
     wrap_method("set_", take_storage)
     wrap_method("record_stream", lambda _original, _tensor, _stream: None)
