@@ -86,6 +86,19 @@ def table(size):
     return values * SCALE[0] + float(values.numpy().sum())
 
 
+def mask(size):
+    return torch.ones(size)
+
+
+class Masked(nn.Module):
+    def __init__(self, mask):
+        super().__init__()
+        self.register_buffer("index", torch.arange(len(mask)).masked_select(mask > 0))
+
+    def forward(self, x):
+        return x[..., self.index]
+
+
 def multiplied(x, y):
     return x * y
 
@@ -217,6 +230,7 @@ def test_comparisons(x):
 
 def test_what_knows_of_no_device(x):
     lib.multiplied(x, lib.table(4))
+    lib.Masked(lib.mask(4))(x)
 
 
 def test_left_out_device(x):
@@ -259,7 +273,10 @@ def test_training(x):
 def test_numbers():
     torch.manual_seed(3)
     first = torch.rand(2)
-    assert torch.equal(first, torch.rand(2, generator=torch.Generator().manual_seed(3)))
+    generator = torch.Generator().manual_seed(3)
+    assert torch.equal(first, torch.rand(2, generator=generator))
+    lib.multiplied(torch.ones(4), lib.noise(4, generator))
+    torch.autograd.gradcheck(lib.shifted_there, torch.ones(4, requires_grad=True).double(), fast_mode=True)
 
 
 def test_callback(x):

@@ -74,11 +74,13 @@ def _generator_class(simulation: Simulation) -> Any:
         """A generator that claims the place it was made for."""
 
         _place: torch.device
+        _draws_anywhere: bool
 
-        def __new__(cls, device: Any = None) -> Any:
-            place = simulation.policy.birthplace(HOST) if device is None else simulation.resolve(device)
+        def __new__(cls, device: Any = "cpu") -> Any:
+            place = simulation.resolve("cpu" if device is None else device)
             made = super().__new__(cls, "cpu" if simulation.is_device(place) else place)
             made._place = place
+            made._draws_anywhere = simulation.policy.draws_anywhere()
             return made
 
         @property

@@ -33,6 +33,10 @@ class PlacementPolicy:
         """Whether an operation goes on that refuses its `arguments`."""
         return False
 
+    def draws_anywhere(self) -> bool:
+        """Whether a generator that is made now draws at any place."""
+        return False
+
     def reads_from_host(self) -> bool:
         """Whether device tensors can be read as if they were on the host."""
         return False

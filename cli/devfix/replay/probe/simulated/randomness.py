@@ -43,7 +43,7 @@ def check_generator(place: torch.device, kwargs: dict[str, Any]) -> None:
         RuntimeError: they may not, in the words of torch.
     """
     generator = kwargs.get("generator")
-    if generator is None:
+    if generator is None or getattr(generator, "_draws_anywhere", False):
         return
     found = generator.device.type
     if found != place.type and place.type != "meta":

@@ -1,7 +1,8 @@
 """Where the values of a test suite live: what tests make on the device, what the library makes where its code says.
 
-A call of the library that was given nothing of a device cannot know of one: what it makes is what its caller would
-move to the device. State that an object keeps is not: nobody but the library can move it.
+A call of the library that was given nothing of a device cannot know of one: what it gives back is on the host, and its
+caller would move it where it has to be on a device. State that an object keeps is not: nobody but the library can move
+it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class OwedClaim(Claim):
 
 
 class KeptClaim(Claim):
-    """On the host in an object that knew of no device. Where the tests hand it on, it is theirs to move."""
+    """On the host, made by a call that knew of no device. Where the tests hand it on, it is theirs to move."""
 
     __slots__ = ()
 
@@ -58,7 +59,17 @@ class SuitePolicy(PlacementPolicy):
         if entry is None or self._thread.constructing or self.knows_device(entry) or _knows_host(entry):
             return False
         made = constructed(entry)
-        return made is None or _can_be_told(made, entry)
+        return made is not None and _can_be_told(made, entry)
+
+    def _is_for_tests(self, standing: Standing) -> bool:
+        """Whether a module that is made now is one that the tests get, and would move."""
+        entry = standing.entry
+        if standing.owner == TESTS or entry is None:
+            return standing.owner == TESTS
+        return not (constructed(entry) or self.knows_device(entry) or _knows_host(entry))
+
+    def draws_anywhere(self) -> bool:
+        return self._stands.here().owner == TESTS
 
     def knows_device(self, entry: FrameType) -> bool:
         """Whether the tests gave something of a device to the library's function `entry`."""
@@ -121,7 +132,7 @@ class SuitePolicy(PlacementPolicy):
     def construction(self, module: Any) -> Iterator[None]:
         """While a module is constructed. The outermost one is then moved, where it is one that the tests would move."""
         is_outermost = not self._thread.constructing
-        is_placed = is_outermost and self._is_placed(self._stands.here())
+        is_placed = is_outermost and self._is_for_tests(self._stands.here())
         self._thread.constructing += 1
         try:
             yield
@@ -134,18 +145,10 @@ class SuitePolicy(PlacementPolicy):
 
 
 def _handed(entry: FrameType) -> Iterator[torch.Tensor]:
-    """The tensors that were handed to `entry`, by themselves or in containers: not those that objects keep."""
-    level: list[Any] = list(arguments(entry))
-    for _ in range(3):
-        deeper: list[Any] = []
-        for value in level:
-            if isinstance(value, torch.Tensor):
-                yield value
-            elif isinstance(value, (list, tuple)):
-                deeper.extend(value)
-            elif isinstance(value, dict):
-                deeper.extend(dict.values(value))
-        level = deeper
+    """The tensors that were handed to `entry`: not those of the object whose method it is."""
+    receiver = entry.f_locals.get("self")
+    given = (value for value in arguments(entry) if value is not receiver)
+    return (value for value in devices_and_tensors(given) if isinstance(value, torch.Tensor))
 
 
 def _knows_host(entry: FrameType) -> bool:

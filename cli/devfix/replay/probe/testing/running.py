@@ -80,7 +80,7 @@ def _place(root: Path, not_simulated: Callable[[str], None], patterns: Callable[
 
     def owner_of(file: str) -> str | None:
         if file.startswith(optimizers):
-            return standing.TORCH
+            return str(standing.TORCH)
         name = errors.inside(file, root)
         return None if name is None else files.owner(name, patterns())
 
