@@ -206,7 +206,9 @@ def _on_device(
     made = [one for one in edits if one is not None]
     if made and mover is not None:
         names = ", ".join(dict.fromkeys(f"`{dotted(one.func) or 'it'}(…)`" for one in calls))
-        yield Repair(f"Make {names} at line {calls[0].lineno} on the device", ((file, (*mover.edits, *made)),))
+        is_load = program is not None and all(_load_of(program, one) for one in calls)
+        title = f"Load to `{mover.device}`" if is_load else f"Make {names} at line {calls[0].lineno} on the device"
+        yield Repair(title, ((file, (*mover.edits, *made)),))
 
 
 def _is_made(program: Program, call: ast.Call) -> bool:
