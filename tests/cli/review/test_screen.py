@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from devfix.review import plain
-from devfix.review.deciding import Decision
+from devfix.review.decisions import Decision
 from devfix.review.screens.app import ReviewApp
 from devfix.review.screens.dialogs import Confirm
 from devfix.review.session import Session
