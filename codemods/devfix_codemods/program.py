@@ -3,10 +3,11 @@
 import ast
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 from devfix_codemods.assumptions.index import Index
+from devfix_codemods.ir import Module
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.summaries import NOTHING, Call, Plain, Summary
@@ -70,6 +71,7 @@ class Program:
             self._summary,
             self._called,
             self._plainly_called,
+            self._lowered,
         )
         return Analysis(self.tree, imported, self.source)
 
@@ -84,16 +86,20 @@ class Program:
         self._readings.append(found)
         return found
 
+    def _lowered(self, home: Hashable) -> Module | None:
+        """Another file in SSA form, which the files of the project share."""
+        return self.project.lowered(home) if self.project is not None and isinstance(home, Unit) else None
+
     def _summary(self, home: Hashable) -> Summary:
         """What another file says of its functions and its calls."""
         if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_PLACES.search(home.source.data):
             return NOTHING
-        return self.project.summary(home, "calls", self._summed_up, NOTHING)
+        return self.project.summary(home, "calls", partial(self._summed_up, self.project), NOTHING)
 
-    def _summed_up(self, unit: Unit) -> Summary:
+    def _summed_up(self, project: Project, unit: Unit) -> Summary:
         other = self.beside(unit)
         try:
-            return summarize(other.placement)
+            return summarize(other.placement, lambda callee: project.is_of_project(unit, callee))
         finally:
             other.forget()
 

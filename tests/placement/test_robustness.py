@@ -62,6 +62,11 @@ ODD = {
     "deletion": "del x\nx.to('cuda')\ndel y[0], y.a",
     "f-strings": "f'{x.to(\"cuda\")!r:>{y}}'",
     "growing values": "for i in a:\n  x = [x]\n  y = {1: y, 'b': [y]}\n  z = (x, y, z)\n  q = q.a\n  r = r[0]",
+    "keywords that are keys": (
+        "def f(model):\n  named = {'a': 1, 'return_tensors': 'pt'}\n  model(**named)\n"
+        "model(**{'return_tensors': 'pt'})\ntorch.zeros(2, **{'device': 'cuda', 'dtype': d})\n"
+        "x.to(**{'device': 'cuda'})\ntorch.load(p, **{'map_location': 'cpu'})"
+    ),
     "keys of any kind": "d = {1: x, 'a': x, None: x, **k}\nd[1.5] = x\nd[True] = y\nd[...] = x\nd[1:2] = x",
     "a lone yield": "def f():\n  x = yield\n  yield from f()\n  return x.to('cuda')\nfor a in f(): a.cuda()",
 }

@@ -113,6 +113,11 @@ class Analysis:
             found = self._ends[birth] = [one for one in found if not is_while_made(one, self.constraints)]
         return found
 
+    def itself(self, birth: Source) -> Conflict | None:
+        """The strongest of the ways to what `birth` itself is, or may be; what it meets is not asked."""
+        found = ends(self.graph, birth, _BACKWARDS)
+        return next((one for one in found if _is_told(one) and not is_while_made(one, self.constraints)), None)
+
     def says_where(self, node: Node, by: Node) -> list[Conflict]:
         """All that says where a value is which `by` reads, the strongest first; its copies say nothing."""
         found = ends(self.graph, Source(node, HOST, Birth.READER, (), under=by.guard))
@@ -146,7 +151,7 @@ class Analysis:
     def forget(self) -> None:
         """Let go of all values, which hold one another. Nothing may be asked any more."""
         births = self.constraints.births
-        for module in (self.module, *births.imported.modules) if not self._shared else ():
+        for module in (self.module, *births.imported.own_modules) if not self._shared else ():
             forget(module)
         parts = [*vars(births).values(), births, self.constraints]
         for part in (*parts, self.kinds, self.graph):
@@ -228,6 +233,7 @@ class Analysis:
         return self.kinds.is_given(node)
 
 
+_BACKWARDS = frozenset({Turn.DOWN, Turn.SAME})
 _OF_ITSELF = frozenset({Turn.UP, Turn.SAME, Turn.OUT})
 """Ways from a value to its copies, and to parts of it."""
 HOST_WINS = 0.6

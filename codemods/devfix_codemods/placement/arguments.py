@@ -9,8 +9,8 @@ _PLACING = frozenset({"device", "out"})
 
 
 def keyword(call: Node, word: str) -> Node | None:
-    """What a call is given under a keyword."""
-    if word not in call.extras:
+    """What a call is given under a keyword. What is no call is given nothing: the words of a mapping are its keys."""
+    if call.op is not Op.CALL or word not in call.extras:
         return None
     return call.args[1 + call.extras.index(word)]
 

@@ -27,6 +27,7 @@ class ImportedDefinitions:
         summary: Callable[[Home], Summary] | None = None,
         callers: Callable[[], Iterable[tuple[str, Call]]] | None = None,
         plain: Callable[[str], Iterable[tuple[str, Plain]]] | None = None,
+        lowered: Callable[[Home], Module | None] = lambda _: None,
     ) -> None:
         self._home = home
         self._find = find
@@ -35,20 +36,18 @@ class ImportedDefinitions:
         self._summary = summary
         self._callers = callers
         self._plain = plain
+        self._shared = lowered
         self._plainly: dict[str, list[tuple[str, Plain]]] = {}
         self._managed: dict[Class, bool] = {}
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
+        self.own_modules: list[Module] = []
+        """The other files that were lowered for this analysis alone."""
 
     @property
     def collating(self) -> list[Module]:
         """The other files that speak of collating, among those that this one, or its callers, may have data from."""
         return [self._lowered(*one) for one in self._data()] if self._data is not None else []
-
-    @property
-    def modules(self) -> Iterable[Module]:
-        """The other files that have been read."""
-        return self._modules.values()
 
     def is_managed(self, owner: Class | None) -> bool:
         """Whether a framework, from which the class is derived in whatever file, places what its methods get."""
@@ -116,6 +115,10 @@ class ImportedDefinitions:
     def _lowered(self, home: Home, tree: ast.Module) -> Module:
         found = self._modules.get(tree)
         if found is None:
-            found = self._modules[tree] = lower(tree)
+            found = self._shared(home)
+            if found is None:
+                found = lower(tree)
+                self.own_modules.append(found)
+            self._modules[tree] = found
             self._homes[found] = home
         return found

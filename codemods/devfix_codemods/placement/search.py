@@ -4,7 +4,7 @@ The search starts at a birth and takes the strongest constraints first. It carri
 they contradict each other, and leaves a function only by the call through which it came in.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -153,9 +153,12 @@ def _ends_path(source: Source, guard: Guard) -> bool:
     return source.under <= guard
 
 
-def ends(graph: Graph, birth: Source) -> list[Conflict]:
-    """All sources that `birth` must share its place with, the strongest first, and again for each sort of hint."""
-    return [] if not graph.host_only.isdisjoint(birth.guard) else _Search(graph, birth).run()
+def ends(graph: Graph, birth: Source, turns: Container[Turn] | None = None) -> list[Conflict]:
+    """All sources that `birth` must share its place with, the strongest first, and again for each sort of hint.
+
+    Only edges of `turns` are followed, where these are given.
+    """
+    return [] if not graph.host_only.isdisjoint(birth.guard) else _Search(graph, birth, turns).run()
 
 
 @dataclass(slots=True, eq=False)
@@ -176,8 +179,9 @@ class _State:
 class _Search:
     """One search, from one birth."""
 
-    def __init__(self, graph: Graph, birth: Source) -> None:
+    def __init__(self, graph: Graph, birth: Source, turns: Container[Turn] | None) -> None:
         self._graph = graph
+        self._turns = turns
         self._birth = birth
         self._reads = birth.birth is Birth.READER
         self._answers = asks_for_place(birth.node.function, birth.guard)
@@ -262,6 +266,8 @@ class _Search:
     def _is_barred(self, state: _State, edge: Edge) -> bool:
         """Whether the kinds of the constraint and of the value forbid to go on by it."""
         if state.came is not None and edge.turn is _BLOCKED[state.came]:
+            return True
+        if self._turns is not None and edge.turn not in self._turns:
             return True
         if edge.scalars and state.scalar:
             return True

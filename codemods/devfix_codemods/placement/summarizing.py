@@ -1,7 +1,7 @@
 """How the summary of an analysed file is made."""
 
 import ast
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, kind
@@ -23,11 +23,14 @@ LEAST = 0.6
 """How sure it must be that a parameter belongs where another one says."""
 
 
-def summarize(analysis: "Analysis") -> Summary:
-    """The summary of the file that has been analysed."""
+def summarize(analysis: "Analysis", is_of_project: Callable[[str], bool]) -> Summary:
+    """The summary of the file that has been analysed.
+
+    `is_of_project` says of a qualified name whether a file of the project may define it: others ask for no more.
+    """
     taking = (one for one in analysis.module.functions if takes_place(one, analysis.kinds))
     told = ((qualified(one), dict(_wanted(analysis, one))) for one in taking)
-    return Summary({name: wanted for name, wanted in told if wanted}, tuple(_calls(analysis)))
+    return Summary({name: wanted for name, wanted in told if wanted}, tuple(_calls(analysis, is_of_project)))
 
 
 def takes_device(function: Function) -> bool:
@@ -184,8 +187,10 @@ def _given(module: Module, calls: Mapping[Node, Function]) -> Iterator[tuple[str
         yield callee, {word or at: node for at, (node, word) in enumerate(zip(call.args[1:], call.extra))}
 
 
-def _calls(analysis: "Analysis") -> Iterator[Call]:
+def _calls(analysis: "Analysis", is_of_project: Callable[[str], bool]) -> Iterator[Call]:
     for callee, given in _given(analysis.module, analysis.constraints.births.calls):
+        if not is_of_project(callee):
+            continue
         placed = {one: site for one, node in given.items() if (site := _placed(analysis, node, given)) is not None}
         wrapped = frozenset(one for one, node in given.items() if _is_wrapped(node))
         if placed or any(_is_device(node, analysis.kinds) for node in given.values()):
@@ -201,22 +206,16 @@ def _placed(analysis: "Analysis", node: Node, given: Mapping[Argument, Node]) ->
     """Where a value was moved that a call gets, in words of what else the call gets."""
     if analysis.kinds.of(node) not in {Kind.MODULE, Kind.TENSOR, None}:
         return None
-    near = analysis.ends(Source(resolved(node), Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
-    here = [*analysis.graph.sources.get(resolved(node), ())]
-    for source in here:
+    for source in analysis.graph.sources.get(resolved(node), ()):
         if source.birth is Birth.MOVE and source.place.where is Where.DEVICE:
             return _named(source.place.node, frozenset(), given)
-    moved = next((one for one in near if {step.edge.turn for step in one.path} <= _OF_ITSELF), None)
+    moved = analysis.itself(Source(resolved(node), Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
     if moved is None or moved.end.birth is not Birth.MOVE or moved.end.place.where is not Where.DEVICE:
         return None
     flags = {literal(one)[0]: at for at, one in given.items() if one.op is not Op.CONST}
     when = _condition(moved, node.guard, flags)
     chosen = any(step.edge.turn is Turn.DOWN for step in moved.path)  # of several, by a test or otherwise
     return _named(moved.end.place.node, when, given) if when or (when is not None and not chosen) else None
-
-
-_OF_ITSELF = frozenset({Turn.SAME, Turn.DOWN})
-"""Ways from a value to what it may be."""
 
 
 def _named(device: Node | None, when: Condition, given: Mapping[Argument, Node]) -> Site | None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from devfix_codemods.ir import Module, lower
+from devfix_codemods.ir.nodes import forget
 from devfix_codemods.project import imports
 from devfix_codemods.project.classes import ClassTable
 from devfix_codemods.project.imports import Files
@@ -53,6 +55,7 @@ class Project:
         self._room = room
         self._units: dict[str, Unit | None] = {}  # those asked for last come last
         self._older: list[Unit] = []  # texts that were rewritten meanwhile
+        self._lowered: dict[Unit, Module] = {}  # those asked for last come last
         self._summaries: dict[str, dict[str, Any]] = {}
         self._tables: dict[ast.ClassDef, ClassTable] = {}
         self._places: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
@@ -62,6 +65,7 @@ class Project:
         """The unit of the file that is analysed: its text may be newer than the project's."""
         if self._bytes > self._room:
             self._make_room()
+        self._forget_lowered()
         known = self.unit(source.path) if source.path in self._units else None
         if known is not None and known.source.data == source.data:
             return known
@@ -98,6 +102,24 @@ class Project:
             for path in known.keys() - kept:
                 del known[path]
 
+    def lowered(self, unit: Unit) -> Module:
+        """A file in SSA form, for whoever reads its definitions and changes nothing; it is there until the next `root`.
+
+        Raises:
+            RecursionError: it is nested too deeply.
+        """
+        module = self._lowered.pop(unit) if unit in self._lowered else lower(unit.source.tree)
+        self._lowered[unit] = module
+        return module
+
+    def _forget_lowered(self) -> None:
+        """Forget the SSA form of what was not asked for lately, which takes as much memory as the tree."""
+        size = sum(len(unit.source.data) for unit in self._lowered)
+        while size > self._room // 4:
+            unit = next(iter(self._lowered))
+            size -= len(unit.source.data)
+            forget(self._lowered.pop(unit))
+
     def _below(self, path: str, kept: set[str]) -> set[str]:
         """The file `path` and all that it rests on, without what is `kept`."""
         found: set[str] = set()
@@ -127,6 +149,12 @@ class Project:
             return None
         other = self.unit(path)
         return self._member(other, rest[0], chain) if other is not None else None
+
+    def is_of_project(self, unit: Unit, dotted: str) -> bool:
+        """Whether `dotted`, imported in `unit`, leads to another file of the project, whatever that defines."""
+        unit.asked = True
+        place = self._place(unit.path, dotted)
+        return place is not None and place[0] != unit.path
 
     def _place(self, path: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:
         """As `imports.find`, which asks for nothing but the folder."""
