@@ -21,7 +21,7 @@ from devfix.batch.records import Job, Outcome, State
 from devfix.replay.processes import Tick
 
 from ..cli.conftest import TIERED, install
-from .strangers import bare, committed, git
+from .git_repositories import bare, committed, git
 
 BUGGY = b"import torch\n\nscaler = torch.cuda.amp.GradScaler()\n"
 CLEAN = b"import torch\n\nprint(torch.zeros(3).sum())\n"

@@ -12,7 +12,7 @@ from devfix.batch.errors import RepositoryError
 from devfix.batch.git.clones import checkout
 from devfix.batch.git.process import Git
 
-from .strangers import BRANCH, bare, committed, git, plan, repository
+from .git_repositories import BRANCH, bare, committed, git, plan, repository
 
 FILES = {"train.py": b"old\n", "pkg/deep/a.py": b"a\n", "README.md": b"# x\n"}
 
@@ -395,7 +395,7 @@ def test_what_a_killed_run_may_leave(source: Path, run: Path) -> None:
 
 def start(run: Path, source: Path, number: int, seconds: float) -> "subprocess.CompletedProcess[str]":
     """A checkout and two commits in a process that ends itself so long after it has started that command."""
-    command = [sys.executable, str(Path(__file__).with_name("killed.py")), str(run), str(source), str(number)]
+    command = [sys.executable, str(Path(__file__).with_name("killed_checkout.py")), str(run), str(source), str(number)]
     return subprocess.run([*command, str(seconds)], capture_output=True, text=True, check=False)
 
 

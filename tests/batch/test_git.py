@@ -16,7 +16,7 @@ from devfix.batch.git.clones import checkout
 from devfix.batch.git.process import Git, require_git
 from devfix.errors import UsageError
 
-from .strangers import committed, git, plan, repository
+from .git_repositories import committed, git, plan, repository
 
 HOOKS = (
     *("post-checkout", "pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from devfix.__main__ import main
 
-from .strangers import committed
+from .git_repositories import committed
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("bubblewrap")]
 

@@ -14,7 +14,7 @@ from devfix.batch.records import Job, Outcome, Replay, Rules, State
 from devfix.replay.backends import HIDDEN
 
 from ..cli.conftest import TIERED, install
-from .strangers import BRANCH, committed, git, plan, repository
+from .git_repositories import BRANCH, committed, git, plan, repository
 
 BUGGY = b"""import torch
 
@@ -274,7 +274,9 @@ def test_set_up_and_checks_see_a_copy_with_an_environment_of_its_own(tmp_path: P
 
 @pytest.mark.slow
 def test_without_a_sandbox_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("devfix.batch.migration.proving.find_confinement", lambda *_: "bubblewrap is not installed")
+    monkeypatch.setattr(
+        "devfix.batch.migration.verification.find_confinement", lambda *_: "bubblewrap is not installed"
+    )
     canary = tmp_path / "canary"
     outcome = done(tmp_path, {"a.py": BUGGY}, {"execute": True}, setup=f"touch {canary}")
     assert outcome.error is not None

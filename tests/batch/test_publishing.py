@@ -16,7 +16,7 @@ from devfix.batch.records import Plan, Repository
 from devfix.errors import UsageError
 from msgspec.structs import replace
 
-from .strangers import BRANCH, bare, committed, git, plan, repository
+from .git_repositories import BRANCH, bare, committed, git, plan, repository
 
 STAND_IN = """#!{python}
 import json, pathlib, sys

@@ -23,25 +23,30 @@ def files(tree: Path) -> list[Path]:
     return paths
 
 
-SLOWLY = """
+PAUSING = """
 import sys, time
 from devfix.changes import saving
 from devfix.__main__ import main
 
-honest = saving.write
+honest, left = saving.write, int(sys.argv.pop(1))
 
-def slow(*arguments):
+def pausing(*arguments):
+    global left
     honest(*arguments)
-    time.sleep(0.03)
+    left -= 1
+    if not left:
+        time.sleep(600)
 
-saving.write = slow
+saving.write = pausing
 sys.exit(main())
 """
+SECONDS = 120
+"""How long a machine with much else to do may take."""
 
 
-def start(*arguments: str) -> subprocess.Popen[bytes]:
-    """devfix in a process of its own, which takes a breath after each file that it writes."""
-    command = [sys.executable, "-c", SLOWLY, *arguments]
+def start(*arguments: str, pause_after: int = 0) -> subprocess.Popen[bytes]:
+    """devfix in a process of its own, which pauses after it has written so many files; with 0 it does not."""
+    command = [sys.executable, "-c", PAUSING, str(pause_after), *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -51,9 +56,9 @@ def changed(files: list[Path]) -> int:
 
 @pytest.mark.parametrize("number", [1, FILES // 2])
 def test_killed_in_the_middle(number: int, files: list[Path], tree: Path) -> None:
-    with start("rewrite", "--select", "deprecated-amp") as process:
+    with start("rewrite", "--select", "deprecated-amp", pause_after=number) as process:
         while changed(files) < number and process.poll() is None:
-            time.sleep(0.001)
+            time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     after = {path.read_text() for path in files} - {BEFORE}
@@ -67,9 +72,9 @@ def test_killed_in_the_middle(number: int, files: list[Path], tree: Path) -> Non
 
 
 def test_interrupted_in_the_middle(files: list[Path], tree: Path) -> None:
-    with start("rewrite", "--select", "deprecated-amp") as process:
-        while changed(files) == 0 and process.poll() is None:
-            time.sleep(0.001)
+    with start("rewrite", "--select", "deprecated-amp", pause_after=3) as process:
+        while changed(files) < 3 and process.poll() is None:
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
     assert process.returncode == 130
@@ -94,14 +99,15 @@ def test_workers_end_with_their_parent(files: list[Path]) -> None:
         _wait_for_workers(process)
         workers = _children(process.pid)
         process.kill()
-    deadline = time.monotonic() + 10
+    assert len(workers) >= 2
+    deadline = time.monotonic() + SECONDS
     while any(map(_alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(_alive, workers))
 
 
 def _wait_for_workers(process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + SECONDS
     while len(_children(process.pid)) < 2 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
 

@@ -69,8 +69,8 @@ def test_a_job_whose_worker_died_is_tried_again_alone(tmp_path: Path) -> None:
 
 def test_a_worker_that_hangs_is_ended() -> None:
     started = time.monotonic()
-    assert run(["a", "sleep 60", "b"], clock=3) == ["aa", Lost("not done within 3 s"), "bb"]
-    assert time.monotonic() - started < 50
+    assert run(["a", "sleep 600", "b"], clock=3) == ["aa", Lost("not done within 3 s"), "bb"]
+    assert time.monotonic() - started < 300
 
 
 def test_a_worker_that_computes_for_too_long_is_ended() -> None:

@@ -11,7 +11,7 @@ from devfix.operations.inputs import Ask
 from devfix.reporting.progress import progress
 from devfix.reporting.terminal import err, out, visible
 from devfix.reporting.text import check_summary, count, report_errors, report_left_out
-from devfix.review import plain, telling
+from devfix.review import messages, plain
 from devfix.review.session import Plan, Session, prepare
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _resume(session: Session, mode: Mode, asks_later: bool) -> list[str]:
         return [f"No interrupted review of these paths{where}: this one begins."]
     if mode.resume:
         lost = session.resume(kept)
-        return [f"{count(len(kept) - len(lost), 'decision')} brought back.", *telling.lost_lines(lost)]
+        return [f"{count(len(kept) - len(lost), 'decision')} brought back.", *messages.lost_lines(lost)]
     if not asks_later:
         what = f"an interrupted review of these paths has {count(len(kept), 'decision')}"
         raise UsageError(f"{what}: --resume goes on with it, --restart drops it")
@@ -92,7 +92,7 @@ def _refuse_dirty(session: Session, plan: Plan) -> None:
     try:
         session.refuse_dirty(plan)
     except UsageError as error:
-        raise UsageError(str(error), [*error.details, telling.left_line(session)]) from error
+        raise UsageError(str(error), [*error.details, messages.left_line(session)]) from error
 
 
 def _on_screen(session: Session, mode: Mode, told: Sequence[str]) -> Plan | None:
@@ -106,7 +106,7 @@ def _on_screen(session: Session, mode: Mode, told: Sequence[str]) -> Plan | None
     app = ReviewApp(session, mode.replay, asks_to_resume=not (mode.resume or mode.restart), notice=" ".join(told))
     plan = app.run()
     if app.return_code == INTERRUPTED:
-        out().line((telling.left_line(session), ""))
+        out().line((messages.left_line(session), ""))
         raise KeyboardInterrupt
     return plan
 
@@ -115,13 +115,13 @@ def _end(session: Session, plan: Plan | None) -> int:
     """Write, and say what was done and what is left."""
     printer, errors = out(), list(session.errors)
     if plan is None:
-        printer.line((telling.left_line(session), ""))
+        printer.line((messages.left_line(session), ""))
     else:
         written = session.write(plan)
-        telling.report_written(written, session, printer, err())
-        printer.lines(telling.missed_lines(plan))
+        messages.report_written(written, session, printer, err())
+        printer.lines(messages.missed_lines(plan))
         if written.run is None and not written.errors:
-            printer.line(("Nothing to write", "good"), (f" ({telling.tally(session)}).", ""))
+            printer.line(("Nothing to write", "good"), (f" ({messages.tally(session)}).", ""))
     if session.trouble is not None:
         err().line(("error: ", "error"), (session.trouble, ""))
     report_errors(errors, err())

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from devfix.review.deciding import Decision
+from devfix.review.decisions import Decision
 from devfix.review.documents import Item
 
 UNDECIDED = "undecided"

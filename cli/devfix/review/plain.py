@@ -13,8 +13,8 @@ from devfix.reporting.progress import replay_progress
 from devfix.reporting.terminal import Printer, visible
 from devfix.reporting.text import finding
 from devfix.results import Failed
-from devfix.review import telling
-from devfix.review.deciding import Decision, as_safe_as, left_over
+from devfix.review import messages
+from devfix.review.decisions import Decision, as_safe_as, left_over
 from devfix.review.documents import Item
 from devfix.review.editor import EditorError, edit
 from devfix.review.session import Plan, Session
@@ -90,11 +90,11 @@ class Prompt:
 
     def confirm(self, plan: Plan) -> bool:
         """Show what would be written, and ask whether it shall be."""
-        self._printer.lines(telling.plan_lines(plan) + telling.doubts(self._session))
+        self._printer.lines(messages.plan_lines(plan) + messages.doubts(self._session))
         if not plan.changed:
             return True
         while True:
-            answer = self._ask(f"Write {telling.amount(plan)} [y,n,d,?]? ")
+            answer = self._ask(f"Write {messages.amount(plan)} [y,n,d,?]? ")
             if answer == "d":
                 diff.show(plan.patch())
             elif answer == "?":
@@ -155,7 +155,7 @@ class Prompt:
         if isinstance(renewed, Failed):
             self._say(f"{visible(renewed.target.label)}: {visible(renewed.reason)}")
         else:
-            self._say(telling.renewed_line(item.document.label, renewed))
+            self._say(messages.renewed_line(item.document.label, renewed))
 
     def _page(self, item: Item) -> None:
         sys.stdout.flush()

@@ -20,9 +20,9 @@ from devfix.reporting import diff
 from devfix.reporting.progress import Advance, no_progress
 from devfix.results import Failed, Problem, Result
 from devfix.review.combining import Combined, Missed, Wish, combine
-from devfix.review.deciding import Decision, Renewed, Review
+from devfix.review.decisions import Decision, Renewed, Review
 from devfix.review.documents import Document, Item, documents, items
-from devfix.review.remembering import Kept, Memory, restored
+from devfix.review.memory import Kept, Memory, restored
 
 if TYPE_CHECKING:
     from devfix.replay import ReplayOptions

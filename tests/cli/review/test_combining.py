@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from devfix.review.deciding import Decision
+from devfix.review.decisions import Decision
 from devfix.review.session import Plan, Session
 
 from .conftest import Shown, driven, session_of

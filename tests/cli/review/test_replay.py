@@ -43,6 +43,7 @@ def test_the_verdict_is_shown_with_the_fix(script: Path) -> None:
     assert script.read_text() == SCRIPT
 
 
+@pytest.mark.slow
 def test_after_an_edit_a_verdict_says_nothing(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ReviewApp, "suspend", lambda _app: nullcontext())
     editor_that(script.parent, monkeypatch, "path.read_text()")
@@ -52,6 +53,7 @@ def test_after_an_edit_a_verdict_says_nothing(script: Path, monkeypatch: pytest.
     driven("y", "p", confirmed, "e", sees_not("confirmed"), decided("y"))
 
 
+@pytest.mark.slow
 def test_what_was_refuted_is_said_before_writing(script: Path) -> None:
     script.write_text("# torch\ndef right(x):\n    raise ValueError\nwrong = print\nwrong(1)\n")
     driven("y", "p", sees("DVF101 refuted"), "w", sees("refuted by the replay: run.py:5 DVF101"))
@@ -74,6 +76,7 @@ def test_the_prompt_replays_too(tree: Path, script: Path, devfix: Devfix) -> Non
     assert "replay run.py on cpu: confirmed" in out
 
 
+@pytest.mark.slow
 def test_verdicts_of_what_was_judged_are_kept_by_finding(script: Path) -> None:
     session = session_of()
     driven("y", "p", session=session)

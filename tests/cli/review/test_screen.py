@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from devfix.review import plain
-from devfix.review.deciding import Decision
+from devfix.review.decisions import Decision
 from devfix.review.screens.app import ReviewApp
 from devfix.review.screens.dialogs import Confirm
 from devfix.review.session import Session
@@ -176,7 +176,7 @@ def test_the_change_and_the_reason_scroll(tree: Path) -> None:
 
         return check
 
-    (tree / "a.py").write_text("import torch\n" + "x = wrong(1) + " + " + ".join(map(str, range(900))) + "\n")
+    (tree / "a.py").write_text("import torch\n" + "x = wrong(1) + " + " + ".join(map(str, range(300))) + "\n")
     driven(
         offset("#change", False), "pagedown", offset("#change", True), "pageup", offset("#change", False), size=NARROW
     )

@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 from devfix.batch.choices import Commits, Existing, Publish
 from devfix.batch.manifest.document import parse, repositories, run_choices
-from devfix.batch.manifest.gathering import Wanted, repositories_of
 from devfix.batch.manifest.listing import checkouts, listed
 from devfix.batch.manifest.mistakes import Mistakes, Place
+from devfix.batch.manifest.repositories import Wanted, repositories_of
 from devfix.batch.records import Repository
 from devfix.errors import UsageError
 from devfix.project.discovery import STANDARD_INPUT

@@ -13,8 +13,8 @@ import msgspec
 
 from devfix.batch.choices import Commits, Existing, Publish
 from devfix.batch.manifest import places, values
-from devfix.batch.manifest.gathering import Wanted, derived_name, name_fault
 from devfix.batch.manifest.mistakes import Mistakes, Place, RefusedError
+from devfix.batch.manifest.repositories import Wanted, derived_name, name_fault
 from devfix.batch.manifest.values import Reader
 from devfix.batch.records import Repository, Rules
 from devfix.project.bounds import LEAST_MEMORY, LEAST_TIMEOUT, MOST_DEVICES, MOST_SEED

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from devfix.batch.git.sources import is_repository, is_url
 from devfix.batch.manifest import places, values
-from devfix.batch.manifest.gathering import Wanted
 from devfix.batch.manifest.mistakes import Mistakes, Place, RefusedError
+from devfix.batch.manifest.repositories import Wanted
 from devfix.errors import UsageError
 from devfix.reporting.terminal import visible
 

@@ -15,9 +15,9 @@ from devfix.batch.git.clones import checkout
 from devfix.batch.git.process import Git
 from devfix.batch.git.worktrees import Checkout
 from devfix.batch.migration.fixes import Fixes, Found, find
-from devfix.batch.migration.proving import Proof, prove
 from devfix.batch.migration.recording import fixes_told, readable, suggestions_told, unhandled_told, verdicts_told
 from devfix.batch.migration.timing import Timer
+from devfix.batch.migration.verification import Proof, prove
 from devfix.batch.publishing.messages import commit_message, pull_request
 from devfix.batch.publishing.publish import publish
 from devfix.batch.records import Commit, Error, Job, Outcome, State

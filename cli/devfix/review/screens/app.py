@@ -5,7 +5,7 @@ from collections.abc import Callable
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, ClassVar
 
-from devfix.review import telling
+from devfix.review import messages
 from devfix.review.screens.dialogs import Question
 from devfix.review.screens.main import MainScreen
 from devfix.review.session import Plan, Session
@@ -56,7 +56,7 @@ class ReviewApp(App[Plan]):
             lost = self.session.resume(self.session.memory.load())
             self.main.refill()
             if lost:
-                self.main.say("; ".join(telling.lost_lines(lost)))
+                self.main.say("; ".join(messages.lost_lines(lost)))
         else:
             self.session.keep()
 

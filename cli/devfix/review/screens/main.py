@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from devfix.errors import UsageError
 from devfix.results import Failed
-from devfix.review import telling
-from devfix.review.deciding import Decision, as_safe_as, left_over
+from devfix.review import messages
+from devfix.review.decisions import Decision, as_safe_as, left_over
 from devfix.review.documents import Item
 from devfix.review.editor import EditorError, edit
 from devfix.review.filtering import Filter, choices
@@ -110,7 +110,7 @@ class MainScreen(Screen[None]):
 
     def _head(self) -> None:
         shown = [f"only {self._filter.words}: {len(self.findings.numbers)} shown"] if self._filter.words else []
-        parts = ["devfix review", *shown, telling.tally(self._session)]
+        parts = ["devfix review", *shown, messages.tally(self._session)]
         self.query_one("#head", Static).update(harmless("  ·  ".join(parts)))
 
     def _show(self) -> None:
@@ -316,7 +316,7 @@ class MainScreen(Screen[None]):
         if isinstance(renewed, Failed):
             self.say(f"{renewed.target.label}: {renewed.reason}")
         else:
-            self.say(telling.renewed_line(item.document.label, renewed))
+            self.say(messages.renewed_line(item.document.label, renewed))
 
     # Replay
 
@@ -369,8 +369,8 @@ class MainScreen(Screen[None]):
             self._session.refuse_dirty(plan)
         except UsageError as error:
             dirty = "\n".join(map(harmless, (str(error), *error.details)))
-        lines = telling.plan_lines(plan) + telling.doubts(self._session)
-        confirm = Confirm(telling.amount(plan), lines, plan.patch(), dirty)
+        lines = messages.plan_lines(plan) + messages.doubts(self._session)
+        confirm = Confirm(messages.amount(plan), lines, plan.patch(), dirty)
 
         def answered(wanted: bool | None) -> None:
             if wanted:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from devfix.project.discovery import label_of
 from devfix.results import Note
-from devfix.review.deciding import Decision
+from devfix.review.decisions import Decision
 from devfix.review.documents import Item
 from devfix.review.screens.code import harmless, snippet
 from devfix.review.session import Judged

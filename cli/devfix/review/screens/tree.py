@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from devfix.review.deciding import Decision
+from devfix.review.decisions import Decision
 from devfix.review.documents import Item
 from devfix.review.screens.code import harmless
 from rich.text import Text

@@ -7,9 +7,9 @@ from devfix.reporting.terminal import Line, Printer, one_line
 from devfix.reporting.text import count, report_errors
 from devfix.results import Problem
 from devfix.review.combining import Combined
-from devfix.review.deciding import Decision, Renewed
+from devfix.review.decisions import Decision, Renewed
 from devfix.review.documents import Item
-from devfix.review.remembering import Kept
+from devfix.review.memory import Kept
 from devfix.review.session import Plan, Session, Written
 
 _NAMED = 5

@@ -9,7 +9,7 @@ import msgspec
 import platformdirs
 
 from devfix.atomic import put
-from devfix.review.deciding import Decision
+from devfix.review.decisions import Decision
 from devfix.review.documents import Item
 from devfix.review.matching import Sign, paired
 
