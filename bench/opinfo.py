@@ -44,7 +44,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 EQUAL_BAR, MIXED_BAR = 0.995, 0.99
 EQUAL, FORWARD, GRADIENTS, MIXED, LEFT_OUT = "equal", "forward", "gradients", "mixed", "left out"
-OTHER_NUMBERS = "other numbers"
+OTHER_NUMBERS, FAILS_ALIKE = "other numbers", "a call fails on the host, and alike"
 REFUSED, PASSES, UNKNOWN = "refused", "passes", "no recorded outcome"
 MARK = "_bench_place"
 
@@ -171,13 +171,16 @@ def compared(simulated: Simulated, entry: Any, sample: Sample) -> Iterator[tuple
     device = sample.at(sample.places, "cuda:0", copied)
     wanted, error = _called(entry, host)
     got, other = _called(entry, device)
+    if error is not None and other is not None and str(error) == str(other):
+        yield LEFT_OUT, FAILS_ALIKE
+        return
     if error is not None or other is not None:
-        same = error is not None and other is not None and str(error) == str(other)
-        yield FORWARD, EQUAL if same else _why(simulated, error, other)
+        yield FORWARD, _why(simulated, error, other)
         return
     yield FORWARD, _difference(wanted, got)
     if entry.supports_autograd and any(tensor.requires_grad for tensor in host.tensors):
-        yield GRADIENTS, _gradients_differ(simulated, host, wanted, device, got)
+        found = _gradients_differ(simulated, host, wanted, device, got)
+        yield (LEFT_OUT if found == FAILS_ALIKE else GRADIENTS), found
 
 
 def _called(entry: Any, sample: Sample) -> tuple[Any, Exception | None]:
@@ -215,7 +218,7 @@ def _gradients_differ(simulated: Simulated, host: Sample, wanted: Any, device: S
             errors.append(None)
     if errors != [None, None]:
         same = None not in errors and str(errors[0]) == str(errors[1])
-        return EQUAL if same else _why(simulated, *errors)
+        return FAILS_ALIKE if same else _why(simulated, *errors)
     return _difference(results[0], results[1])
 
 
@@ -357,7 +360,8 @@ def told(simulated: Simulated, entry: Any, count: int, known: dict[tuple[str, st
     """What comes of an entry."""
     name, dtype = entry.formatted_name, dtype_of(entry)
     if dtype is None:
-        yield Told(name, 0, LEFT_OUT, LEFT_OUT, "the host and CUDA share no type of numbers")
+        why = "the host and CUDA share no type of numbers"
+        yield Told(name, 0, LEFT_OUT, why, why)
         return
     number = -1
     for number, sample in enumerate(samples(entry, dtype, count)):
@@ -366,11 +370,11 @@ def told(simulated: Simulated, entry: Any, count: int, known: dict[tuple[str, st
             with _filled_memory():
                 found |= dict(compared(simulated, entry, sample))
         for what, got in found.items():
-            yield Told(name, number, what, EQUAL, got)
+            yield Told(name, number, what, got if what == LEFT_OUT else EQUAL, got)
         for tensor, wanted, got in mixed(simulated, entry, sample, known):
             yield Told(name, number, MIXED, wanted, got, tensor)
     if number < 0:
-        yield Told(name, 0, LEFT_OUT, LEFT_OUT, "it has no samples")
+        yield Told(name, 0, LEFT_OUT, "it has no samples", "it has no samples")
 
 
 @contextlib.contextmanager
@@ -406,11 +410,11 @@ def report(found: Sequence[Told], everything: bool) -> Iterator[str]:
             yield f"{count:5} {cause}: {', '.join(f'{name} {number}' for name, number in sorted(names.items()))}"
     unknown = sum(one.wanted == UNKNOWN for one in found)
     yield f"mixed places of which nothing is recorded, not counted: {unknown}"
-    for cause, count in Counter(one.got for one in found if one.what == LEFT_OUT).items():
-        names = sorted(one.entry for one in found if one.what == LEFT_OUT and one.got == cause)
-        yield f"left out, since {cause}: {count} entries: {', '.join(names)}"
+    for cause in sorted({one.got for one in found if one.what == LEFT_OUT}):
+        names = Counter(one.entry for one in found if one.what == LEFT_OUT and one.got == cause)
+        yield f"left out, since {cause}: {', '.join(f'{name} {number}' for name, number in sorted(names.items()))}"
     if everything:
-        yield from (str(one) for one in found if not one.agrees and one.wanted not in (UNKNOWN, LEFT_OUT))
+        yield from (str(one) for one in found if not one.agrees and one.wanted != UNKNOWN)
 
 
 def _cause(one: Told) -> str:
